@@ -1,7 +1,7 @@
 // @effect-diagnostics floatingEffect:off missingReturnYieldStar:off missingEffectContext:off
 // Nothing here runs: the lines are there for the type checker to accept or refuse.
 /** What the compiler must refuse, and what it must know. Each refusal names the reason in the error's text. */
-import { Event, type Machine as M, Machine, refuse, reply, Slot, State, spawn, stay, stop } from "@detent/machine"
+import { Event, history, type Machine as M, Machine, refuse, reply, Slot, State, spawn, stay, stop } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -379,4 +379,61 @@ asyncBase.task(S.Pending, ({ effects }) => effects.charge({ amount: 1 }), {
     holds<Equal<typeof error, Declined>>()
     return E.Cancel({ reason: String(error.code) })
   },
+})
+
+// Groups are states
+const G = State({
+  Away: { orderId: Schema.String },
+  Home: State.group(
+    {
+      Upstairs: State.group(
+        { Bed: { orderId: Schema.String }, Bath: { orderId: Schema.String, warm: Schema.Boolean } },
+        { initial: "Bed" },
+      ),
+      Kitchen: { orderId: Schema.String, meal: Schema.String },
+    },
+    { initial: "Upstairs" },
+  ),
+  Street: State.group({ Left: { orderId: Schema.String }, Right: { orderId: Schema.String } }),
+  Lost: { reason: Schema.String },
+})
+const homing = Machine.make({ name: "homing", state: G, event: E, initial: G.Away({ orderId: "1" }) })
+homing.on(G.Away, E.Request, G.Home)
+homing.on(G.Away, E.Request, G.Home, () => G.Kitchen({ orderId: "1", meal: "soup" }))
+homing.on(G.Away, E.Request, history(G.Home))
+homing.on(G.Away, E.Request, [history(G.Home), G.Away], ({ state }) => (state.orderId === "" ? state : history(G.Home)))
+homing.timeout(G.Home, "3 days", G.Away).timeout(G.Kitchen, "1 hour", G.Bed, { name: "cooking" })
+homing.timeout(G.Home, "3 days", G.Away, { each: true }).timeout(G.Kitchen, "1 hour", G.Bed, { override: true })
+homing.spawn(G.Home, () => Effect.never, { each: true }).enter(G.Home, () => undefined, { each: true })
+// @ts-expect-error a timeout of the group and one of its state share a name
+homing.timeout(G.Home, "3 days", G.Away).timeout(G.Kitchen, "1 hour", G.Bed)
+// @ts-expect-error nothing gives the orderId of the initial member
+homing.on(G.Lost, E.Request, G.Home)
+// @ts-expect-error nor for the first time that history is asked
+homing.on(G.Lost, E.Request, history(G.Home))
+// @ts-expect-error a group that names no initial member is no target
+homing.on(G.Away, E.Request, G.Street)
+// @ts-expect-error and has no history
+history(G.Street)
+// @ts-expect-error the decision returns a state outside of the group
+homing.on(G.Away, E.Request, G.Home, () => G.Lost({ reason: "no" }))
+// @ts-expect-error history is not listed
+homing.on(G.Away, E.Request, G.Away, () => history(G.Home))
+// @ts-expect-error no such member
+State.group({ A: {} }, { initial: "B" })
+homing.on(G.Home, E.Cancel, G.Lost).on(G.Kitchen, E.Cancel, G.Bed, { fallThrough: true, guard: ({ state }) => state.meal === "" })
+// @ts-expect-error nothing to fall through to
+homing.on(G.Kitchen, E.Cancel, G.Bed, { fallThrough: true, guard: () => true })
+const falling = homing.on(G.Home, E.Cancel, G.Lost).on(G.Kitchen, E.Cancel, G.Bed, { fallThrough: true, guard: () => true })
+holds<Equal<M.TargetOf<typeof falling, "Kitchen", "Cancel">, "Lost" | "Bed">>()
+holds<Equal<M.TargetOf<typeof falling, "Bath", "Cancel">, "Lost">>()
+homing.done(G.Home, G.Kitchen, ({ state }) => E.Cancel({ reason: state.meal }))
+homing.done(G.Home, G.Kitchen, E.Request())
+// @ts-expect-error Away is no member of the group
+homing.done(G.Home, G.Away, E.Request())
+homing.meta(G.Home, { tags: ["inside"], description: "at home" }).meta([G.Away, G.Street], { tags: ["outside"] })
+homing.task(G.Home, () => Effect.succeed(1), {
+  onSuccess: () => E.Request(),
+  onFailure: () => E.Request(),
+  onDefect: (defect, { state }) => E.Cancel({ reason: `${String(defect)} in ${state._tag}` }),
 })

@@ -32,7 +32,7 @@ beforeAll(
 describe("the compiler's message", () => {
   it.each([
     ["twice", `"already declared (replace it with { override: true }), or final": "Pending × Drop"`],
-    ["nothing", `"nothing to override": "Pending × Drop"`],
+    ["nothing", `"nothing to override or to fall through to": "Pending × Drop"`],
     ["missing", `"fields neither carried nor given": "tx"`],
     ["undeclared", `Type '{ readonly _tag: "Gone"; }' is missing the following properties from type '{ readonly _tag: "Paid";`],
     ["unanswered", "this event wants an answer: pass a decision that returns reply(...)"],

@@ -1,7 +1,7 @@
 /** A machine whose transitions, guards and hooks record how they are used. */
 import * as Effect from "effect/Effect"
-import type { Compiled, Node, Transition } from "../src/define/Compile.ts"
-import { type Declarations, type Predicate, pairKey, type Tagged } from "../src/define/Declarations.ts"
+import type { Compiled, GroupNode, Node, Transition } from "../src/define/Compile.ts"
+import type { Predicate, Tagged } from "../src/define/Declarations.ts"
 import { GuardScript } from "./GuardScript.ts"
 import { type DeclaredEdge, edgesFrom } from "./Reachability.ts"
 import { type AnyMachine, checkNames, declarationsOf, type Handlers, withHandlers } from "./Subject.ts"
@@ -19,11 +19,11 @@ export interface ObservedEdge {
   readonly kind: DeclaredEdge["kind"]
   /** The same for edges that one call declared. */
   readonly declaration: number
-  /** Tags of states, `(stay)`, `(stop)`. */
+  /** Tags of states, `(stay)`, `(stop)`, `(history Group)`. */
   readonly declared: ReadonlyArray<string>
   readonly guard: (Answers & { readonly name: string }) | undefined
   readonly seen: Map<string, number>
-  /** Which of the automatic transitions of its state it is. */
+  /** Which of the transitions of its state for the same event, or without one, it is, in the order they were declared. */
   readonly position: number
   readonly used: Used
   attempts: number
@@ -37,7 +37,7 @@ interface Used {
   readonly requests: Set<string>
 }
 
-/** The hooks of one state, and the slots they have used. */
+/** The hooks of one state or group, and the slots they have used. */
 export interface ObservedHooks {
   readonly phase: "enter" | "exit"
   readonly state: string
@@ -79,14 +79,16 @@ export class Observed {
     this.#observeRequests()
     this.edges = declarations.state.$tags.flatMap((tag) => {
       const edges = edgesFrom(this.compiled, tag)
-      const always = declarations.always.filter((one) => one.from === tag)
-      let automatic = 0
       return edges.map((edge) => {
-        const position = edge.kind === "always" ? automatic++ : 0
-        return this.#observe(edge, declarationOf(declarations, edge) ?? always[position]?.order ?? 0, position)
+        const { order } = edge.transition
+        return this.#observe(edge, edges.filter((other) => other.event === edge.event && other.transition.order < order).length)
       })
     })
-    this.hooks = [...this.compiled.nodes.values()].flatMap((node) => [this.#observeHooks(node, "enter"), this.#observeHooks(node, "exit")])
+    const nodes = [...this.compiled.nodes.values()]
+    const groups = new Set(nodes.flatMap((node) => node.groups))
+    this.hooks = [...nodes.map((node) => [node, node.tag] as const), ...[...groups].map((group) => [group, group.name] as const)].flatMap(
+      ([hooked, name]) => [this.#observeHooks(hooked, name, "enter"), this.#observeHooks(hooked, name, "exit")],
+    )
   }
 
   #using: Used | undefined = undefined
@@ -114,23 +116,28 @@ export class Observed {
       })
   }
 
-  #observeHooks(node: Node, phase: "enter" | "exit"): ObservedHooks {
+  #observeHooks(hooked: Node | GroupNode, state: string, phase: "enter" | "exit"): ObservedHooks {
     const used = nothingUsed()
-    ;(node as Mutable<Node>)[phase] = node[phase].map((hook) => (context) => this.#within(used, () => hook(context)))
-    return { phase, state: node.tag, used }
+    ;(hooked as Mutable<Node | GroupNode>)[phase] = hooked[phase].map((hook) => (context) => this.#within(used, () => hook(context)))
+    return { phase, state, used }
   }
 
   edgesFrom(tag: string): ReadonlyArray<ObservedEdge> {
     return this.edges.filter((edge) => edge.from === tag)
   }
 
-  #observe({ from, event, kind, transition }: DeclaredEdge, declaration: number, position: number): ObservedEdge {
+  #observe({ from, event, kind, transition }: DeclaredEdge, position: number): ObservedEdge {
     const edge: ObservedEdge = {
       from,
       event,
       kind,
-      declaration,
-      declared: [...transition.targets.keys(), ...(transition.mayStay ? ["(stay)"] : []), ...(transition.mayStop ? ["(stop)"] : [])],
+      declaration: transition.order,
+      declared: [
+        ...transition.targets.keys(),
+        ...transition.histories.map(({ group }) => `(history ${group})`),
+        ...(transition.mayStay ? ["(stay)"] : []),
+        ...(transition.mayStop ? ["(stop)"] : []),
+      ],
       guard: transition.guard === undefined ? undefined : { name: transition.guardName, yes: 0, no: 0 },
       seen: new Map(),
       position,
@@ -179,11 +186,6 @@ const count = (answers: Answers, answer: boolean): boolean => {
   return answer
 }
 
-const declarationOf = (declarations: Declarations, { from, event, kind }: DeclaredEdge): number | undefined => {
-  if (kind === "timeout") return declarations.timeouts.get(`${from} × ${event}`)?.order
-  return kind === "event" ? (declarations.transitions.get(pairKey(from, event)) ?? declarations.fallbacks.get(event))?.order : undefined
-}
-
 const targetOf = (outcome: (Tagged & { readonly outcome?: Tagged }) | undefined): string => {
   switch (outcome?._tag) {
     case "@reply":
@@ -192,6 +194,8 @@ const targetOf = (outcome: (Tagged & { readonly outcome?: Tagged }) | undefined)
       return "(stay)"
     case "@stop":
       return "(stop)"
+    case "@history":
+      return `(history ${(outcome as { readonly group?: string }).group})`
     case "@refuse":
       return "(refuse)"
     default:

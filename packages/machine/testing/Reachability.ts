@@ -16,7 +16,7 @@ export const edgesFrom = (compiled: Compiled, from: string): ReadonlyArray<Decla
   const node = compiled.nodes.get(from)
   if (node === undefined) return []
   return [
-    ...[...node.on].map(([event, transition]) => ({ from, event, transition, kind: "event" as const })),
+    ...[...node.on].flatMap(([event, first]) => chainOf(first).map((transition) => ({ from, event, transition, kind: "event" as const }))),
     ...[...node.timeouts].map(([name, transition]) => ({
       from,
       event: eventLabel(timeoutEvent(name)),
@@ -26,6 +26,10 @@ export const edgesFrom = (compiled: Compiled, from: string): ReadonlyArray<Decla
     ...node.always.map((transition) => ({ from, event: "(always)", transition, kind: "always" as const })),
   ]
 }
+
+/** A transition and those that it falls through to. */
+const chainOf = (transition: Transition): ReadonlyArray<Transition> =>
+  transition.next === undefined ? [transition] : [transition, ...chainOf(transition.next)]
 
 export interface Hop {
   readonly event: string
@@ -38,7 +42,7 @@ export const declaredWays = (compiled: Compiled, from: Iterable<string>): Readon
   // Iteration of a map includes entries added meanwhile, in the order of insertion: breadth first.
   for (const [tag, way] of ways) {
     for (const { event, transition } of edgesFrom(compiled, tag)) {
-      for (const to of transition.targets.keys()) {
+      for (const to of [...transition.targets.keys(), ...transition.histories.flatMap(({ states }) => states)]) {
         if (!ways.has(to)) ways.set(to, [...way, { event, to }])
       }
     }

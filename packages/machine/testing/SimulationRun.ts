@@ -1,5 +1,5 @@
 /**
- * The run behind `simulate`: an actor's order of events without the actor. Events that it raises come first, then
+ * The run behind `simulate`: an actor's order of events without the actor. Events that it raises come first, in order, then
  * postponed ones, then those of the test.
  *
  * It is a generator that hands out the decisions that are Effects: the caller runs them or gives up.
@@ -54,7 +54,7 @@ export class SimulationRun {
     this.#start = beginTrace(machine, id, beginning.state, at)
     this.visited.push(...beginning.through, beginning.state)
     this.requests.push(...beginning.requests)
-    this.#enter(beginning.sends)
+    this.#enter(beginning.sends, 0)
     if (this.ended === undefined) this.#timers.delay(beginning.delays, at)
   }
 
@@ -136,20 +136,20 @@ export class SimulationRun {
     this.state = decision.state
     if (moves) this.visited.push(...decision.through, decision.state)
     else this.visited[this.visited.length - 1] = decision.state
-    if (decision._tag === "Goto") this.#enter(decision.sends)
+    if (decision._tag === "Goto") this.#enter(decision.sends, decision.kept ?? 0)
     else if (decision._tag === "Stop") this.#end("stopped", decision.reason)
     else {
       this.#timed(() => this.#timers.stay(this.#node, this.state, this.now))
-      this.#waiting.unshift(decision.sends)
+      this.#waiting.raise(decision.sends)
     }
     if (this.ended === undefined) this.#timers.delay(decision.delays, this.now)
   }
 
-  #enter(sends: ReadonlyArray<Tagged>) {
+  #enter(sends: ReadonlyArray<Tagged>, kept: number) {
     if (this.#node.final) return this.#end("final", `${this.state._tag} is a final state`)
-    this.#timed(() => this.#timers.enter(this.#node, this.state, this.now))
+    this.#timed(() => this.#timers.enter(this.#node, this.state, this.now, kept))
     this.#waiting.unshift(this.postponed)
-    this.#waiting.unshift(sends)
+    this.#waiting.raise(sends)
     this.postponed = []
   }
 

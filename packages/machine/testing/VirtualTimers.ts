@@ -1,7 +1,7 @@
-/** The timeouts of the current state and the delayed events of the instance, on a clock that only a test moves. */
-import type { DelayRequest } from "../src/decide/Decision.ts"
+/** The timeouts of the current state and its groups, and the delayed events of the instance, on a clock that only a test moves. */
+import type { DelayRequest, TimerRequest } from "../src/decide/Decision.ts"
 import { timersOnEnter, timersOnStay } from "../src/decide/Timeout.ts"
-import type { Node } from "../src/define/Compile.ts"
+import { isTimerOf, type Node } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 
 interface Timer {
@@ -15,19 +15,26 @@ export class VirtualTimers {
   /** In the order they were armed: of two that are due at the same time, the earlier armed fires first. */
   #timers: ReadonlyArray<Timer> = []
 
-  /** A state was entered: its timers begin, all others end. */
-  enter(node: Node, state: Tagged, now: number) {
-    const delayed = this.#timers.filter(({ event }) => event !== undefined)
-    this.#timers = [...delayed, ...timersOnEnter(node, state, now).map(({ name, millis }) => ({ name, deadline: now + millis }))]
+  /**
+   * A state was entered: its timers and those of groups that were entered too begin, delayed events and those of the `kept` groups
+   * continue, all others end.
+   */
+  enter(node: Node, state: Tagged, now: number, kept: number) {
+    const groups = node.groups.slice(0, kept)
+    this.#timers = this.#timers.filter(({ name, event }) => event !== undefined || groups.some((group) => isTimerOf(group, name)))
+    this.#arm(timersOnEnter(node, state, now, kept), now)
   }
 
   /** An event was handled without leaving the state: idle timers restart. */
   stay(node: Node, state: Tagged, now: number) {
     if (!node.hasIdleTimeout) return
-    const idle = timersOnStay(node, state, now)
+    this.#arm(timersOnStay(node, state, now), now)
+  }
+
+  #arm(requests: ReadonlyArray<TimerRequest>, now: number) {
     this.#timers = [
-      ...this.#timers.filter((timer) => timer.event !== undefined || !idle.some(({ name }) => name === timer.name)),
-      ...idle.map(({ name, millis }) => ({ name, deadline: now + millis })),
+      ...this.#timers.filter((timer) => timer.event !== undefined || !requests.some(({ name }) => name === timer.name)),
+      ...requests.map(({ name, millis }) => ({ name, deadline: now + millis })),
     ]
   }
 

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
-import { countText, requestsText, stateRequests } from "../machine/MachineView.ts"
+import { countText, requestsText, stateMeta, stateRequests } from "../machine/MachineView.ts"
 import { Output } from "../output/Output.ts"
 import { filledTableText, pairsText, tableText } from "../output/Table.ts"
 import { writeText } from "../output/Writing.ts"
@@ -68,63 +68,91 @@ const show = command(
           one._tag === "Event" || one._tag === "Postpone"
             ? one.event
             : one._tag === "Timeout"
-              ? `after ${one.after ?? "a time"}`
+              ? `after ${one.after ?? "a time"}${one.group === undefined ? "" : ` in ${one.group}`}`
               : "by itself",
         to:
           one._tag === "Postpone"
             ? "(later)"
             : one.targets
-                .map((target) => (target._tag === "State" ? target.state : target._tag === "Stay" ? "(stay)" : "(end)"))
+                .map((target) =>
+                  target._tag === "State"
+                    ? target.history === undefined
+                      ? target.state
+                      : `where ${target.history.group} was left`
+                    : target._tag === "Stay"
+                      ? "(stay)"
+                      : "(end)",
+                )
                 .join(" or "),
         guards: one.guards.join(", "),
         requests: one.requests.join(", "),
       }))
       const events = blueprint.events.map(({ tag, fields }) => ({ event: tag, fields: fields.map(({ name }) => name) }))
       const eventFields = Object.fromEntries(events.map(({ event, fields }) => [event, fields]))
-      yield* output.value({ ...row, eventFields, stateRequests: stateRequests(blueprint.states), transitions }, () =>
-        [
-          pairsText(
-            [
-              ["machine", row.name],
-              ["version", row.version],
-              ["instances", countText(row.counts) || "none"],
-            ],
-            output.style,
-          ),
-          filledTableText(
-            blueprint.states,
-            [
-              { title: "STATE", of: ({ tag }) => tag, looks: (text, _, style) => style.bold(text) },
-              {
-                title: "",
-                of: ({ initial, final, working }) =>
-                  [initial ? "first" : "", final ? "final" : "", working ? "works" : ""].filter(Boolean).join(", "),
-              },
-              { title: "FIELDS", of: ({ fields }) => fields.map(({ name }) => name).join(" ") },
-              { title: "REQUESTS", of: requestsText },
-            ],
-            output.style,
-          ),
-          tableText(
-            events,
-            [
-              { title: "EVENT", of: ({ event }) => event },
-              { title: "FIELDS", of: ({ fields }) => fields.join(" ") },
-            ],
-            output.style,
-          ),
-          filledTableText(
-            transitions,
-            [
-              { title: "FROM", of: ({ from }) => from },
-              { title: "ON", of: ({ event }) => event },
-              { title: "TO", of: ({ to }) => to },
-              { title: "IF", of: ({ guards }) => guards },
-              { title: "REQUESTS", of: ({ requests }) => requests },
-            ],
-            output.style,
-          ),
-        ].join("\n"),
+      yield* output.value(
+        { ...row, eventFields, stateRequests: stateRequests(blueprint), stateMeta: stateMeta(blueprint), transitions },
+        () =>
+          [
+            pairsText(
+              [
+                ["machine", row.name],
+                ["version", row.version],
+                ["instances", countText(row.counts) || "none"],
+              ],
+              output.style,
+            ),
+            filledTableText(
+              blueprint.states,
+              [
+                { title: "STATE", of: ({ tag }) => tag, looks: (text, _, style) => style.bold(text) },
+                {
+                  title: "",
+                  of: ({ initial, final, working }) =>
+                    [initial ? "first" : "", final ? "final" : "", working ? "works" : ""].filter(Boolean).join(", "),
+                },
+                { title: "FIELDS", of: ({ fields }) => fields.map(({ name }) => name).join(" ") },
+                { title: "REQUESTS", of: requestsText },
+                { title: "TAGS", of: ({ tags = [] }) => tags.join(" ") },
+                { title: "ABOUT", of: ({ description = "" }) => description },
+              ],
+              output.style,
+            ),
+            ...(blueprint.stateGroups.length === 0
+              ? []
+              : [
+                  filledTableText(
+                    blueprint.stateGroups,
+                    [
+                      { title: "GROUP", of: ({ name }) => name, looks: (text, _, style) => style.bold(text) },
+                      { title: "MEMBERS", of: ({ members }) => members.join(" ") },
+                      { title: "ENTERED AT", of: ({ initial = "" }) => initial },
+                      { title: "REQUESTS", of: ({ stay }) => (stay === undefined ? "" : requestsText(stay)) },
+                      { title: "TAGS", of: ({ tags = [] }) => tags.join(" ") },
+                      { title: "ABOUT", of: ({ description = "" }) => description },
+                    ],
+                    output.style,
+                  ),
+                ]),
+            tableText(
+              events,
+              [
+                { title: "EVENT", of: ({ event }) => event },
+                { title: "FIELDS", of: ({ fields }) => fields.join(" ") },
+              ],
+              output.style,
+            ),
+            filledTableText(
+              transitions,
+              [
+                { title: "FROM", of: ({ from }) => from },
+                { title: "ON", of: ({ event }) => event },
+                { title: "TO", of: ({ to }) => to },
+                { title: "IF", of: ({ guards }) => guards },
+                { title: "REQUESTS", of: ({ requests }) => requests },
+              ],
+              output.style,
+            ),
+          ].join("\n"),
       )
     }).pipe(Effect.provide(observed(input))),
 )

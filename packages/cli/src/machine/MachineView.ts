@@ -10,12 +10,20 @@ export const countText = (counts: Readonly<Record<string, number>>): string =>
 type StateBlueprint = Blueprint["states"][number]
 type Requesting = Pick<StateBlueprint, "requestsOnEnter" | "requestsOnExit" | "runs">
 
-/** The slots that states request by themselves. States without requests are left out. */
-export const stateRequests = (states: ReadonlyArray<StateBlueprint>): Readonly<Record<string, Requesting>> =>
+/** The slots that states and groups request by themselves. Those without requests are left out. */
+export const stateRequests = ({ states, stateGroups }: Blueprint): Readonly<Record<string, Requesting>> =>
   Object.fromEntries(
-    states
+    [...states, ...stateGroups.flatMap(({ name, stay }) => (stay === undefined ? [] : [{ tag: name, ...stay }]))]
       .filter(({ requestsOnEnter, requestsOnExit, runs }) => requestsOnEnter.length + requestsOnExit.length + runs.length > 0)
       .map(({ tag, requestsOnEnter, requestsOnExit, runs }) => [tag, { requestsOnEnter, requestsOnExit, runs }]),
+  )
+
+/** Tags and descriptions of states and groups. Those without are left out. */
+export const stateMeta = ({ states, stateGroups }: Blueprint): Readonly<Record<string, Pick<StateBlueprint, "tags" | "description">>> =>
+  Object.fromEntries(
+    [...states.map((state) => ({ ...state, name: state.tag })), ...stateGroups]
+      .filter(({ tags, description }) => tags !== undefined || description !== undefined)
+      .map(({ name, tags = [], description }) => [name, { tags, ...(description === undefined ? {} : { description }) }]),
   )
 
 export const requestsText = ({ requestsOnEnter, requestsOnExit, runs }: Requesting): string =>

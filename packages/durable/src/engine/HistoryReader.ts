@@ -71,8 +71,9 @@ export class HistoryReader {
     through: number,
     each: ((event: ReplayedEvent) => void) | undefined,
   ): Effect.Effect<OpenedInstance, EventReplayError | PersistenceFailed> {
-    return Effect.map(recover(machine, this.#journal, start, through, each), ({ state, past, entered, sequence, at, delayed }) => {
-      const body = encodeSnapshot(machine.codec, { state, previous: past.at(-1), entered, delayed })
+    return Effect.map(recover(machine, this.#journal, start, through, each), (recovered) => {
+      const { past, sequence, at } = recovered
+      const body = encodeSnapshot(machine.codec, { ...recovered, previous: past.at(-1) })
       const snapshot = { sequence, at, version: machine.version, body }
       this.#remember(lifeName(start.record), snapshot)
       return { ...start, snapshot }

@@ -9,12 +9,13 @@ import {
   PersistenceFailed,
   type SendError,
 } from "@detent/machine"
-import { type Environment, firstState, identified, type Tagged } from "@detent/machine/internal"
+import { type Environment, firstState, identified, type Node, type Tagged } from "@detent/machine/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { InstanceExists, InstanceNotFound, instanceExists, noInstance } from "../errors.ts"
 import { delayedAtStart } from "../instance/DelayedEvents.ts"
+import { entriesAfter, noEntries } from "../instance/GroupEntries.ts"
 import type { InstanceContext, InstanceEntry, Reloaded } from "../instance/InstanceContext.ts"
 import { LiveInstance } from "../instance/LiveInstance.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
@@ -178,6 +179,7 @@ export class InstanceTable {
       sequence: 0,
       past: through,
       entered: 0,
+      groups: entriesAfter(noEntries, machine.compiled.nodes.get(state._tag) as Node, 0, 0),
       at,
       stopped: undefined,
       owed: [],

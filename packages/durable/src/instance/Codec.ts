@@ -8,10 +8,12 @@ import {
   type Declarations,
   isEffectSlot,
   isPlain,
+  memoryOf,
   schemaProblem,
   type Tagged,
   type UntypedUnion,
   type UntypedVariant,
+  withMemory,
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "../store/Commit.ts"
@@ -55,6 +57,8 @@ export interface Settled {
   readonly through: ReadonlyArray<Tagged>
   readonly reason: string | undefined
   readonly sends: ReadonlyArray<Tagged>
+  /** How many of the groups around the state were not left, from the outermost. Default: 0. */
+  readonly kept?: number | undefined
 }
 
 interface VariantCodec {
@@ -77,6 +81,9 @@ interface StoredBody {
   readonly t?: string
 }
 
+/** The states in which groups were left, as JSON, by the name of the group. */
+export type StoredMemory = Readonly<Record<string, unknown>>
+
 interface StoredSettled {
   readonly o: Settled["outcome"]
   readonly m: boolean
@@ -84,6 +91,8 @@ interface StoredSettled {
   readonly p?: ReadonlyArray<unknown>
   readonly r?: string
   readonly e?: ReadonlyArray<unknown>
+  readonly k?: number
+  readonly h?: StoredMemory
 }
 
 const notDelayed = {}
@@ -220,8 +229,9 @@ export class Codec {
     return stored.map(({ n, u = 0, e, s = 0 }) => ({ name: n, entry: s, due: u, event: this.decodeEvents([e], version)[0] as Tagged }))
   }
 
-  #encodeSettled({ outcome, moved, state, through, reason, sends }: Settled): StoredSettled {
+  #encodeSettled({ outcome, moved, state, through, reason, sends, kept = 0 }: Settled): StoredSettled {
     const encode = (one: Tagged) => this.#states.get(one._tag)?.encode(one)
+    const memory = this.encodeMemory(state)
     return {
       o: outcome,
       m: moved,
@@ -229,12 +239,35 @@ export class Codec {
       ...(through.length === 0 ? {} : { p: through.map(encode) }),
       ...(reason === undefined ? {} : { r: reason }),
       ...(sends.length === 0 ? {} : { e: this.encodeEvents(sends) }),
+      ...(kept === 0 ? {} : { k: kept }),
+      ...(memory === undefined ? {} : { h: memory }),
     }
   }
 
-  #decodeSettled({ o, m, s, p = [], r, e = [] }: StoredSettled, version: number): Settled {
+  #decodeSettled({ o, m, s, p = [], r, e = [], k, h }: StoredSettled, version: number): Settled {
     const through = p.map((one) => this.stateOf(one, version))
-    return { outcome: o, moved: m, state: this.stateOf(s, version), through, reason: r, sends: this.decodeEvents(e, version) }
+    const state = this.remembering(this.stateOf(s, version), h, version)
+    return { outcome: o, moved: m, state, through, reason: r, sends: this.decodeEvents(e, version), kept: k }
+  }
+
+  /** What a state remembers of groups; undefined where it remembers nothing. */
+  encodeMemory(state: Tagged): StoredMemory | undefined {
+    const memory = memoryOf(state)
+    if (memory === undefined) return undefined
+    return Object.fromEntries([...memory].map(([group, left]) => [group, this.#states.get(left._tag)?.encode(left)]))
+  }
+
+  /** A state with what it remembers of groups. A state of a group that can no longer be read is forgotten: the group is entered anew. */
+  remembering(state: Tagged, stored: StoredMemory | undefined, version: number): Tagged {
+    if (stored === undefined) return state
+    const memory = Object.entries(stored).flatMap(([group, left]): ReadonlyArray<readonly [string, Tagged]> => {
+      try {
+        return [[group, this.stateOf(left, version)]]
+      } catch {
+        return []
+      }
+    })
+    return withMemory(state, new Map(memory))
   }
 
   /** The parameters of a requested effect, as its worker reads them. */

@@ -69,10 +69,16 @@ export class Inbox {
     this.#postponed = undefined
   }
 
-  /** The machine sent itself these events: they are decided next, and owed until then. */
+  /** The machine sent itself these events: they are decided after those it sent before, and owed until then. */
   raise(envelopes: ReadonlyArray<Envelope>) {
     this.#owe(envelopes)
-    this.putFirst(envelopes)
+    this.#mailbox ??= new Mailbox()
+    this.#mailbox.raise(envelopes)
+  }
+
+  /** How many events that the machine sent itself wait. */
+  get raised(): number {
+    return this.#mailbox?.selfSent ?? 0
   }
 
   #owe(envelopes: ReadonlyArray<Envelope>) {
@@ -104,10 +110,15 @@ export class Inbox {
     const waiting = this.#mailbox?.takeAll() ?? none
     const ids = new Set(owed.map(({ id }) => id))
     const known = new Map([...waiting, ...(this.#postponed ?? none)].map((envelope) => [envelope.dedupeId, envelope]))
-    const left = owed.filter(({ id }) => !known.has(id)).map(({ id, event, chain }) => new Envelope(event, { chain, dedupeId: id }))
+    const raised = owed.map(({ id, event, chain }) => known.get(id) ?? new Envelope(event, { chain, dedupeId: id }))
     const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
-    this.putFirst([...left, ...waiting.filter((envelope) => !isOver(envelope))])
-    this.#owe([...left, ...owed.flatMap(({ id }) => known.get(id) ?? [])])
+    const isOwed = new Set(raised)
+    const isPostponed = new Set(this.#postponed)
+    this.putFirst([
+      ...raised.filter((envelope) => !isPostponed.has(envelope)),
+      ...waiting.filter((envelope) => !isOver(envelope) && !isOwed.has(envelope)),
+    ])
+    this.#owe(raised)
     return waiting.filter(isOver)
   }
 

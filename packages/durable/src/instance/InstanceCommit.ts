@@ -1,10 +1,11 @@
 /** The commit of accepted events: the events, and everything that goes with them. */
+import { hasWorkIn } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { Commit, Fence, InstanceKey, SnapshotRecord } from "../store/Commit.ts"
 import { delayedOf, type InstanceTimer } from "./DelayedEvents.ts"
 import type { InstanceContext } from "./InstanceContext.ts"
-import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import { entersState, keptOf, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import { type Moment, snapshotDue } from "./SnapshotPolicy.ts"
 import type { SpeculativeState } from "./SpeculativeState.ts"
@@ -48,7 +49,9 @@ export const instanceCommit = (
   for (const one of accepted) timers = timersAfter(timers, one)
   const isRunning = decision._tag !== "Stop" && !node.final
   const resident = isRunning && machine.hasWork(node, decision.state)
-  const becomesOwner = resident && (!stored.isResident || accepted.some((one) => entersState(one.decision)))
+  // Work of a group that lasts stays where it runs.
+  const begins = (one: PendingEvent) => entersState(one.decision) && !hasWorkIn(keptOf(one), one.decision.state)
+  const becomesOwner = resident && (!stored.isResident || accepted.some(begins))
   const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored, last, accepted)
   return {
     machine: key.machine,

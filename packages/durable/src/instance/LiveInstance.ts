@@ -33,6 +33,7 @@ import {
   decide,
   eventProblem,
   extendChain,
+  type GroupNode,
   hasWork,
   identified,
   inspect,
@@ -67,11 +68,21 @@ import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from ".
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { delayedOf, type InstanceTimer, timersByName } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
+import { entriesAfter, type GroupEntries } from "./GroupEntries.ts"
 import { Inbox } from "./Inbox.ts"
 import { instanceCommit, type StoredPosition } from "./InstanceCommit.ts"
 import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { isTransient } from "./isTransient.ts"
-import { commandRecords, entersState, eventRecord, isAccepted, type Pending, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import {
+  commandRecords,
+  entersState,
+  eventRecord,
+  isAccepted,
+  keptOf,
+  type Pending,
+  type PendingEvent,
+  timersAfter,
+} from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
 import { deliveryPrefix, isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
@@ -106,6 +117,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   readonly record: ActorState
   /** The sequence at which the current state was entered. */
   entered: number
+  /** The same for the groups around it. */
+  #groups: GroupEntries
   /** Updated on every event. Used to find idle instances. */
   lastUsedAt: number
 
@@ -149,6 +162,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.record.sequence = recovered.sequence
     this.record.place(recovered.state, recovered.past)
     this.entered = recovered.entered
+    this.#groups = recovered.groups
     this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
     this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#lastSnapshot = momentOf(opened.snapshot)
@@ -246,6 +260,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       state,
       previous: past?.at(-1),
       entered: this.entered,
+      groups: this.#groups,
       delayed: delayedOf(this.#timers.values()),
     })
     return { sequence, at, version: this.machine.version, body }
@@ -473,7 +488,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #accept(envelope: Envelope, decision: Taken<Tagged, Tagged>, at: number, isEffectful: boolean) {
     const sequence = this.#ahead.sequence + 1
     const chain = decision.sends.length === 0 ? undefined : extendChain(envelope.chain, labelOf(envelope, decision))
-    if (chain !== undefined && chain.length > chainLimit) return this.#refuse(envelope, this.#endless(envelope, decision, chain))
+    const raised = (this.#inbox?.raised ?? 0) + decision.sends.length
+    if (chain !== undefined && (chain.length > chainLimit || raised > this.context.limits.mailbox))
+      return this.#refuse(envelope, this.#endless(envelope, decision, chain))
     const pending = this.#pendingOf(envelope, decision, at, sequence, chain, isEffectful)
     if (pending instanceof Error) return this.#refuse(envelope, pending)
     this.#ahead = stateAfter(this.#ahead, pending)
@@ -866,7 +883,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const { record } = this
     // Leaving a state drops what its work has sent; this event is stored.
     if (envelope.internal) envelope.seal(decision)
-    const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event)
+    const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event, keptOf(pending))
     this.#arrive(decision, at)
     if (closing === undefined && decision.hooks.length === 0) {
       this.#settleIn(pending)
@@ -888,7 +905,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #arrive(decision: Taken<Tagged, Tagged>, at: number) {
     const { record } = this
     const changed = record.advance(decision, at)
-    if (entersState(decision)) this.entered = record.sequence
+    if (entersState(decision)) {
+      this.entered = record.sequence
+      this.#groups = entriesAfter(this.#groups, record.node, decision.kept ?? 0, record.sequence)
+    }
     if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
     if (changed) record.notifyState()
     if (decision._tag === "Stop") this.#reachEnd({ _tag: "Stopped", state: record.currentState, reason: decision.reason })
@@ -964,12 +984,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (this.context.placement?.fence() === undefined) return
     const runtime = this.#runtimeOf()
     runtime.startBackground()
-    if (!runtime.hasScope && hasWork(this.record.node, this.record.currentState)) runtime.startWork()
+    if (hasWork(this.record.node, this.record.currentState)) runtime.startWork()
     if (runtime.isAtWork) this.context.working(this, true)
   }
 
-  #leaveState(event: Tagged): Effect.Effect<void> | undefined {
-    const closing = this.#runtime?.leave(event)
+  /** Ends what runs because of the state that is left, and of the groups around it that are not kept. */
+  #leaveState(event: Tagged, kept: ReadonlyArray<GroupNode>): Effect.Effect<void> | undefined {
+    const closing = this.#runtime?.leave(event, kept)
     if (this.#runtime?.isAtWork !== true) this.context.working(this, false)
     return closing
   }
@@ -1133,15 +1154,18 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** The journal says that the instance is in another state, and by which states it came there. Where only its data changed, its work continues. */
-  #relocate({ state, past, entered, stopped }: Recovered, stored: InstanceRecord, passed: ReadonlyArray<Tagged> = [state]) {
+  #relocate({ state, past, entered, groups, stopped }: Recovered, stored: InstanceRecord, passed: ReadonlyArray<Tagged> = [state]) {
     const { record } = this
-    const closing = entered > this.entered ? this.#leaveState({ _tag: "(reload)" }) : undefined
+    const around = record.compiled.nodes.get(state._tag)?.groups ?? none
+    const kept = around.filter(({ name }) => groups.get(name) === this.#groups.get(name))
+    const closing = entered > this.entered ? this.#leaveState({ _tag: "(reload)" }, kept) : undefined
     for (const one of passed) {
       record.currentState = one
       record.notifyState()
     }
     record.place(state, past)
     this.entered = entered
+    this.#groups = groups
     this.#standBy(stored)
     if (stored.status === "final") this.#end({ _tag: "Final", state })
     else if (stored.status === "stopped") this.#end({ _tag: "Stopped", state, reason: stored.reason ?? stopped ?? "it was stopped" })
@@ -1152,7 +1176,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   #stored(): SpeculativeState {
     const { currentState: state, node, sequence, past } = this.record
-    return { state, node, sequence, timers: this.#timers, previous: past?.at(-1), entered: this.entered }
+    return { state, node, sequence, timers: this.#timers, previous: past?.at(-1), entered: this.entered, groups: this.#groups }
   }
 
   // Locking

@@ -1,6 +1,6 @@
 /** What was decided for an instance and waits to be stored. */
 import type { Request, SendError, Taken } from "@detent/machine"
-import { commandKey, type Node, type Tagged } from "@detent/machine/internal"
+import { commandKey, type GroupNode, isTimerOf, type Node, type Tagged } from "@detent/machine/internal"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { CommandRecord, EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { Codec } from "./Codec.ts"
@@ -64,6 +64,7 @@ export const eventRecord = (
           through: decision.through,
           reason: decision._tag === "Stop" ? decision.reason : undefined,
           sends: decision.sends,
+          kept: decision.kept,
         }
       : undefined,
     answer: decision.answer,
@@ -92,21 +93,22 @@ export const commandRecords = (
 
 const noCommands: ReadonlyArray<CommandRecord> = []
 
+type TimersByName = ReadonlyMap<string, InstanceTimer>
+
 /** The timers of an instance after an event. */
 export const timersAfter = (
-  before: ReadonlyMap<string, InstanceTimer>,
+  before: TimersByName,
   pending: Pick<PendingEvent, "decision" | "envelope" | "node" | "at" | "sequence">,
-): ReadonlyMap<string, InstanceTimer> => {
-  const { decision, envelope, at, sequence } = pending
+): TimersByName => {
+  const { decision, envelope, node, at, sequence } = pending
   const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0 || decision.delays.length > 0
   if (!changes) return before
-  if (decision._tag === "Stop" || pending.node.final) return noTimers
-  // Delayed events outlast the state.
-  const after = new Map(
-    decision._tag === "Stay" ? before : before.size === 0 ? noTimers : [...before].filter(([, timer]) => isDelayTimer(timer)),
-  )
+  if (decision._tag === "Stop" || node.final) return noTimers
+  const after = new Map(decision._tag === "Stay" ? before : lastingOf(before, keptOf(pending)))
   if (envelope.timer !== undefined) after.delete(envelope.timer.name)
   for (const { name, millis } of decision.timers) {
+    // A timer that was stored under the other meaning of its declaration is the same one.
+    if (after.size > 0) for (const former of node.timeouts.get(name)?.former ?? noNames) after.delete(former)
     if (millis === Number.POSITIVE_INFINITY) after.delete(name)
     else after.set(name, { name, entry: sequence, due: at + millis })
   }
@@ -117,3 +119,17 @@ export const timersAfter = (
   }
   return after.size === 0 ? noTimers : after
 }
+
+const noNames: ReadonlyArray<string> = []
+
+/** The groups around the new state that the event did not leave. */
+export const keptOf = ({ decision, node }: Pick<PendingEvent, "decision" | "node">): ReadonlyArray<GroupNode> =>
+  decision.kept === undefined || decision.kept === 0 ? noGroups : node.groups.slice(0, decision.kept)
+
+const noGroups: ReadonlyArray<GroupNode> = []
+
+/** The timers that outlast a state: delayed events, and those of the stay in groups that were not left. */
+const lastingOf = (timers: TimersByName, groups: ReadonlyArray<GroupNode>): TimersByName =>
+  timers.size === 0
+    ? noTimers
+    : new Map([...timers].filter(([name, timer]) => isDelayTimer(timer) || groups.some((group) => isTimerOf(group, name))))

@@ -3,15 +3,16 @@
  * no guard runs.
  */
 import { type Beginning, EventReplayError, NewerVersion, type PersistenceFailed, type Request } from "@detent/machine"
-import { type Compiled, replay, type Tagged } from "@detent/machine/internal"
+import { type Compiled, type Node, replay, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
-import type { Codec, EventBody, StoredDelay } from "./Codec.ts"
+import type { Codec, EventBody, StoredDelay, StoredMemory } from "./Codec.ts"
 import { type DelayedChange, type DelayedEvent, delayedAfter, delayedAtStart } from "./DelayedEvents.ts"
+import { entriesAfter, entriesRead, type GroupEntries, noEntries } from "./GroupEntries.ts"
 import { type OwedEvent, owedAfter } from "./SelfSentEvents.ts"
-import { decodeSnapshot, stateIfKnown } from "./SnapshotBody.ts"
+import { decodeSnapshot, memoryText, stateIfKnown } from "./SnapshotBody.ts"
 import { WrittenByNewer } from "./Undecodable.ts"
 
 const none: ReadonlyArray<never> = []
@@ -33,6 +34,8 @@ export interface Recovered {
   readonly past: ReadonlyArray<Tagged>
   /** The sequence at which the current state was entered. */
   readonly entered: number
+  /** The same for the groups around it. */
+  readonly groups: GroupEntries
   /** When the last replayed event, or else the snapshot, was accepted. */
   readonly at: number
   readonly stopped: string | undefined
@@ -79,6 +82,7 @@ export const recover = (
     let at = start.at
     let stopped: string | undefined
     let { owed, entered, delayed } = start
+    let groups = entriesRead(compiled, start)
     const past: Array<Tagged> = start.previous === undefined ? [] : [start.previous]
     // No further than what was opened: status and timers belong to that sequence, and others may have written since.
     const last = Math.min(through, record.sequence)
@@ -95,6 +99,7 @@ export const recover = (
           past.push(state, ...replayed.through)
           if (past.length > pastLimit * 2) past.splice(0, past.length - pastLimit)
           entered = event.sequence
+          groups = entriesAfter(groups, compiled.nodes.get(replayed.state._tag) as Node, replayed.kept, event.sequence)
         }
         each?.({
           record: event,
@@ -120,7 +125,7 @@ export const recover = (
       // A long journal must not keep the event loop from others.
       if (ahead !== undefined) yield* Effect.yieldNow
     }
-    return { state, sequence, past, entered, at, stopped, owed, delayed }
+    return { state, sequence, past, entered, groups, at, stopped, owed, delayed }
   })
 
 const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, through: number) =>
@@ -132,7 +137,7 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
     try {
       if (usable === undefined) {
         const began = decodeOrigin(codec, origin as string)
-        return Effect.succeed({ ...began, entered: 0, sequence: 0, at: record.startedAt })
+        return Effect.succeed({ ...began, entered: 0, groups: noEntries, sequence: 0, at: record.startedAt })
       }
       const { sequence, at, version, body } = usable
       return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at, owed: none })
@@ -154,7 +159,7 @@ export const encodeOrigin = (
   const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
   const delayed = delayedAtStart({ delays }, at)
   const waiting = delayed.length === 0 ? "" : `,"d":${JSON.stringify(codec.encodeDelayed(delayed))}`
-  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}${waiting}}`
+  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}${waiting}${memoryText(codec, state)}}`
 }
 
 interface StoredOrigin {
@@ -163,14 +168,15 @@ interface StoredOrigin {
   readonly p?: unknown
   readonly e?: ReadonlyArray<unknown>
   readonly d?: ReadonlyArray<StoredDelay>
+  readonly h?: StoredMemory
 }
 
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, p, e = [], d } = JSON.parse(origin) as StoredOrigin
+  const { v, s, p, e = [], d, h } = JSON.parse(origin) as StoredOrigin
   return {
-    state: codec.stateOf(s, v),
+    state: codec.remembering(codec.stateOf(s, v), h, v),
     previous: p === undefined ? undefined : stateIfKnown(codec, p, v),
     owed: owedAfter(none, beforeFirst, codec.decodeEvents(e, v)),
     delayed: codec.decodeDelayed(d, v),
@@ -184,6 +190,8 @@ interface ReplayedOne {
   readonly state: Tagged
   readonly through: ReadonlyArray<Tagged>
   readonly moved: boolean
+  /** How many of the groups around the state were not left, from the outermost. */
+  readonly kept: number
   readonly stopped: string | undefined
   readonly sends: ReadonlyArray<Tagged>
   readonly outcome: ReplayedEvent["outcome"]
@@ -210,9 +218,9 @@ const replayOne = (
   }
   const { event, answer } = body
   if (body.settled !== undefined) {
-    const { outcome, moved, state: reached, through, reason, sends } = body.settled
+    const { outcome, moved, state: reached, through, reason, sends, kept = 0 } = body.settled
     const stopped = outcome === "Stop" ? reason : undefined
-    return { body, event, answer, state: reached, through, moved, sends, stopped, outcome, requests: none }
+    return { body, event, answer, state: reached, through, moved, kept, sends, stopped, outcome, requests: none }
   }
   const decision = replay(compiled, state, event, record.at, body)
   switch (decision._tag) {
@@ -225,6 +233,7 @@ const replayOne = (
         state: decision.state,
         through: decision.through,
         moved: decision._tag === "Goto",
+        kept: decision.kept ?? 0,
         stopped: undefined,
         sends: decision.sends,
         outcome: decision._tag,
@@ -238,6 +247,7 @@ const replayOne = (
         state: decision.state,
         through: decision.through,
         moved: decision.state !== state,
+        kept: 0,
         stopped: decision.reason,
         sends: none,
         outcome: "Stop",

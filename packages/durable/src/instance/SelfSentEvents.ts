@@ -28,7 +28,7 @@ export interface OwedEvent {
   readonly chain: Chain
 }
 
-/** What is owed after an event was handled: what it sent comes first. */
+/** What is owed after an event was handled: what it sent comes after what was sent before. */
 export const owedAfter = (
   owed: ReadonlyArray<OwedEvent>,
   handled: { readonly sequence: number; readonly tag: string; readonly dedupeId: string | undefined },
@@ -38,7 +38,7 @@ export const owedAfter = (
   if (sends.length === 0 && !isRaisedId(dedupeId)) return owed
   const chain = extendChain(owed.find(({ id }) => id === dedupeId)?.chain, tag)
   const sent = sends.map((event, index) => ({ id: raisedId(sequence, index), event, chain }))
-  return [...sent, ...owed.filter(({ id }) => id !== dedupeId)]
+  return [...owed.filter(({ id }) => id !== dedupeId), ...sent]
 }
 
 /** The events a live instance owes itself. A snapshot would hide where they come from, so none is taken while there are any. */

@@ -4,6 +4,7 @@
  */
 import type { Node, Tagged } from "@detent/machine/internal"
 import type { InstanceTimer } from "./DelayedEvents.ts"
+import { entriesAfter, type GroupEntries } from "./GroupEntries.ts"
 import { entersState, type PendingEvent, timersAfter } from "./PendingEvent.ts"
 
 export interface SpeculativeState {
@@ -14,6 +15,7 @@ export interface SpeculativeState {
   readonly previous: Tagged | undefined
   /** The sequence at which the state was entered. */
   readonly entered: number
+  readonly groups: GroupEntries
 }
 
 export const stateAfter = (before: SpeculativeState, pending: PendingEvent): SpeculativeState => {
@@ -21,6 +23,14 @@ export const stateAfter = (before: SpeculativeState, pending: PendingEvent): Spe
   const { state, from, through } = decision
   const timers = timersAfter(before.timers, pending)
   return entersState(decision)
-    ? { state, node, sequence, timers, previous: through.at(-1) ?? from, entered: sequence }
-    : { state, node, sequence, timers, previous: before.previous, entered: before.entered }
+    ? {
+        state,
+        node,
+        sequence,
+        timers,
+        previous: through.at(-1) ?? from,
+        entered: sequence,
+        groups: entriesAfter(before.groups, node, decision.kept ?? 0, sequence),
+      }
+    : { state, node, sequence, timers, previous: before.previous, entered: before.entered, groups: before.groups }
 }

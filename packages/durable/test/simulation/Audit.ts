@@ -4,6 +4,7 @@
  */
 import { begin, type Compiled, compiledOf, decide, type Node, type Tagged } from "@detent/machine/internal"
 import type { Codec, EventBody } from "../../src/instance/Codec.ts"
+import { noEntries } from "../../src/instance/GroupEntries.ts"
 import { entersState } from "../../src/instance/PendingEvent.ts"
 import { encodeSnapshot } from "../../src/instance/SnapshotBody.ts"
 import type { CommandRecord, EventRecord, InstanceKey, SnapshotRecord, TimerRecord } from "../../src/store/Commit.ts"
@@ -126,7 +127,7 @@ class Judge {
     const [state, previous, entered] = [this.#state, this.#previous, this.#entered]
     this.#states.push(this.#codec.encodeState(state))
     this.#before.push(previous === undefined ? undefined : this.#codec.encodeState(previous))
-    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered, delayed: [] }))
+    this.#snapshots.push(encodeSnapshot(this.#codec, { state, previous, entered, groups: noEntries, delayed: [] }))
   }
 
   #apply(record: EventRecord, { event, settled }: EventBody) {

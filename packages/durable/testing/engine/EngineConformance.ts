@@ -13,6 +13,7 @@ import { deploying } from "./deploying.ts"
 import { failures } from "./failing.ts"
 import { following } from "./following.ts"
 import { grouping } from "./grouping.ts"
+import { groups } from "./groups.ts"
 import { keeping } from "./keeping.ts"
 import { leading } from "./leading.ts"
 import { lifecycle } from "./lifecycle.ts"
@@ -63,6 +64,7 @@ const topics = [
   unserved,
   keeping,
   grouping,
+  groups,
 ]
 
 export const engineConformance = <R = never>(name: string, store: StoreLayer<R>, options: EngineKitOptions = {}): void => {

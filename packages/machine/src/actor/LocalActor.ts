@@ -31,7 +31,7 @@ import {
   type Result,
 } from "./Mailbox.ts"
 import { queryAtEnd } from "./Query.ts"
-import { isHandling, type RuntimeOwner, StateRuntime } from "./StateRuntime.ts"
+import { isHandling, keptGroups, type RuntimeOwner, StateRuntime } from "./StateRuntime.ts"
 import type { StateScope } from "./StateScope.ts"
 
 /** Yields to the event loop after this many events. */
@@ -306,10 +306,11 @@ export class LocalActor implements RuntimeOwner {
   #carryOut(decision: Taken<Tagged, Tagged>, internal: boolean, message: QueuedEvent | undefined, at: number): Result | Message {
     const { record } = this
     const chain = decision.sends.length === 0 ? undefined : extendChain(message?.chain, eventLabel(decision.event))
-    if (chain !== undefined && chain.length > chainLimit) {
+    const isEndless = chain !== undefined && (chain.length > chainLimit || this.#raised + decision.sends.length > mailboxLimit)
+    if (isEndless) {
       return conclude(message, refusal(record, decision.event, endlessChain(record, decision, chain)))
     }
-    const closing = decision._tag === "Stay" ? undefined : this.#runtime?.leave(decision.event)
+    const closing = decision._tag === "Stay" ? undefined : this.#runtime?.leave(decision.event, keptGroups(record.compiled, decision))
     if (closing === undefined && decision.hooks.length === 0) {
       const changed = record.advance(decision, at)
       if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
@@ -401,7 +402,12 @@ export class LocalActor implements RuntimeOwner {
     const messages = events.map((event) => new QueuedEvent(event, true, false, chain))
     for (const message of messages) message.observer = (result) => reportRefusal(this.record, result)
     this.#mailbox ??= new Mailbox()
-    this.#mailbox.unshift(messages)
+    this.#mailbox.raise(messages)
+  }
+
+  /** How many events that it has sent itself wait. */
+  get #raised(): number {
+    return this.#mailbox?.selfSent ?? 0
   }
 
   #execute(requests: ReadonlyArray<Request>) {

@@ -14,7 +14,7 @@ export const mailboxLimit = 100_000
 /** After this many self-sent events in a row, one event of another sender gets its turn. */
 const selfSentTurn = 100
 
-/** How many self-sent events in a chain count as endless. */
+/** How many self-sent events in a chain count as endless. As many as {@link mailboxLimit} that wait count as endless too. */
 export const chainLimit = 10_000
 
 /** How many events of a chain an error shows. */
@@ -55,45 +55,73 @@ export const extendChain = (chain: Chain | undefined, event: string): Chain => (
 /** Events with a chain are self-sent. */
 const isSelfSent = (message: { readonly chain?: Chain | undefined }): boolean => message.chain !== undefined
 
-/** The order of events: self-sent ones first, then those put back, then those sent, with a bound on self-sent ones in a row. */
+/**
+ * The order of events: self-sent ones first, in the order in which they were sent, then those put back, then those sent, with a
+ * bound on self-sent ones in a row.
+ */
 export class Mailbox<M extends object> {
-  /** In reverse order: the last one is the next. */
   #selfSent: Array<M> = []
-  /** In reverse order as well. Events that were postponed or are tried again keep their place before later ones. */
+  #nextSelfSent = 0
+  /** In reverse order: the last one is the next. Events that were postponed or are tried again keep their place before later ones. */
   #front: Array<M> = []
   #back: Array<M> = []
   #next = 0
   #selfSentInARow = 0
 
   get size(): number {
-    return this.#selfSent.length + this.#front.length + this.#back.length - this.#next
+    return this.selfSent + this.#front.length + this.#back.length - this.#next
+  }
+
+  /** How many self-sent events wait. */
+  get selfSent(): number {
+    return this.#selfSent.length - this.#nextSelfSent
   }
 
   get isWaiting(): boolean {
-    return this.#selfSent.length > 0 || this.#front.length > 0 || this.#next < this.#back.length
+    return this.selfSent > 0 || this.#front.length > 0 || this.#next < this.#back.length
   }
 
   push(message: M) {
     this.#back.push(message)
   }
 
-  /** Puts events before all that were sent. Self-sent ones come before those. */
+  /** Adds events that the machine has sent itself: after those it sent before, and before all others. */
+  raise(messages: ReadonlyArray<M>) {
+    for (const message of messages) this.#selfSent.push(message)
+  }
+
+  /** Puts events back, before all that wait. Self-sent ones come before others. */
   unshift(messages: ReadonlyArray<M>) {
+    const selfSent = messages.filter(isSelfSent)
+    if (selfSent.length > 0) {
+      this.#selfSent = [...selfSent, ...this.#selfSent.slice(this.#nextSelfSent)]
+      this.#nextSelfSent = 0
+    }
     for (let index = messages.length - 1; index >= 0; index--) {
       const message = messages[index] as M
-      if (isSelfSent(message)) this.#selfSent.push(message)
-      else this.#front.push(message)
+      if (!isSelfSent(message)) this.#front.push(message)
     }
   }
 
   shift(): M | undefined {
     const others = this.#front.length > 0 || this.#next < this.#back.length
-    if (this.#selfSent.length > 0 && !(others && this.#selfSentInARow >= selfSentTurn)) {
+    if (this.selfSent > 0 && !(others && this.#selfSentInARow >= selfSentTurn)) {
       this.#selfSentInARow++
-      return this.#selfSent.pop()
+      return this.#shiftSelfSent()
     }
     this.#selfSentInARow = 0
     return this.#front.pop() ?? this.#shiftBack()
+  }
+
+  #shiftSelfSent(): M | undefined {
+    const message = this.#selfSent[this.#nextSelfSent]
+    this.#nextSelfSent++
+    // What was handled is let go, at the cost of a copy per 1,000 events.
+    if (this.selfSent === 0 || this.#nextSelfSent === 1000) {
+      this.#selfSent = this.#selfSent.slice(this.#nextSelfSent)
+      this.#nextSelfSent = 0
+    }
+    return message
   }
 
   #shiftBack(): M | undefined {
@@ -108,8 +136,9 @@ export class Mailbox<M extends object> {
   }
 
   takeAll(): ReadonlyArray<M> {
-    const all = [...this.#selfSent.reverse(), ...this.#front.reverse(), ...this.#back.slice(this.#next)]
+    const all = [...this.#selfSent.slice(this.#nextSelfSent), ...this.#front.reverse(), ...this.#back.slice(this.#next)]
     this.#selfSent = []
+    this.#nextSelfSent = 0
     this.#front = []
     this.#back = []
     this.#next = 0

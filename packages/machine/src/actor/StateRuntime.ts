@@ -13,7 +13,7 @@ import * as Fiber from "effect/Fiber"
 import type * as Schedule from "effect/Schedule"
 import type { DelayRequest, Hook, Taken, TimerRequest } from "../decide/Decision.ts"
 import { eventLabel, timeoutEvent } from "../decide/Timeout.ts"
-import type { Node } from "../define/Compile.ts"
+import { type Compiled, type GroupNode, isTimerOf, type Node } from "../define/Compile.ts"
 import type { Tagged, WorkDeclaration } from "../define/Declarations.ts"
 import { callSlot, commandKey } from "../effects/Command.ts"
 import { type Called, callHandler } from "../effects/HandlerCall.ts"
@@ -54,12 +54,11 @@ export class StateRuntime {
   readonly #owner: RuntimeOwner
   #awaited: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   #scope: StateScope | undefined = undefined
+  /** What runs because the actor is in a group. Made with the first group that has work or timers. */
+  #groups: Map<GroupNode, StateScope> | undefined = undefined
   #background: StateScope | undefined = undefined
   /** Delayed events of the actor that live in this process. They outlast its states. */
   #delayed: StateScope | undefined = undefined
-  #supervisor: Supervisor | undefined = undefined
-  /** Restarts of work that failed because of an outage. They do not count as failures of the work. */
-  #outage: Supervisor | undefined = undefined
 
   constructor(owner: RuntimeOwner) {
     this.#owner = owner
@@ -178,20 +177,23 @@ export class StateRuntime {
 
   // Work
 
-  /** Whether work of the state, or background work, is under way. */
+  /** Whether work of the state or its groups, or background work, is under way. */
   get isAtWork(): boolean {
-    return (
-      this.#background !== undefined || (this.#scope !== undefined && hasWork(this.#owner.record.node, this.#owner.record.currentState))
-    )
+    if (this.#background !== undefined) return true
+    const { node, currentState } = this.#owner.record
+    if (this.#scope !== undefined && anyWanted(node.works, currentState)) return true
+    return this.#groups !== undefined && [...this.#groups].some(([{ works }, scope]) => works.length > 0 && scope.isStarted)
   }
 
   get hasScope(): boolean {
-    return this.#scope !== undefined
+    return this.#scope !== undefined || (this.#groups !== undefined && this.#groups.size > 0)
   }
 
-  /** Starts the work of the current state. */
+  /** Starts the work of the current state and of the groups around it, from outside in. Work that was started before continues. */
   startWork() {
-    this.#startIn(this.#openScope())
+    const { node } = this.#owner.record
+    for (const group of node.groups) if (group.works.length > 0) this.#startIn(this.#groupScope(group), group.works, group.name)
+    if (node.works.length > 0) this.#startIn(this.#openScope(), node.works, node.tag)
   }
 
   #openScope(): StateScope {
@@ -199,11 +201,22 @@ export class StateRuntime {
     return this.#scope
   }
 
-  #startIn(scope: StateScope) {
+  #groupScope(group: GroupNode): StateScope {
+    this.#groups ??= new Map()
+    const known = this.#groups.get(group)
+    if (known !== undefined) return known
+    const scope = new StateScope()
+    this.#groups.set(group, scope)
+    return scope
+  }
+
+  #startIn(scope: StateScope, works: ReadonlyArray<WorkDeclaration>, of: string) {
+    if (scope.isStarted) return
+    scope.isStarted = true
     const { record } = this.#owner
-    for (const declared of record.node.works) {
+    for (const declared of works) {
       if (!isWanted(declared, record.currentState)) continue
-      const called = callOf(record.machine, `the work of ${record.node.tag}`)
+      const called = callOf(record.machine, `the work of ${of}`)
       const start = () => {
         const context = {
           id: record.id,
@@ -221,12 +234,13 @@ export class StateRuntime {
     }
   }
 
-  /** Starts or restarts timers of the current state that live in this process. */
+  /** Starts or restarts timers of the current state and its groups that live in this process. */
   armTimers(timers: ReadonlyArray<TimerRequest>) {
     if (timers.length === 0) return
-    const scope = this.#openScope()
     const { record } = this.#owner
     for (const { name, millis } of timers) {
+      const group = record.node.groups.find((one) => isTimerOf(one, name))
+      const scope = group === undefined ? this.#openScope() : this.#groupScope(group)
       scope.arm(
         record.environment.run,
         name,
@@ -274,31 +288,51 @@ export class StateRuntime {
   /** Ends all work and timers. What they have sent before is still decided. */
   stop() {
     this.#scope?.stop()
+    for (const scope of this.#groups?.values() ?? none) scope.stop()
     this.#background?.stop()
     this.#delayed?.stop()
   }
 
-  /** Ends the work and timers of the state that is left. Returns an Effect that waits for what takes time to end. */
-  leave(event: Tagged): Effect.Effect<void> | undefined {
-    const closing = this.#scope?.close(() => stale(this.#owner.record, eventLabel(event)))
+  /**
+   * Ends the work and timers of the state that is left, and of the groups around it that are not kept. Returns an Effect that waits
+   * for what takes time to end.
+   */
+  leave(event: Tagged, kept: ReadonlyArray<GroupNode>): Effect.Effect<void> | undefined {
+    const dropped = () => stale(this.#owner.record, eventLabel(event))
+    const closing = this.#scope?.close(dropped)
     this.#scope = undefined
-    return closing
+    if (this.#groups === undefined) return closing
+    return awaitAll([closing, ...this.#closeGroups(dropped, kept)])
   }
 
-  /** A state was entered: failures of earlier work do not count any more. */
+  /** Closes the scopes of groups from inside out. */
+  #closeGroups(dropped: () => Result, kept: ReadonlyArray<GroupNode>): ReadonlyArray<Effect.Effect<void> | undefined> {
+    return [...(this.#groups ?? none)].reverse().flatMap(([group, scope]) => {
+      if (kept.includes(group)) return []
+      this.#groups?.delete(group)
+      return [scope.close(dropped)]
+    })
+  }
+
+  /** A state was entered: failures of earlier background work do not count any more. */
   forgetFailures() {
-    this.#supervisor = undefined
-    this.#outage = undefined
+    if (this.#background === undefined) return
+    this.#background.supervisor = undefined
+    this.#background.outage = undefined
   }
 
   /** Ends all work and timers. Returns an Effect that waits for what takes time to end. */
   close(dropped: () => Result): Effect.Effect<void> | undefined {
-    const scopes = [this.#scope, this.#background, this.#delayed]
-    const waits = scopes.map((scope) => scope?.close(dropped)).filter((wait) => wait !== undefined)
+    const waits = [
+      this.#scope?.close(dropped),
+      ...this.#closeGroups(dropped, none),
+      this.#background?.close(dropped),
+      this.#delayed?.close(dropped),
+    ]
     this.#scope = undefined
     this.#background = undefined
     this.#delayed = undefined
-    return waits.length === 0 ? undefined : Effect.all(waits, { discard: true, concurrency: "unbounded" })
+    return awaitAll(waits)
   }
 
   /** Restarts failed work as the machine's supervision says, or ends the actor. */
@@ -309,13 +343,13 @@ export class StateRuntime {
     report(record, error)
     const outage = this.#owner.outageOf?.(error.cause)
     if (outage !== undefined) {
-      this.#outage ??= { schedule: outage, step: undefined }
-      return this.#restartLater(this.#outage, scope, error, again)
+      scope.outage ??= { schedule: outage, step: undefined }
+      return this.#restartLater(scope.outage, scope, error, again)
     }
     const schedule = record.compiled.declarations.supervision
     if (schedule === undefined) return this.#owner.workFailed(error)
-    this.#supervisor ??= { schedule, step: undefined }
-    this.#restartLater(this.#supervisor, scope, error, again)
+    scope.supervisor ??= { schedule, step: undefined }
+    this.#restartLater(scope.supervisor, scope, error, again)
   }
 
   /** Events are handled meanwhile; leaving the state cancels the restart. */
@@ -337,8 +371,24 @@ export class StateRuntime {
 
 const none: ReadonlyArray<never> = Object.freeze([])
 
-/** Whether any work of a state runs with what the state holds. */
-export const hasWork = ({ works }: Node, state: Tagged): boolean => works.length > 0 && works.some((declared) => isWanted(declared, state))
+const awaitAll = (waits: ReadonlyArray<Effect.Effect<void> | undefined>): Effect.Effect<void> | undefined => {
+  const lasting = waits.filter((wait) => wait !== undefined)
+  return lasting.length === 0 ? undefined : Effect.all(lasting, { discard: true, concurrency: "unbounded" })
+}
+
+/** Whether any work of a state, or of the groups around it, runs with what the state holds. */
+export const hasWork = ({ works, groups }: Node, state: Tagged): boolean =>
+  anyWanted(works, state) || (groups.length > 0 && hasWorkIn(groups, state))
+
+/** The same for some groups. */
+export const hasWorkIn = (groups: ReadonlyArray<GroupNode>, state: Tagged): boolean => groups.some(({ works }) => anyWanted(works, state))
+
+const anyWanted = (works: ReadonlyArray<WorkDeclaration>, state: Tagged): boolean =>
+  works.length > 0 && works.some((declared) => isWanted(declared, state))
+
+/** The groups that a decision did not leave. */
+export const keptGroups = ({ nodes }: Compiled, { state, kept = 0 }: Taken<Tagged, Tagged>): ReadonlyArray<GroupNode> =>
+  kept === 0 ? none : (nodes.get(state._tag)?.groups.slice(0, kept) ?? none)
 
 const isWanted = ({ when }: WorkDeclaration, state: Tagged): boolean => when === undefined || when(state)
 
@@ -354,7 +404,9 @@ const eventOf = (
   try {
     if (Exit.isSuccess(exit)) return Exit.succeed(outcomes.onSuccess(exit.value, { state }))
     const error = Cause.findErrorOption(exit.cause)
-    return error._tag === "Some" ? Exit.succeed(outcomes.onFailure(error.value, { state })) : Exit.failCause(exit.cause)
+    if (error._tag === "Some") return Exit.succeed(outcomes.onFailure(error.value, { state }))
+    if (outcomes.onDefect === undefined || !Cause.hasDies(exit.cause)) return Exit.failCause(exit.cause)
+    return Exit.succeed(outcomes.onDefect(Cause.squash(exit.cause), { state }))
   } catch (defect) {
     return Exit.die(defect)
   }

@@ -1,8 +1,9 @@
-/** What runs while an actor is in a state: work, timers, child actors. Leaving the state ends all of it. */
+/** What runs while an actor is in a state or a group: work, timers, child actors. Leaving it ends all of that. */
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import type { Message, Result } from "./Mailbox.ts"
+import type { Supervisor } from "./Supervision.ts"
 
 type Run = <A, E>(effect: Effect.Effect<A, E, unknown>) => Fiber.Fiber<A, E>
 
@@ -19,6 +20,12 @@ interface Stoppable {
 export class StateScope {
   /** Nothing is started here any more, and nothing is sent from here. */
   closed = false
+  /** The work of the state or group was started. */
+  isStarted = false
+  /** Restarts of work that failed. */
+  supervisor: Supervisor | undefined = undefined
+  /** Restarts of work that failed because of an outage. They do not count as failures of the work. */
+  outage: Supervisor | undefined = undefined
   #isLeft = false
   readonly #fibers = new Set<Fiber.Fiber<unknown, unknown>>()
   readonly #timers = new Map<string, Fiber.Fiber<void>>()

@@ -4,8 +4,8 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { Compiled, Node, Transition } from "../define/Compile.ts"
-import type { Tagged } from "../define/Declarations.ts"
+import { type Compiled, type GroupNode, type Node, type Transition, timeoutOf } from "../define/Compile.ts"
+import type { HookFunction, Tagged } from "../define/Declarations.ts"
 import {
   ActionFailed,
   describe,
@@ -28,6 +28,7 @@ import {
   TakenDecision,
 } from "./Decision.ts"
 import { Frame, type RecordedAnswers } from "./Frame.ts"
+import { memoryOf, remember, withMemory } from "./GroupMemory.ts"
 import { eventLabel, isOwnEvent, isTimeoutEvent, timersOnEnter, timersOnStay } from "./Timeout.ts"
 
 /** More automatic transitions in a row than this are endless. */
@@ -45,8 +46,11 @@ export const replay = (compiled: Compiled, state: Tagged, event: Tagged, at: num
 
 /** What a decision does beyond finding the state: hooks and timers when it is made, nothing when it is replayed. */
 interface Hooks {
-  readonly run: (frame: Frame, phase: "enter" | "exit", node: Node, state: Tagged, other: Tagged | undefined) => void
-  readonly timers: (frame: Frame, node: Node, state: Tagged, entered: boolean) => void
+  /** Leaves a state and the groups around it from inside out, except for the `kept` outermost. */
+  readonly exit: (frame: Frame, node: Node, kept: number, state: Tagged, other: Tagged | undefined) => void
+  /** Enters the groups around a state from outside in, except for the `kept` outermost, then the state. */
+  readonly enter: (frame: Frame, node: Node, kept: number, state: Tagged, other: Tagged | undefined) => void
+  readonly timers: (frame: Frame, node: Node, state: Tagged, entered: boolean, kept: number) => void
 }
 
 const step = (
@@ -63,7 +67,7 @@ const step = (
   if (transition === undefined) {
     if (node === undefined) return invalid(compiled, state, event)
     if (isTimeoutEvent(event)) {
-      transition = node.timeouts.get(event.name)
+      transition = timeoutOf(node, event.name)
       visible = undefined
     }
     if (transition === undefined) return unhandled(compiled, node, state, event)
@@ -77,8 +81,10 @@ const step = (
   frame.recorded = recorded
   let outcome: unknown
   try {
-    if (transition.guard !== undefined && !frame.askInline(transition.guard, frame))
-      return refused(compiled, state, event, `${transition.guardName} does not hold`)
+    while (transition.guard !== undefined && !frame.askInline(transition.guard, frame)) {
+      if (transition.next === undefined) return refused(compiled, state, event, `${transition.guardName} does not hold`)
+      transition = transition.next
+    }
     outcome = transition.decide(frame)
   } catch (cause) {
     return failed(compiled, state, event, frame.phaseOf(cause, "decide"), cause)
@@ -115,15 +121,23 @@ const settle = (
     if (node.plain && target.plain) {
       return taken(changes ? "Goto" : "Stay", frame, event, outcome, none, answer, undefined)
     }
-    return follow(compiled, frame, node, target, changes, event, outcome, hooks, answer)
+    return follow(compiled, frame, node, target, changes, transition.keeps, event, outcome, hooks, answer)
   }
   switch (tag) {
     case "@stay":
-      if (transition.mayStay) return follow(compiled, frame, node, node, false, event, frame.state, hooks, answer)
+      if (transition.mayStay) return follow(compiled, frame, node, node, false, everyGroup, event, frame.state, hooks, answer)
       break
+    case "@history": {
+      const back = attempt(compiled, frame, event, "decide", () => led(transition, outcome, frame.state, frame.event))
+      if (back === undefined) break
+      if (isRefused(back)) return back
+      const reached = compiled.nodes.get(back._tag) as Node
+      const changes = reached !== node || transition.reenters
+      return follow(compiled, frame, node, reached, changes, transition.keeps, event, back, hooks, answer)
+    }
     case "@stop": {
       if (!transition.mayStop) break
-      const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", node, frame.state, undefined))
+      const failure = attempt(compiled, frame, event, "exit", () => hooks.exit(frame, node, 0, frame.state, undefined))
       if (failure !== undefined) return failure
       return taken("Stop", frame, event, frame.state, none, answer, (outcome as unknown as { reason: string }).reason)
     }
@@ -139,6 +153,16 @@ const settle = (
   return failed(compiled, frame.state, event, "decide", new Error(`the decision returned ${returned}, declared are ${declared.join(", ")}`))
 }
 
+/** Where a decision that returned `history` leads. Undefined where the transition does not declare it. */
+const led = (transition: Transition, outcome: Tagged, state: Tagged, event: Tagged | undefined): Tagged | undefined => {
+  const { group, deep } = outcome as unknown as { readonly group: string; readonly deep: boolean }
+  const history = transition.histories.find((one) => one.group === group && one.deep === deep)
+  return history?.enter(memoryOf(state)?.get(group), state, event)
+}
+
+const isRefused = (outcome: Tagged | Refused<Tagged, Tagged>): outcome is Refused<Tagged, Tagged> =>
+  "error" in outcome && outcome._tag === "Refused"
+
 /** Leaves and enters states as long as an automatic transition holds. */
 const follow = (
   compiled: Compiled,
@@ -146,6 +170,7 @@ const follow = (
   node: Node,
   target: Node,
   changes: boolean,
+  keeps: number,
   event: Tagged,
   reached: Tagged,
   hooks: Hooks,
@@ -157,6 +182,10 @@ const follow = (
   let entering = changes
   let moved = changes
   let leaving = frame.state
+  /** Groups that this step does not leave, and those that no step so far has left. */
+  let keeping = keeps
+  let kept = node.groups.length
+  let memory = compiled.remembers ? memoryOf(frame.state) : undefined
   const through: Array<Tagged> = []
   for (let rounds = 0; ; rounds++) {
     if (entering) {
@@ -164,16 +193,28 @@ const follow = (
       const entered = here
       const before = leaving
       const after = state
-      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", left, before, after))
+      const shared = sharedGroups(left.groups, entered.groups, keeping)
+      kept = Math.min(kept, shared)
+      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks.exit(frame, left, shared, before, after))
       if (exitFailure !== undefined) return exitFailure
-      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks.run(frame, "enter", entered, after, before))
+      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks.enter(frame, entered, shared, after, before))
       if (enterFailure !== undefined) return enterFailure
+      const doneFailure = raiseDone(compiled, frame, event, entered, after, before)
+      if (doneFailure !== undefined) return doneFailure
+      for (let index = shared; compiled.remembers && index < left.groups.length; index++) {
+        const group = left.groups[index] as GroupNode
+        if (group.remembers) memory = remember(memory, group.name, before)
+      }
+      if (memory !== undefined) state = withMemory(state, memory)
     }
+    // Data of the same state were replaced.
+    else if (memory !== undefined) state = withMemory(state, memory)
     const current = state
     const next = attempt(compiled, frame, event, "always", () => nextAlways(compiled, frame, here, current, event))
     if (next === undefined) {
       const entered = moved
-      const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered))
+      frame.kept = kept
+      const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered, frame.kept))
       if (failure !== undefined) return failure
       return taken(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined)
     }
@@ -181,7 +222,7 @@ const follow = (
       if (rounds === alwaysLimit) return endless(compiled, frame, event, through)
       if (next.node === undefined) {
         const last = here
-        const failure = attempt(compiled, frame, event, "exit", () => hooks.run(frame, "exit", last, current, undefined))
+        const failure = attempt(compiled, frame, event, "exit", () => hooks.exit(frame, last, 0, current, undefined))
         if (failure !== undefined) return failure
         return taken("Stop", frame, event, state, through, answer, next.reason)
       }
@@ -192,10 +233,22 @@ const follow = (
       here = next.node
       state = next.state
       entering = true
+      keeping = everyGroup
       continue
     }
     return next
   }
+}
+
+/** No group that is around both states is left. */
+const everyGroup = Number.POSITIVE_INFINITY
+
+/** How many of the outermost groups are around both states, at most `limit`. */
+const sharedGroups = (from: ReadonlyArray<GroupNode>, to: ReadonlyArray<GroupNode>, limit: number): number => {
+  const most = Math.min(from.length, to.length, limit)
+  let shared = 0
+  while (shared < most && from[shared] === to[shared]) shared++
+  return shared
 }
 
 /** Where an automatic transition leads. Without a node it stops the machine. */
@@ -208,6 +261,22 @@ class Step {
     this.state = state
     this.reason = reason
   }
+}
+
+/** Raises the events of groups that a state completes. A replay raises them too. */
+const raiseDone = (
+  compiled: Compiled,
+  frame: Frame,
+  event: Tagged,
+  node: Node,
+  state: Tagged,
+  other: Tagged | undefined,
+): Refused<Tagged, Tagged> | undefined => {
+  if (node.done.length === 0) return undefined
+  return attempt(compiled, frame, event, "enter", () => {
+    for (const done of node.done) frame.send(done(frame.hook(state, other)))
+    return undefined
+  })
 }
 
 const nextAlways = (
@@ -223,6 +292,10 @@ const nextAlways = (
     const outcome = transition.decide(context) as Tagged & { readonly reason?: string }
     if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
     if (outcome._tag === "@refuse") return refused(compiled, frame.state, event, describe(outcome.reason))
+    if (outcome._tag === "@history") {
+      const back = led(transition, outcome, state, frame.event)
+      if (back !== undefined) return new Step(compiled.nodes.get(back._tag), back, undefined)
+    }
     const target = transition.targets.get(outcome._tag)
     if (target === undefined) throw new Error(`an automatic transition of ${node.tag} returned ${outcome._tag}, which it does not declare`)
     return new Step(target, outcome, undefined)
@@ -231,20 +304,42 @@ const nextAlways = (
 }
 
 const runHooks: Hooks = {
-  run: (frame, phase, node, state, other) => {
-    for (const hook of node[phase]) {
-      const returned = hook(frame.hook(state, other))
-      if (Effect.isEffect(returned)) frame.addHook({ phase, state: node.tag, effect: returned as Hook["effect"] })
+  exit: (frame, node, kept, state, other) => {
+    run(frame, "exit", node.exit, node.tag, state, other)
+    for (let index = node.groups.length - 1; index >= kept; index--) {
+      const group = node.groups[index] as GroupNode
+      run(frame, "exit", group.exit, group.name, state, other)
     }
   },
-  timers: (frame, node, state, entered) => {
+  enter: (frame, node, kept, state, other) => {
+    for (let index = kept; index < node.groups.length; index++) {
+      const group = node.groups[index] as GroupNode
+      run(frame, "enter", group.enter, group.name, state, other)
+    }
+    run(frame, "enter", node.enter, node.tag, state, other)
+  },
+  timers: (frame, node, state, entered, kept) => {
     if (entered ? node.timeouts.size > 0 : node.hasIdleTimeout) {
-      frame.timers = (entered ? timersOnEnter : timersOnStay)(node, state, frame.at)
+      frame.timers = entered ? timersOnEnter(node, state, frame.at, kept) : timersOnStay(node, state, frame.at)
     }
   },
 }
 
-const skipHooks: Hooks = { run: () => undefined, timers: () => undefined }
+const run = (
+  frame: Frame,
+  phase: "enter" | "exit",
+  hooks: ReadonlyArray<HookFunction>,
+  owner: string,
+  state: Tagged,
+  other: Tagged | undefined,
+) => {
+  for (const hook of hooks) {
+    const returned = hook(frame.hook(state, other))
+    if (Effect.isEffect(returned)) frame.addHook({ phase, state: owner, effect: returned as Hook["effect"] })
+  }
+}
+
+const skipHooks: Hooks = { exit: () => undefined, enter: () => undefined, timers: () => undefined }
 
 /** Enters the first state of an instance. */
 export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginning<Tagged, Tagged> | NotBegun<Tagged, Tagged> => {
@@ -260,12 +355,14 @@ export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginnin
   if (node.plain)
     return { _tag: "Beginning", state: initial, requests: none, sends: none, through: none, hooks: none, timers: none, delays: none }
   const frame = new Frame(compiled, initial, undefined, at)
-  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.run(frame, "enter", node, initial, undefined))
+  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.enter(frame, node, 0, initial, undefined))
   if (failure !== undefined) return failure
-  const followed = follow(compiled, frame, node, node, false, startEvent, initial, runHooks, undefined)
+  const done = raiseDone(compiled, frame, startEvent, node, initial, undefined)
+  if (done !== undefined) return done
+  const followed = follow(compiled, frame, node, node, false, everyGroup, startEvent, initial, runHooks, undefined)
   if (followed._tag === "Goto" || followed._tag === "Stay") {
     const last = compiled.nodes.get(followed.state._tag) as Node
-    const armed = attempt(compiled, frame, startEvent, "timeout", () => runHooks.timers(frame, last, followed.state, true))
+    const armed = attempt(compiled, frame, startEvent, "timeout", () => runHooks.timers(frame, last, followed.state, true, 0))
     return armed ?? beginning(frame, followed.state, followed._tag === "Stay" ? none : [initial, ...followed.through])
   }
   if (followed._tag === "Refused") return followed
@@ -317,6 +414,7 @@ const taken = (
   decision.hooks = frame.hooks
   decision.timers = frame.timers
   decision.delays = frame.delays
+  decision.kept = frame.kept
   if (frame.asked !== undefined) {
     decision.guardAnswers = frame.asked.answers
     decision.inlineGuards = frame.asked.inline

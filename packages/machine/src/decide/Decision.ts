@@ -23,7 +23,7 @@ export interface Request {
 /** A deadline that begins with a transition. */
 export interface TimerRequest {
   readonly name: string
-  /** `Infinity`, in a stay only: the idle timer of this name ends. */
+  /** `Infinity`, of an idle timer that restarts only: the one of this name ends. */
   readonly millis: number
 }
 
@@ -55,7 +55,7 @@ interface Settled<S, E> {
   /** States that automatic transitions passed through on the way to `state`. */
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
-  /** The timers of a state that is entered; for a stay, the idle timers that restart. */
+  /** The timers of a state and of groups that are entered; of a state or groups that last, the idle timers that restart. */
   readonly timers: ReadonlyArray<TimerRequest>
   /** Delayed events that were set and cancelled, in that order. The same name again replaces what was set before. */
   readonly delays: ReadonlyArray<DelayRequest<E>>
@@ -66,6 +66,11 @@ interface Settled<S, E> {
   readonly guardAnswers: ReadonlyArray<boolean>
   /** Whether inline guards (`{ guard }`, `.always`) are among them. */
   readonly inlineGuards?: boolean
+  /**
+   * How many of the groups around `state` were not left on the way, from the outermost: their work and timers continue. Groups for
+   * which nothing is declared do not count. Default: 0.
+   */
+  readonly kept?: number
 }
 
 /** A state is entered: another one, or the same one again. */
@@ -150,6 +155,7 @@ export class TakenDecision {
   delays: ReadonlyArray<DelayRequest<Tagged>> = none
   guardAnswers: ReadonlyArray<boolean> = none
   inlineGuards = false
+  kept = 0
   reason: string | undefined = undefined
 
   constructor(tag: "Goto" | "Stay" | "Stop", from: Tagged, event: Tagged, state: Tagged, answer: unknown) {

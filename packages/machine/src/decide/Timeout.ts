@@ -6,7 +6,7 @@ import type { TimerRequest } from "./Decision.ts"
 
 export interface TimeoutEvent {
   readonly _tag: "@timeout"
-  /** The name given with `.timeout(..., { name })`. */
+  /** The name given with `.timeout(..., { name })`; of a group's timeout `Group/name`. */
   readonly name: string
 }
 
@@ -41,23 +41,39 @@ export const durationMillis = (duration: Duration.Input): number => {
   return millis
 }
 
-interface TimedState {
-  readonly timeouts: ReadonlyMap<string, { readonly name: string; readonly idle: boolean; readonly millis: (state: never) => number }>
+interface Timed {
+  readonly timers: ReadonlyMap<string, { readonly name: string; readonly idle: boolean; readonly millis: (state: never) => number }>
+}
+
+/** A state with the groups around it, the outermost first. */
+interface TimedState extends Timed {
+  readonly groups: ReadonlyArray<Timed>
 }
 
 /**
- * The timers of a state that is entered at a time. One that is never due is left out. Throws where one would be due after
+ * The timers of a state that is entered at a time, and of the groups around it: of those that are entered too, all; of the `kept`
+ * outermost ones, which last, those that restart. One that is never due is left out. Throws where one would be due after
  * {@link latestDue}.
  */
-export const timersOnEnter = <S>(node: TimedState, state: S, at: number): ReadonlyArray<TimerRequest> =>
-  timersOf(node, state, at).filter(({ millis }) => millis !== Number.POSITIVE_INFINITY)
+export const timersOnEnter = <S>({ timers, groups }: TimedState, state: S, at: number, kept = 0): ReadonlyArray<TimerRequest> => {
+  const entered =
+    groups.length === 0 ? [...timers.values()] : [...groups.slice(kept), { timers }].flatMap((one) => [...one.timers.values()])
+  const begun = timersOf(entered, state, at).filter(({ millis }) => millis !== Number.POSITIVE_INFINITY)
+  return kept === 0 ? begun : [...timersOf(idleOf(groups.slice(0, kept)), state, at), ...begun]
+}
 
-/** The idle timers of a state that lasts: they start again. `Infinity` ends the one that runs. */
+/** The idle timers of a state that lasts, and of the groups around it: they start again. `Infinity` ends the one that runs. */
 export const timersOnStay = <S>(node: TimedState, state: S, at: number): ReadonlyArray<TimerRequest> =>
-  timersOf({ timeouts: new Map([...node.timeouts].filter(([, { idle }]) => idle)) }, state, at)
+  timersOf(idleOf([...node.groups, node]), state, at)
 
-const timersOf = (node: TimedState, state: unknown, at: number): ReadonlyArray<TimerRequest> =>
-  [...node.timeouts.values()].map(({ name, millis: millisOf }) => {
+const idleOf = (timed: ReadonlyArray<Timed>) => timed.flatMap(({ timers }) => [...timers.values()].filter(({ idle }) => idle))
+
+const timersOf = (
+  timers: ReadonlyArray<{ readonly name: string; readonly millis: (state: never) => number }>,
+  state: unknown,
+  at: number,
+): ReadonlyArray<TimerRequest> =>
+  timers.map(({ name, millis: millisOf }) => {
     // A deadline that has passed is due immediately.
     const millis = Math.max(0, millisOf(state as never))
     if (Number.isFinite(millis) && at + millis > latestDue) {

@@ -8,7 +8,13 @@ export interface FieldBlueprint {
   readonly sensitive: boolean
 }
 
-export interface StateBlueprint {
+/** What is said about a state or a group with `meta`. */
+export interface MetaBlueprint {
+  readonly tags?: ReadonlyArray<string>
+  readonly description?: string
+}
+
+export interface StateBlueprint extends StayBlueprint, MetaBlueprint {
   readonly tag: string
   readonly fields: ReadonlyArray<FieldBlueprint>
   /** The innermost group of the state. */
@@ -17,12 +23,18 @@ export interface StateBlueprint {
   readonly final: boolean
   /** A final state in which the instance has failed. */
   readonly outcome?: "failure"
-  /** Effect slots that its `enter` and `exit` declare: requested as commands when the state is entered or left. */
+  /** Groups that it completes: reaching it raises an event. */
+  readonly completes?: ReadonlyArray<string>
+}
+
+/** The hooks and work of a state, or of the stay in a group. */
+export interface StayBlueprint {
+  /** Effect slots that its `enter` and `exit` declare: requested as commands when it is entered or left. */
   readonly requestsOnEnter: ReadonlyArray<string>
   readonly requestsOnExit: ReadonlyArray<string>
-  /** Effect slots that its `spawn` and `task` declare: run while the state lasts. */
+  /** Effect slots that its `spawn` and `task` declare: run while it lasts. */
   readonly runs: ReadonlyArray<string>
-  /** Whether any work runs while the state lasts. */
+  /** Whether any work runs while it lasts. */
   readonly working: boolean
   /** Hooks and work that have a name. */
   readonly actions?: ReadonlyArray<ActionBlueprint>
@@ -43,16 +55,28 @@ export interface EventBlueprint {
   readonly reply: boolean
 }
 
-export interface GroupBlueprint {
+export interface GroupBlueprint extends MetaBlueprint {
   readonly name: string
   readonly parent: string | undefined
   /** Names of the states (or events) and groups directly inside. */
   readonly members: ReadonlyArray<string>
+  /** The member at which it is entered as a target, where it names one. */
+  readonly initial?: string
+  /** Hooks and work that belong to the stay in the group, where it has any. */
+  readonly stay?: StayBlueprint
+}
+
+export interface HistoryBlueprint {
+  readonly group: string
+  readonly deep: boolean
+  /** Every state it may lead to. */
+  readonly states: ReadonlyArray<string>
 }
 
 /** Where a transition can lead: a state by its tag, staying, or the end. */
 export type TargetBlueprint =
-  | { readonly _tag: "State"; readonly state: string }
+  /** `history`: back to where a group was left; `state` is where it leads if the group has never been left. */
+  | { readonly _tag: "State"; readonly state: string; readonly history?: HistoryBlueprint }
   | { readonly _tag: "Stay" }
   | { readonly _tag: "Stop"; readonly reason: string | undefined }
 
@@ -76,8 +100,17 @@ export type TransitionBlueprint =
   | (TransitionCommon & { readonly _tag: "Postpone"; readonly event: string })
   /** Taken as soon as its guard holds. */
   | (TransitionCommon & { readonly _tag: "Always" })
-  /** After a time. `after` is the duration as text, undefined where it depends on the state. */
-  | (TransitionCommon & { readonly _tag: "Timeout"; readonly name: string; readonly after: string | undefined; readonly idle: boolean })
+  /**
+   * After a time. `after` is the duration as text, undefined where it depends on the state. `group`: it counts from when this group
+   * was entered, and each state of the group has it.
+   */
+  | (TransitionCommon & {
+      readonly _tag: "Timeout"
+      readonly name: string
+      readonly after: string | undefined
+      readonly idle: boolean
+      readonly group?: string
+    })
 
 export interface Blueprint {
   readonly name: string
@@ -99,7 +132,7 @@ export interface Observations {
     readonly from: string
     /** The event's tag, `(name)` for a timeout, `(always)` for an automatic transition. */
     readonly event: string
-    /** Which of the automatic transitions of its state. Default: the first. */
+    /** Which of the transitions of its state for the same event, or without one, in declaration order. Default: the first. */
     readonly position?: number
     readonly guards: ReadonlyArray<string>
     readonly requests: ReadonlyArray<string>
@@ -113,14 +146,20 @@ export const complete = (blueprint: Blueprint, seen: Observations): Blueprint =>
   const requested = (phase: "enter" | "exit", tag: string) =>
     seen.hooks.filter((hook) => hook.phase === phase && hook.state === tag).flatMap((hook) => hook.requests)
   const used = usedByTransition(blueprint, seen.transitions)
+  const completed = (stay: StayBlueprint, name: string) => ({
+    requestsOnEnter: united(stay.requestsOnEnter, requested("enter", name)),
+    requestsOnExit: united(stay.requestsOnExit, requested("exit", name)),
+  })
   return {
     ...blueprint,
     states: blueprint.states.map((state) => ({
       ...state,
       initial: isInitialKnown ? state.initial : seen.initial.includes(state.tag),
-      requestsOnEnter: united(state.requestsOnEnter, requested("enter", state.tag)),
-      requestsOnExit: united(state.requestsOnExit, requested("exit", state.tag)),
+      ...completed(state, state.tag),
     })),
+    stateGroups: blueprint.stateGroups.map((group) =>
+      group.stay === undefined ? group : { ...group, stay: { ...group.stay, ...completed(group.stay, group.name) } },
+    ),
     transitions: blueprint.transitions.map((transition, index) => {
       const own = used.get(index)
       if (own === undefined) return transition
@@ -164,8 +203,12 @@ export const transitionEvent = (transition: TransitionBlueprint): string => {
     case "Postpone":
       return transition.event
     case "Timeout":
-      return `(${transition.name})`
+      return timeoutLabel(transition)
     case "Always":
       return "(always)"
   }
 }
+
+/** The event of a timeout as it is journaled: that of a group names the group. */
+export const timeoutLabel = ({ name, group }: { readonly name: string; readonly group?: string }): string =>
+  group === undefined ? `(${name})` : `(${group}/${name})`

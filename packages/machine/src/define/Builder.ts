@@ -14,11 +14,13 @@ import {
   checkNew,
   checkNotFinal,
   checkOptions,
+  checkTimerName,
   type Decide,
   type Declarations,
   fail,
   type HookFunction,
   isQuestion,
+  leavesOf,
   type Options,
   type Persistence,
   type Place,
@@ -36,6 +38,12 @@ import { draft } from "./Draft.ts"
 interface Named {
   readonly tag: string
   readonly tags?: ReadonlyArray<string>
+  /** The name of a group. */
+  readonly group?: string
+  /** The state at which a group is entered. */
+  readonly "~initial"?: { readonly tag: string } | false
+  /** Set for `history` alone. */
+  readonly deep?: boolean
   readonly reason?: string
 }
 
@@ -94,7 +102,7 @@ export class Builder {
 
   on(from: OneOrMany, event: OneOrMany, to: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
     const [decide, options] = splitArguments(third, fourth)
-    return this.#transition("on", from, event, this.#targets(to), decide, options, placeOf(this.on))
+    return this.#transition("on", from, event, this.#targets(to, decide), decide, options, placeOf(this.on))
   }
 
   reenter(from: OneOrMany, event: OneOrMany, third?: DecideOrOptions, fourth?: Options): Builder {
@@ -110,7 +118,7 @@ export class Builder {
     const [decide, options] = splitArguments(third, fourth)
     const place = placeOf(this.onAny)
     checkOptions(this.declarations, "transition of any state", options)
-    const targets = this.#targets(to)
+    const targets = this.#targets(to, decide)
     const fallbacks = new Map(this.declarations.fallbacks)
     for (const tag of this.#events(event)) {
       checkNew(this.declarations, { label: `any state × ${tag}`, earlier: fallbacks.get(tag), options, place })
@@ -124,7 +132,7 @@ export class Builder {
     const [decide, options] = splitArguments(fourth, fifth)
     checkOptions(this.declarations, "automatic transition", options)
     if (typeof guard !== "function") this.#fail("an automatic transition has no guard", "pass a function that says when it is taken")
-    const targets = this.#targets(to)
+    const targets = this.#targets(to, decide)
     const place = placeOf(this.always)
     const added = this.#states(from).map((tag): AlwaysDeclaration => {
       checkNotFinal(this.declarations, tag)
@@ -145,10 +153,11 @@ export class Builder {
     const place = placeOf(this.timeout)
     const name = options.name ?? "timeout"
     if (typeof after !== "function") checkDuration(this.name, `timeout ${name}`, after)
-    const targets = this.#targets(to)
+    const targets = this.#targets(to, decide)
     const timeouts = new Map(this.declarations.timeouts)
-    for (const tag of this.#states(from)) {
-      checkNotFinal(this.declarations, tag)
+    for (const tag of this.#owners(from, options)) {
+      for (const leaf of leavesOf(this.declarations, tag)) checkNotFinal(this.declarations, leaf)
+      checkTimerName(this.declarations, timeouts, tag, name, place)
       const key = `${tag} × (${name})`
       const nextStep = 'give one of them a name of its own with { name: "..." }, or replace the first with { override: true }'
       checkNew(this.declarations, { label: key, earlier: timeouts.get(key), options, place, nextStep })
@@ -176,6 +185,30 @@ export class Builder {
     return this.#work(state, work, outcomes, options)
   }
 
+  done(group: Named, states: OneOrMany, event: Tagged | ((context: unknown) => Tagged)): Builder {
+    const name = group?.group ?? this.#fail(`${String(group?.tag)} is no group`, "pass a group, such as S.Reviewing")
+    const inside = this.#states(group)
+    const raised = typeof event === "function" ? event : () => event
+    const added = this.#states(states).map((state) => {
+      if (!inside.includes(state)) this.#fail(`${state} is no state of ${name}`, `its states are ${inside.join(", ")}`)
+      checkNotFinal(this.declarations, state)
+      return { group: name, state, event: raised }
+    })
+    return this.#with({ dones: [...(this.declarations.dones ?? []), ...added] })
+  }
+
+  meta(states: OneOrMany, given: { readonly tags?: ReadonlyArray<string>; readonly description?: string }): Builder {
+    const unknown = Object.keys(given).filter((name) => name !== "tags" && name !== "description")
+    if (unknown.length > 0) this.#fail(`${unknown.join(", ")} is nothing that meta takes`, "it takes tags and description")
+    const metas = new Map(this.declarations.metas)
+    for (const name of this.#owners(states, {})) {
+      const before = metas.get(name)
+      const tags = [...new Set([...(before?.tags ?? []), ...(given.tags ?? [])])]
+      metas.set(name, { tags, description: given.description ?? before?.description })
+    }
+    return this.#with({ metas })
+  }
+
   background(work: Work): Builder {
     return this.#with({ backgrounds: [...this.declarations.backgrounds, work] })
   }
@@ -191,7 +224,9 @@ export class Builder {
     for (const tag of this.#states(states.flatMap(list))) {
       const outgoing = [
         ...[...this.declarations.transitions.values()].filter((one) => one.from === tag && !isQuestion(this.declarations, one.event, one)),
-        ...[...this.declarations.timeouts.values(), ...this.declarations.always].filter((one) => one.from === tag),
+        ...[...this.declarations.timeouts.values(), ...this.declarations.always].filter((one) =>
+          leavesOf(this.declarations, one.from).includes(tag),
+        ),
       ]
       if (outgoing.length > 0) {
         this.#fail(`${tag} is declared final but has a transition${at(outgoing[0]?.place)}`, "remove the transition or the final mark")
@@ -249,14 +284,16 @@ export class Builder {
   ): Builder {
     checkOptions(this.declarations, "transition", options)
     const transitions = new Map(this.declarations.transitions)
-    for (const state of this.#states(from)) {
+    for (const [state, group] of this.#sources(from)) {
       for (const tag of this.#events(event)) {
         if (!isQuestion(this.declarations, tag, { kind, targets })) checkNotFinal(this.declarations, state)
         const key = pairKey(state, tag)
-        checkNew(this.declarations, { label: `${state} × ${tag}`, earlier: transitions.get(key), options, place })
+        const earlier = transitions.get(key)
+        checkNew(this.declarations, { label: `${state} × ${tag}`, earlier, options, place })
         transitions.delete(key)
         const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : this.#reached(state, targets, options)
-        transitions.set(key, this.#declare(kind, state, tag, reached, decide, options, place))
+        const declared = this.#declare(kind, state, tag, reached, decide, options, place)
+        transitions.set(key, { ...declared, group, next: options.fallThrough === true ? earlier : undefined })
       }
     }
     return this.#with({ transitions })
@@ -287,19 +324,34 @@ export class Builder {
   #hook(phase: "enter" | "exit", state: OneOrMany, hook: HookFunction, options: Options): Builder {
     checkOptions(this.declarations, "hook", options)
     const { name, requests } = options
-    const added = this.#states(state).map((tag) => ({ phase, state: tag, hook, name, requests }))
+    const added = this.#owners(state, options).map((tag) => ({ phase, state: tag, hook, name, requests }))
     return this.#with({ hooks: [...this.declarations.hooks, ...added] })
   }
 
   #work(state: OneOrMany, work: Work, outcomes: WorkDeclaration["outcomes"], options: Options): Builder {
     checkOptions(this.declarations, "work", options)
     const { name, runs } = options
-    const added = this.#states(state).map((tag) => ({ state: tag, work, outcomes, name, runs }))
+    const added = this.#owners(state, options).map((tag) => ({ state: tag, work, outcomes, name, runs }))
     return this.#with({ works: [...this.declarations.works, ...added] })
   }
 
   #states(from: OneOrMany): ReadonlyArray<string> {
     return this.#tags(from, this.declarations.state.$variants, "state")
+  }
+
+  /** The states that transitions leave, each with the group that was given for it. */
+  #sources(from: OneOrMany): ReadonlyMap<string, string | undefined> {
+    this.#states(from)
+    const sources = new Map<string, string | undefined>()
+    for (const { tags = [], group } of list(from)) for (const tag of tags) if (!sources.has(tag)) sources.set(tag, group)
+    return sources
+  }
+
+  /** The states and groups that hooks, work and timers belong to. With `each` a group stands for its states. */
+  #owners(given: OneOrMany, { each }: Options): ReadonlyArray<string> {
+    const tags = this.#states(given)
+    if (each === true) return tags
+    return [...new Set(list(given).flatMap((one) => one.group ?? one.tags ?? []))]
   }
 
   #events(event: OneOrMany): ReadonlyArray<string> {
@@ -322,22 +374,48 @@ export class Builder {
     return [...new Set(tags)]
   }
 
-  #targets(to: OneOrMany): ReadonlyArray<TargetDeclaration> {
-    const targets = list(to).map((one) => ({ tag: one?.tag, reason: one?.reason }))
-    for (const [index, { tag }] of targets.entries()) {
-      const given = list(to)[index] as (Named & { readonly group?: string }) | undefined
+  /** Where a transition may lead. A group is entered at its initial member; a decision may return any of its states. */
+  #targets(to: OneOrMany, decide: Decide | undefined): ReadonlyArray<TargetDeclaration> {
+    return list(to).flatMap((given): ReadonlyArray<TargetDeclaration> => {
+      if (given?.deep !== undefined) return [this.#history(given, given.deep)]
       if (given?.group !== undefined) {
-        this.#fail(`${given.group} is a group, and no instance is in a group itself`, `name one of its states: ${given.tags?.join(", ")}`)
+        const initial = this.#initialOf(given)
+        return (decide === undefined ? [initial] : this.#states(given)).map((tag) => ({ tag, reason: undefined }))
       }
       this.#refuseText(given, this.declarations.state.$variants, "state")
+      const tag = given?.tag
       const known = tag === "(stay)" || tag === "(stop)" || this.declarations.state.$variants.has(tag)
       if (!known)
         this.#fail(
           `the target ${String(tag ?? given)} is no state of this machine`,
           `the states are ${this.declarations.state.$tags.join(", ")}`,
         )
-    }
-    return targets
+      return [{ tag, reason: given.reason }]
+    })
+  }
+
+  #initialOf(given: Named): string {
+    const initial = given["~initial"]
+    if (initial === undefined || initial === false)
+      return this.#fail(
+        `${given.group} is a group that names no initial member, and no instance is in a group itself`,
+        `name one of its states: ${given.tags?.join(", ")}; or let the group name one with State.group({ ... }, { initial: "..." })`,
+      )
+    return initial.tag
+  }
+
+  #history(given: Named, deep: boolean): TargetDeclaration {
+    const group = given.group ?? ""
+    const { $groups } = this.declarations.state
+    const members = $groups.get(group)?.members
+    if (members === undefined) return this.#fail(`${group} is no group of this machine`, `the groups are ${[...$groups.keys()].join(", ")}`)
+    const unnamed = deep ? [] : members.filter((member) => $groups.get(member)?.["~initial"] === false)
+    if (unnamed.length > 0)
+      this.#fail(
+        `history(${group}) enters ${unnamed.join(", ")} anew, which names no initial member`,
+        `pass { initial: "..." } to that group, or use history(${group}, "deep")`,
+      )
+    return { tag: "(history)", reason: undefined, history: { group, deep, initial: this.#initialOf(given) } }
   }
 
   #refuseText(given: unknown, known: ReadonlyMap<string, unknown>, kind: "state" | "event") {

@@ -22,10 +22,31 @@ export type Work = (context: unknown) => unknown
 export type HookFunction = (context: unknown) => unknown
 export type Predicate = (context: unknown) => boolean
 
-/** A target by tag: a state's, `(stay)` or `(stop)`. */
+/** A target by tag: a state's, `(stay)`, `(stop)` or `(history)`. */
 export interface TargetDeclaration {
   readonly tag: string
   readonly reason: string | undefined
+  /** For `(history)`: the group, and the state at which it is entered where it has never been left. */
+  readonly history?: HistoryDeclaration | undefined
+}
+
+export interface HistoryDeclaration {
+  readonly group: string
+  readonly deep: boolean
+  readonly initial: string
+}
+
+/** The event that is raised when a group reaches one of its members. */
+export interface DoneDeclaration {
+  readonly group: string
+  readonly state: string
+  readonly event: (context: unknown) => Tagged
+}
+
+/** What is said about a state or a group. */
+export interface StateMeta {
+  readonly tags: ReadonlyArray<string>
+  readonly description: string | undefined
 }
 
 /** The place of a declaration in the user's source. V8 makes the text only when an error message reads it. */
@@ -47,6 +68,8 @@ interface SlotUse {
 
 export interface TransitionDeclaration extends Declared, SlotUse {
   readonly from: string
+  /** The group that it was declared for. */
+  readonly group?: string | undefined
   readonly event: string
   readonly targets: ReadonlyArray<TargetDeclaration>
   readonly decide: ((context: unknown) => unknown) | undefined
@@ -54,9 +77,12 @@ export interface TransitionDeclaration extends Declared, SlotUse {
   readonly guardName: string | undefined
   readonly description: string | undefined
   readonly kind: "on" | "reenter" | "postpone"
+  /** What has its turn where the guard does not hold. */
+  readonly next?: TransitionDeclaration | undefined
 }
 
 export interface TimeoutDeclaration extends Declared, SlotUse {
+  /** A state, or a group: then it measures the stay in the group. */
   readonly from: string
   readonly name: string
   readonly idle: boolean
@@ -77,6 +103,7 @@ export interface AlwaysDeclaration extends Declared, SlotUse {
 
 export interface HookDeclaration {
   readonly phase: "enter" | "exit"
+  /** A state, or a group that is entered from outside or left. */
   readonly state: string
   readonly hook: HookFunction
   /** What it does, in a few words. */
@@ -85,6 +112,7 @@ export interface HookDeclaration {
 }
 
 export interface WorkDeclaration {
+  /** A state, or a group: then it runs for as long as the instance is in the group. */
   readonly state: string
   readonly work: Work
   /** What it does, in a few words. */
@@ -97,6 +125,7 @@ export interface WorkDeclaration {
     | {
         readonly onSuccess: (value: unknown, context: object) => Tagged
         readonly onFailure: (error: unknown, context: object) => Tagged
+        readonly onDefect?: (defect: unknown, context: object) => Tagged
       }
     | undefined
 }
@@ -119,6 +148,9 @@ export interface Declarations extends SlotDeclarations {
   readonly always: ReadonlyArray<AlwaysDeclaration>
   readonly hooks: ReadonlyArray<HookDeclaration>
   readonly works: ReadonlyArray<WorkDeclaration>
+  readonly dones?: ReadonlyArray<DoneDeclaration>
+  /** By the name of the state or group. */
+  readonly metas?: ReadonlyMap<string, StateMeta>
   readonly backgrounds: ReadonlyArray<Work>
   readonly finals: ReadonlySet<string>
   /** Those of `finals` in which an instance has failed. */
@@ -154,6 +186,7 @@ export interface Persistence<Tag extends string> {
 /** The options of all builder methods. Each method takes some of them. */
 export interface Options {
   readonly override?: boolean
+  readonly fallThrough?: boolean
   readonly guard?: Predicate
   readonly guardName?: string
   readonly description?: string
@@ -163,6 +196,7 @@ export interface Options {
   readonly guards?: ReadonlyArray<string>
   readonly requests?: ReadonlyArray<string>
   readonly runs?: ReadonlyArray<string>
+  readonly each?: boolean
 }
 
 export type Decide = (context: unknown) => unknown
@@ -206,7 +240,7 @@ export const checkDecidable = (
   if (targets.length !== 1) {
     fail(declarations, `${from} × ${event} has ${targets.length} targets and no decision`, "pass a function that chooses one of them")
   }
-  checkCarried(declarations, from, event, targets[0]?.tag)
+  checkCarried(declarations, from, event, targets[0]?.history?.initial ?? targets[0]?.tag)
   if (declarations.event.$variants.get(event)?.reply !== undefined) {
     fail(declarations, `${from} × ${event} does not answer, but ${event} wants a reply`, "pass a decision that returns reply(...)")
   }
@@ -232,12 +266,47 @@ const checkCarried = (declarations: Declarations, from: string, event: string, t
   }
 }
 
-const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
+export const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
+
+/** The states that a name stands for: those of a group, or the state itself. */
+export const leavesOf = ({ state }: Declarations, name: string): ReadonlyArray<string> => state.$groups.get(name)?.tags ?? [name]
+
+/** Everywhere a transition may lead. */
+export const allTargets = ({ transitions, fallbacks, timeouts, always }: Declarations): ReadonlyArray<TargetDeclaration> =>
+  [...[...transitions.values()].flatMap(chainOf), ...fallbacks.values(), ...timeouts.values(), ...always].flatMap(({ targets }) => targets)
+
+/** A transition and those that it falls through to. */
+export const chainOf = (one: TransitionDeclaration): ReadonlyArray<TransitionDeclaration> =>
+  one.next === undefined ? [one] : [one, ...chainOf(one.next)]
+
+/** The name under which a timeout of a state or a group is stored, and its event is journaled. */
+export const timerName = ({ state }: Declarations, owner: string, name: string): string =>
+  state.$groups.has(owner) ? `${owner}/${name}` : name
+
+/** Refuses a timeout of a state, or of a group, beside one of the same name of a group around it or of a state inside. */
+export const checkTimerName = (
+  declarations: Declarations,
+  timeouts: Declarations["timeouts"],
+  owner: string,
+  name: string,
+  place: Place,
+) => {
+  const leaves = leavesOf(declarations, owner)
+  for (const { from, name: other, place: earlier } of timeouts.values()) {
+    const isSame = other === name || timerName(declarations, from, other) === timerName(declarations, owner, name)
+    if (!isSame || from === owner || !leavesOf(declarations, from).some((tag) => leaves.includes(tag))) continue
+    fail(
+      declarations,
+      `${owner} × (${name}) is declared beside ${from} × (${other}): first${at(earlier)}, again${at(place)}`,
+      'a timeout of a group measures the stay in the group; give one of them a name of its own with { name: "..." }, or declare the one of the group with { each: true }',
+    )
+  }
+}
 
 /** A transition that is about to be declared. */
 interface NewDeclaration {
   readonly label: string
-  readonly earlier: { readonly place: Place } | undefined
+  readonly earlier: { readonly place: Place; readonly kind?: string } | undefined
   readonly options: Options
   readonly place: Place
   readonly nextStep?: string
@@ -245,6 +314,7 @@ interface NewDeclaration {
 
 /** Refuses a second declaration of the same, unless it overrides the first. */
 export const checkNew = (declarations: Declarations, { label, earlier, options, place, nextStep }: NewDeclaration) => {
+  if (options.fallThrough === true) return checkFallThrough(declarations, label, earlier, options, place)
   if (options.override === true && earlier === undefined)
     fail(declarations, `${label} overrides nothing${at(place)}`, "remove { override: true }")
   if (options.override !== true && earlier !== undefined) {
@@ -256,14 +326,29 @@ export const checkNew = (declarations: Declarations, { label, earlier, options, 
   }
 }
 
+/** A transition that falls through needs a guard, and something to fall through to. */
+const checkFallThrough = (
+  declarations: Declarations,
+  label: string,
+  earlier: { readonly place: Place; readonly kind?: string } | undefined,
+  options: Options,
+  place: Place,
+) => {
+  const refuse = (problem: string, nextStep: string) => fail(declarations, `${label} ${problem}${at(place)}`, nextStep)
+  if (options.override === true) refuse("overrides the earlier transition and falls through to it", "pass one of the two options")
+  if (options.guard === undefined) refuse("falls through without a guard", "pass { guard } beside { fallThrough: true }")
+  if (earlier === undefined) refuse("falls through to nothing", "declare the transition of the group before it")
+  if (earlier?.kind === "postpone") refuse("falls through to a postponed event", "remove the postpone, or { fallThrough: true }")
+}
+
 /** The options of each builder method. Others are refused: a misspelt option would have no effect. */
 const knownOptions = {
-  transition: ["override", "guard", "guardName", "description", "guards", "requests", "sameState"],
+  transition: ["override", "fallThrough", "guard", "guardName", "description", "guards", "requests", "sameState"],
   "transition of any state": ["override", "guard", "guardName", "description", "guards", "requests"],
-  timeout: ["override", "name", "idle", "description", "guards", "requests"],
+  timeout: ["override", "name", "idle", "each", "description", "guards", "requests"],
   "automatic transition": ["guardName", "description", "guards", "requests"],
-  hook: ["name", "requests"],
-  work: ["name", "runs"],
+  hook: ["name", "each", "requests"],
+  work: ["name", "each", "runs"],
 } as const satisfies { readonly [what: string]: ReadonlyArray<keyof Options> }
 
 /** Refuses options that a method does not have, and slots that the machine does not have. */

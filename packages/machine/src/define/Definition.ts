@@ -5,17 +5,18 @@
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
 import type { Self } from "../actor/Self.ts"
-import type { Refuse, Stay, Stop } from "../decide/Outcome.ts"
+import type { History, Refuse, Stay, Stop } from "../decide/Outcome.ts"
 import type { CommandSettings } from "../effects/Command.ts"
 import type { AsyncContext } from "../effects/HandlerCall.ts"
 import type { HandlerServices } from "../effects/Slot.ts"
 import type { TagOf } from "../schema/Union.ts"
-import type { Source } from "../schema/Variant.ts"
+import type { Group, Initial, Source } from "../schema/Variant.ts"
 import type { Persistence } from "./Declarations.ts"
 import type { Definition } from "./MachineType.ts"
 import type {
   Decided,
   Edge,
+  Entered,
   Fallback,
   FinalPair,
   FinalPairOf,
@@ -44,13 +45,15 @@ export interface SlotTypes {
   readonly left: string
 }
 
-/** A leaf state, `stay` or `stop`: where a transition can lead. */
+/** Where a transition can lead: a state, a group that names its initial member, `history`, `stay` or `stop`. */
 export interface Target<out T> {
   readonly Type: T
   readonly tag: string
-  /** A group is no target: no instance is ever in a group itself. */
-  readonly group?: "a group is no target: name one of its states"
+  readonly "~initial"?: Initial | "a group is a target where it names its initial member: State.group({ ... }, { initial })"
 }
+
+/** What a transition may lead to. */
+type Reachable<S> = S | Stay | Stop | History
 
 /** The input of a decision, which is a pure function of it. */
 export interface DecisionContext<S, V, E, K extends SlotTypes> {
@@ -108,8 +111,14 @@ export interface SlotUse<K extends SlotTypes> {
   readonly requests?: ReadonlyArray<keyof K["requests"]>
 }
 
+/** What a group means for a timeout, a hook or work. */
+export interface GroupOptions {
+  /** It belongs to each state of the group, and begins anew with every move between them. Default: it belongs to the stay in the group. */
+  readonly each?: boolean
+}
+
 /** Options of `enter` and `exit`. */
-export interface HookOptions<K extends SlotTypes> {
+export interface HookOptions<K extends SlotTypes> extends GroupOptions {
   /** What it does, in a few words. Diagrams show it. */
   readonly name?: string
   /** Effect slots that it requests. Diagrams show them. */
@@ -117,7 +126,7 @@ export interface HookOptions<K extends SlotTypes> {
 }
 
 /** Options of `spawn` and `task`. */
-export interface WorkOptions<K extends SlotTypes> {
+export interface WorkOptions<K extends SlotTypes> extends GroupOptions {
   /** What it does, in a few words. Diagrams show it. */
   readonly name?: string
   /** Effect slots that it runs. Diagrams show them. */
@@ -142,7 +151,9 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
 }
 
 /** Options of `on`. */
-export interface OnOptions<S, V, E, K extends SlotTypes, O = undefined> extends TransitionOptions<S, V, E, K, O> {
+export interface OnOptions<S, V, E, K extends SlotTypes, O = undefined, L = undefined> extends TransitionOptions<S, V, E, K, O> {
+  /** Where its guard does not hold, what was declared for the same state and event before, as for the group, has its turn. */
+  readonly fallThrough?: L
   /** Each of several states leads to itself, never to another of them. */
   readonly sameState?: boolean
 }
@@ -151,7 +162,7 @@ export interface FinalOptions {
   readonly outcome: "failure"
 }
 
-export interface TimeoutOptions<N extends string, O = undefined, K extends SlotTypes = SlotTypes> extends SlotUse<K> {
+export interface TimeoutOptions<N extends string, O = undefined, K extends SlotTypes = SlotTypes> extends SlotUse<K>, GroupOptions {
   /** Required where a state has more than one. Default: `timeout`. */
   readonly name?: N
   /** An idle timeout restarts with every event. Default: it counts from when the state was entered. */
@@ -165,6 +176,8 @@ export interface TimeoutOptions<N extends string, O = undefined, K extends SlotT
 export interface TaskOutcomes<A, X, S, E> {
   readonly onSuccess: (value: A, context: { readonly state: S }) => E
   readonly onFailure: (error: X, context: { readonly state: S }) => E
+  /** For what the work throws, and for an Effect that dies. Default: the machine's supervision restarts the work, or the actor fails. */
+  readonly onDefect?: (defect: unknown, context: { readonly state: S }) => E
 }
 
 /**
@@ -183,24 +196,37 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   readonly "~handled": H
 
   /** The transition whose target takes all its fields from the event and the state. */
-  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>>(
+  on<F extends Source<S>, V extends Source<E>, To extends Target<Reachable<S>>>(
     from: OneOrMany<F> & MustBeNew<Pair<F, V> | FinalPair<F>, H>,
     event: OneOrMany<V>,
-    to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
+    to: To & MustCarry<F["Type"], V["Type"], Entered<To>>,
   ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, To>, I, R>
-  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, O extends true | undefined = undefined>(
-    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O>,
+  on<
+    F extends Source<S>,
+    V extends Source<E>,
+    To extends Target<Reachable<S>>,
+    O extends true | undefined = undefined,
+    L extends true | undefined = undefined,
+  >(
+    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPair<F>, H, O | L>,
     event: OneOrMany<V>,
-    to: To & MustCarry<F["Type"], V["Type"], To["Type"]>,
-    options: OnOptions<F["Type"], V["Type"], E, K, O>,
+    to: To & MustCarry<F["Type"], V["Type"], Entered<To>>,
+    options: OnOptions<F["Type"], V["Type"], E, K, O, L>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R>
   /** The transition with a decision: `to` lists every state the decision may return. */
-  on<F extends Source<S>, V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never, O extends true | undefined = undefined>(
-    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPairOf<F, V["Type"], To["Type"]>, H, O>,
+  on<
+    F extends Source<S>,
+    V extends Source<E>,
+    To extends Target<Reachable<S>>,
+    R2 = never,
+    O extends true | undefined = undefined,
+    L extends true | undefined = undefined,
+  >(
+    from: OneOrMany<F> & MustFit<Pair<F, V>, FinalPairOf<F, V["Type"], To["Type"]>, H, O | L>,
     event: OneOrMany<V>,
     to: OneOrMany<To>,
     decide: Decide<F["Type"], V["Type"], To["Type"], E, K, R2>,
-    options?: OnOptions<F["Type"], V["Type"], E, K, O>,
+    options?: OnOptions<F["Type"], V["Type"], E, K, O, L>,
   ): Machine<S, E, K, H | Pair<F, V>, Kept<T, Pair<F, V>, O> | Edge<Pair<F, V>, To>, I, R | R2>
 
   /** Leaves the state and enters it again: its work and its timers restart. */
@@ -216,11 +242,11 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   ): Machine<S, E, K, H | Pair<F, V>, T | Edge<Pair<F, V>, F>, I, R | ServicesDecided<X>>
 
   /** The transition on an event in every state that is not final and has no transition of its own for it. */
-  onAny<V extends Source<E>, To extends Target<S | Stay | Stop>>(
+  onAny<V extends Source<E>, To extends Target<Reachable<S>>>(
     event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
-    to: To & MustCarry<S, V["Type"], To["Type"]>,
+    to: To & MustCarry<S, V["Type"], Entered<To>>,
   ): Machine<S, E, K, H | Fallback<V>, T | Edge<Fallback<V>, To>, I, R>
-  onAny<V extends Source<E>, To extends Target<S | Stay | Stop>, R2 = never>(
+  onAny<V extends Source<E>, To extends Target<Reachable<S>>, R2 = never>(
     event: OneOrMany<V> & MustBeNew<Fallback<V>, H>,
     to: OneOrMany<To>,
     decide: Decide<S, V["Type"], To["Type"], E, K, R2>,
@@ -235,13 +261,13 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
 
   /** A transition that is taken without an event as soon as its guard holds. Checked in declaration order after every decision.
    * A decision may return `refuse`: the event that led here is then refused, and nothing changes. */
-  always<F extends Source<S>, To extends Target<S | Stop>>(
+  always<F extends Source<S>, To extends Target<S | Stop | History>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self" | "after" | "cancel">) => boolean,
-    to: To & MustCarry<F["Type"], unknown, To["Type"]>,
+    to: To & MustCarry<F["Type"], unknown, Entered<To>>,
     options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
-  always<F extends Source<S>, To extends Target<S | Stop>>(
+  always<F extends Source<S>, To extends Target<S | Stop | History>>(
     from: OneOrMany<F> & MustBeNew<FinalPair<F>, H>,
     guard: (context: Omit<DecisionContext<F["Type"], E | undefined, E, K>, "effects" | "self" | "after" | "cancel">) => boolean,
     to: OneOrMany<To>,
@@ -249,45 +275,44 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     options?: AlwaysOptions<K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
-  /** The transition after a state has lasted, or been idle, for a time. `Infinity` is no timer; a time that has passed is due immediately. */
-  timeout<
-    F extends Source<S>,
-    To extends Target<S | Stay | Stop>,
-    const N extends string = "timeout",
-    O extends true | undefined = undefined,
-  >(
+  /**
+   * The transition after a state has lasted, or been idle, for a time. `Infinity` is no timer; a time that has passed is due
+   * immediately. The timeout of a group counts from when the group was entered from outside: moves between its states leave it alone.
+   */
+  timeout<F extends Source<S>, To extends Target<Reachable<S>>, const N extends string = "timeout", O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
     after: Duration.Input | ((state: F["Type"]) => Duration.Input),
     to: OneOrMany<To>,
     decide: (context: DecisionContext<F["Type"], undefined, E, K>) => To["Type"] | Refuse,
     options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
-  timeout<
-    F extends Source<S>,
-    To extends Target<S | Stay | Stop>,
-    const N extends string = "timeout",
-    O extends true | undefined = undefined,
-  >(
+  timeout<F extends Source<S>, To extends Target<Reachable<S>>, const N extends string = "timeout", O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
     after: Duration.Input | ((state: F["Type"]) => Duration.Input),
-    to: To & MustCarry<F["Type"], unknown, To["Type"]>,
+    to: To & MustCarry<F["Type"], unknown, Entered<To>>,
     options?: TimeoutOptions<N, O, K>,
   ): Machine<S, E, K, H | `${F["tag"]} × (${N})`, Kept<T, `${F["tag"]} × (${N})`, O> | `${F["tag"]} × (${N}) → ${To["tag"]}`, I, R>
 
-  /** Runs when the state is entered. Its requests are stored with the transition; an Effect it returns runs after the commit. */
+  /**
+   * Runs when the state is entered. Its requests are stored with the transition; an Effect it returns runs after the commit. That of
+   * a group runs when the group is entered from outside, before those of what is inside it.
+   */
   enter<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
-  /** Runs when the state is left, under the same rules as `enter`. */
+  /** Runs when the state is left, under the same rules as `enter`. That of a group runs after those of what is inside it. */
   exit<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
 
-  /** Work that runs while the state lasts and is interrupted when the state is left. If it fails, the actor fails. */
+  /**
+   * Work that runs while the state lasts and is interrupted when the state is left. If it fails, the actor fails. That of a group
+   * runs until the group is left: moves between its states leave it alone.
+   */
   spawn<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     work: (context: WorkContext<F["Type"], E, K>) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,
@@ -300,6 +325,21 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
     outcomes: TaskOutcomes<A, X, F["Type"], E>,
     options?: WorkOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
+  /**
+   * Raises an event when a group reaches one of these members: they complete it. The event is handled right after, in the member.
+   */
+  done<G extends Group<unknown, string> & Source<S>, F extends Source<G["Type"]>>(
+    group: G,
+    members: OneOrMany<F>,
+    event: E | ((context: Pick<HookContext<F["Type"], S, E, K>, "state" | "other" | "event" | "at">) => E),
+  ): Machine<S, E, K, H, T, I, R>
+
+  /** Tags and a description of states or groups, for lists, pages and diagrams. A second call adds tags, and replaces the description. */
+  meta<F extends Source<S>>(
+    states: OneOrMany<F>,
+    about: { readonly tags?: ReadonlyArray<string>; readonly description?: string },
+  ): Machine<S, E, K, H, T, I, R>
+
   /** Work that runs as long as the actor does. */
   background<R2 = never>(
     work: (context: Omit<WorkContext<S, E, K>, "state">) => Effect.Effect<unknown, unknown, R2> | PromiseLike<unknown>,

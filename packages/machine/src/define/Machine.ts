@@ -18,7 +18,7 @@ import { ActionFailed, DefinitionError, InvalidEvent } from "../MachineError.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
 import { valueCheck } from "../schema/ValueCheck.ts"
 import type { Source, UntypedVariant } from "../schema/Variant.ts"
-import { type Blueprint, complete } from "./Blueprint.ts"
+import { type Blueprint, complete, type StayBlueprint } from "./Blueprint.ts"
 import { Builder } from "./Builder.ts"
 import type { Compiled } from "./Compile.ts"
 import { checkDuration, type Declarations, type Tagged } from "./Declarations.ts"
@@ -158,7 +158,9 @@ export interface ObservedTrace {
  * not declare are added to the transition, and the states instances began in are marked as initial where none is declared.
  */
 export const observed = ({ blueprint }: { readonly blueprint: Blueprint }, traces: ReadonlyArray<ObservedTrace>): Blueprint => {
-  const states = new Map(blueprint.states.map((state) => [state.tag, state]))
+  const stays = new Map(
+    blueprint.states.map((state) => [state.tag, [state, ...staysAround(blueprint, state.group)] as ReadonlyArray<StayBlueprint>]),
+  )
   return complete(blueprint, {
     initial: traces.map(({ initial }) => initial),
     hooks: [],
@@ -167,13 +169,18 @@ export const observed = ({ blueprint }: { readonly blueprint: Blueprint }, trace
         const left = outcome === "Stay" ? [] : [from, ...through]
         const entered = outcome === "Goto" ? [...through, to] : through
         const byHooks = new Set([
-          ...left.flatMap((tag) => states.get(tag)?.requestsOnExit ?? []),
-          ...entered.flatMap((tag) => states.get(tag)?.requestsOnEnter ?? []),
+          ...left.flatMap((tag) => stays.get(tag)?.flatMap((stay) => stay.requestsOnExit) ?? []),
+          ...entered.flatMap((tag) => stays.get(tag)?.flatMap((stay) => stay.requestsOnEnter) ?? []),
         ])
         return { from, event, guards: [], requests: requests.filter((slot) => !byHooks.has(slot)) }
       }),
     ),
   })
+}
+
+const staysAround = ({ stateGroups }: Pick<Blueprint, "stateGroups">, group: string | undefined): ReadonlyArray<StayBlueprint> => {
+  const found = stateGroups.find(({ name }) => name === group)
+  return found === undefined ? [] : [...(found.stay === undefined ? [] : [found.stay]), ...staysAround({ stateGroups }, found.parent)]
 }
 
 /** The tables behind a definition. */

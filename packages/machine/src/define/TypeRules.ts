@@ -15,6 +15,13 @@ export type OneOrMany<V> = V | Many<V>
 
 export type Pair<F extends { readonly tag: string }, V extends { readonly tag: string }> = `${F["tag"]} × ${V["tag"]}`
 
+/** The state that a target without a decision enters: of a group, its initial member. */
+export type Entered<To> = To extends { readonly "~initial": { readonly Type: infer T } }
+  ? T
+  : To extends { readonly Type: infer T }
+    ? T
+    : never
+
 export type FinalPair<F extends { readonly tag: string }> = `${F["tag"]} × (final)`
 
 export type Edge<P extends string, T extends { readonly tag: string }> = `${P} → ${T["tag"]}`
@@ -31,13 +38,13 @@ export type MustBeNew<P, H> = [Extract<P, H>] extends [never]
   ? unknown
   : { readonly "already declared (replace it with { override: true }), or final": Extract<P, H> }
 
-/** With `override` the pairs must exist, otherwise they must be new. */
-export type MustFit<P, Final, H, O> = O extends true ? MustExist<P, H> : MustBeNew<P | Final, H>
+/** With `override` or `fallThrough` the pairs must exist, otherwise they must be new. */
+export type MustFit<P, Final, H, O> = true extends O ? MustExist<P, H> : MustBeNew<P | Final, H>
 
 /** The edges that remain beside a new declaration of the pairs `P`. */
 export type Kept<T extends string, P extends string, O> = O extends true ? Exclude<T, `${P} → ${string}`> : T
 
-type MustExist<P, H> = [Exclude<P, H>] extends [never] ? unknown : { readonly "nothing to override": Exclude<P, H> }
+type MustExist<P, H> = [Exclude<P, H>] extends [never] ? unknown : { readonly "nothing to override or to fall through to": Exclude<P, H> }
 
 /** Fields of `T` that neither the event nor the state carries over with a fitting type. */
 type NotCarried<F, V, T> = {

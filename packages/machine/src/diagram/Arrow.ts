@@ -10,7 +10,7 @@ import type * as Path from "./Path.ts"
 
 /** A line inside a box. Lines of different groups are set apart. */
 export interface Line {
-  readonly kind: "Field" | "Update" | "Stay" | "Postpone" | "Action" | "Request" | "Work"
+  readonly kind: "Meta" | "Field" | "Update" | "Stay" | "Postpone" | "Action" | "Request" | "Work"
   readonly text: string
   readonly taken: boolean
 }
@@ -85,7 +85,8 @@ const arrowOf = (bundle: Bundle, first: Taken, target: TargetBlueprint, { parts,
       kind: reenter ? "Reenter" : first._tag,
       from: bundle.key,
       to: target._tag === "Stop" ? stopKey(target.reason) : stateKey(target.state),
-      label: parts,
+      // The usual sign of history, at the state where the group is entered for the first time.
+      label: target._tag === "State" && target.history !== undefined ? [...parts, target.history.deep ? "(H*)" : "(H)"] : parts,
       causes,
       description: first.description,
       taken: bundle.transitions.some(took),

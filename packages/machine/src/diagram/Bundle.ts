@@ -46,6 +46,7 @@ export const bundle = (blueprint: Blueprint, items: ReadonlyArray<Nested>): Read
 /** Whether the target is the state itself, which is not left. */
 export const keeps = (transition: TransitionBlueprint, target: TargetBlueprint): boolean =>
   target._tag === "State" &&
+  target.history === undefined &&
   target.state === transition.from &&
   !(transition._tag === "Event" && (transition.reenter || transition.fallback))
 
@@ -62,7 +63,7 @@ const signaturesOf = (transitions: ReadonlyArray<TransitionBlueprint>): Readonly
     const leads = targets.map((target) =>
       keeps(transition, target)
         ? "itself"
-        : [target._tag, target._tag === "State" ? target.state : target._tag === "Stop" && target.reason],
+        : [target._tag, target._tag === "State" ? [target.state, target.history] : target._tag === "Stop" && target.reason],
     )
     const signature = JSON.stringify([Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)), leads])
     // A state that has the very same transition twice is drawn with both.

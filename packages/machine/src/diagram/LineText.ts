@@ -3,6 +3,7 @@ import type { Line } from "./Scene.ts"
 
 export const lineText = (line: Line): string => {
   switch (line.kind) {
+    case "Meta":
     case "Field":
     case "Stay":
     case "Action":

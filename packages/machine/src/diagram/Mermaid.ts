@@ -6,7 +6,7 @@
 import * as Escape from "./Escape.ts"
 import * as Identifiers from "./Identifiers.ts"
 import { lineText } from "./LineText.ts"
-import type { Box, Edge, Item, Line, Scene, SceneOptions, Source } from "./Scene.ts"
+import type { Box, Edge, Group, Item, Line, Scene, SceneOptions, Source } from "./Scene.ts"
 import * as Scenes from "./Scene.ts"
 import { light } from "./Theme.ts"
 
@@ -17,6 +17,9 @@ export interface MermaidOptions extends SceneOptions {
 }
 
 const label = (text: string): string => `"${Escape.mermaid(text)}"`
+
+/** A composite state has a title and no lines: hooks and work of the stay in the group follow the name. */
+const groupTitle = ({ name, stayLines }: Group): string => [name, ...stayLines.map(lineText)].join(" · ")
 
 const indent = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map((line) => `  ${line}`)
 
@@ -31,7 +34,7 @@ export const stateDiagram = (source: Source, options: MermaidOptions = {}): stri
     return [name, ...one.lines.map((line) => `${identifier(one.key)} : ${markTaken(line, Escape.mermaid(lineText(line)))}`)]
   }
   const item = (one: Item): ReadonlyArray<string> =>
-    one._tag === "Box" ? box(one) : [`state ${label(one.name)} as ${identifier(one.key)} {`, ...indent(one.items.flatMap(item)), "}"]
+    one._tag === "Box" ? box(one) : [`state ${label(groupTitle(one))} as ${identifier(one.key)} {`, ...indent(one.items.flatMap(item)), "}"]
   const edge = (one: Edge): string => {
     const text = one.label.map(Escape.mermaid).join(" ")
     const shown = one.kind === "Timeout" ? `◷ ${text}` : text
@@ -61,7 +64,9 @@ export const flowchart = (source: Source, options: MermaidOptions = {}): string 
     return one.final ? `${identifier(one.key)}(["${lines}"])` : `${identifier(one.key)}("${lines}")`
   }
   const item = (one: Item): ReadonlyArray<string> =>
-    one._tag === "Box" ? [box(one)] : [`subgraph ${identifier(one.key)}[${label(one.name)}]`, ...indent(one.items.flatMap(item)), "end"]
+    one._tag === "Box"
+      ? [box(one)]
+      : [`subgraph ${identifier(one.key)}[${label(groupTitle(one))}]`, ...indent(one.items.flatMap(item)), "end"]
   const edge = (one: Edge): string => {
     const arrow = one.kind === "Timeout" ? "-.->" : one.kind === "Always" ? "==>" : "-->"
     const shown = one.label.map(Escape.mermaid).join(one.label.join(" ").length > 24 ? "<br/>" : " ")

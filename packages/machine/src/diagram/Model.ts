@@ -1,6 +1,8 @@
 /**
- * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. Every key but
- * `label`, `outcome` and `actions` is always there; what a blueprint leaves undefined is `null`.
+ * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. A key that only some
+ * machines need (`label`, `outcome`, `actions`, `completes`, `tags`, `description` of a state or group, `initial` and `stay` of a
+ * group, `group` of a timeout, `history` of a target) is left out by the others; all else is always there, `null` where a
+ * blueprint leaves it undefined.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -15,13 +17,7 @@ const Maybe = Schema.UndefinedOr(Schema.String)
 
 const Field = Schema.Struct({ name: Schema.String, sensitive: Schema.Boolean })
 
-const State = Schema.Struct({
-  tag: Schema.String,
-  fields: Schema.Array(Field),
-  group: Maybe,
-  initial: Schema.Boolean,
-  final: Schema.Boolean,
-  outcome: Schema.optionalKey(Schema.Literal("failure")),
+const stay = {
   requestsOnEnter: Names,
   requestsOnExit: Names,
   runs: Names,
@@ -29,14 +25,39 @@ const State = Schema.Struct({
   actions: Schema.optionalKey(
     Schema.Array(Schema.Struct({ phase: Schema.Literals(["enter", "work", "exit"]), name: Schema.String, slots: Names })),
   ),
+}
+
+const meta = { tags: Schema.optionalKey(Names), description: Schema.optionalKey(Schema.String) }
+
+const State = Schema.Struct({
+  tag: Schema.String,
+  fields: Schema.Array(Field),
+  group: Maybe,
+  initial: Schema.Boolean,
+  final: Schema.Boolean,
+  outcome: Schema.optionalKey(Schema.Literal("failure")),
+  ...stay,
+  completes: Schema.optionalKey(Names),
+  ...meta,
 })
 
 const Event = Schema.Struct({ tag: Schema.String, fields: Schema.Array(Field), group: Maybe, reply: Schema.Boolean })
 
-const Group = Schema.Struct({ name: Schema.String, parent: Maybe, members: Names })
+const Group = Schema.Struct({
+  name: Schema.String,
+  parent: Maybe,
+  members: Names,
+  initial: Schema.optionalKey(Schema.String),
+  stay: Schema.optionalKey(Schema.Struct(stay)),
+  ...meta,
+})
 
 const Target = Schema.Union([
-  Schema.Struct({ _tag: Schema.tag("State"), state: Schema.String }),
+  Schema.Struct({
+    _tag: Schema.tag("State"),
+    state: Schema.String,
+    history: Schema.optionalKey(Schema.Struct({ group: Schema.String, deep: Schema.Boolean, states: Names })),
+  }),
   Schema.Struct({ _tag: Schema.tag("Stay") }),
   Schema.Struct({ _tag: Schema.tag("Stop"), reason: Maybe }),
 ])
@@ -54,7 +75,14 @@ const Transition = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Event"), event: Schema.String, fallback: Schema.Boolean, reenter: Schema.Boolean, ...common }),
   Schema.Struct({ _tag: Schema.tag("Postpone"), event: Schema.String, ...common }),
   Schema.Struct({ _tag: Schema.tag("Always"), ...common }),
-  Schema.Struct({ _tag: Schema.tag("Timeout"), name: Schema.String, after: Maybe, idle: Schema.Boolean, ...common }),
+  Schema.Struct({
+    _tag: Schema.tag("Timeout"),
+    name: Schema.String,
+    after: Maybe,
+    idle: Schema.Boolean,
+    group: Schema.optionalKey(Schema.String),
+    ...common,
+  }),
 ])
 
 /** Deeper than any real machine, and no deeper than the drawing functions can recurse. */

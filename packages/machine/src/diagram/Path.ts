@@ -4,7 +4,7 @@
  */
 import type { Trace, TraceStep } from "../actor/Trace.ts"
 import { isOwnEvent } from "../decide/Timeout.ts"
-import type { TargetBlueprint, TransitionBlueprint } from "../define/Blueprint.ts"
+import { type TargetBlueprint, type TransitionBlueprint, timeoutLabel } from "../define/Blueprint.ts"
 
 interface Hop {
   readonly from: string
@@ -54,7 +54,10 @@ const isUpdate = ({ from, target: taken }: Hop, transition: TransitionBlueprint,
 
 /** An event that work sends to its machine stands for the transition of another notation that leads the same way. */
 const isCause = ({ event }: Hop, transition: TransitionBlueprint): boolean =>
-  event === eventOf(transition) || (transition.label !== undefined && event !== undefined && isOwnEvent(event))
+  event === eventOf(transition) ||
+  // As journaled where the timeout belonged to each state of the group.
+  (transition._tag === "Timeout" && transition.group !== undefined && event === `(${transition.name})`) ||
+  (transition.label !== undefined && event !== undefined && isOwnEvent(event))
 
 const eventOf = (transition: TransitionBlueprint): string | undefined => {
   switch (transition._tag) {
@@ -62,7 +65,7 @@ const eventOf = (transition: TransitionBlueprint): string | undefined => {
     case "Postpone":
       return transition.event
     case "Timeout":
-      return `(${transition.name})`
+      return timeoutLabel(transition)
     case "Always":
       return undefined
   }
@@ -72,7 +75,8 @@ const eventOf = (transition: TransitionBlueprint): string | undefined => {
 export const isTimeout = (step: TraceStep): boolean => step.event.startsWith("(") && step.event.endsWith(")")
 
 const isSameTarget = (taken: TargetBlueprint, drawn: TargetBlueprint): boolean => {
-  if (taken._tag === "State" && drawn._tag === "State") return taken.state === drawn.state
+  if (taken._tag === "State" && drawn._tag === "State")
+    return taken.state === drawn.state || drawn.history?.states.includes(taken.state) === true
   // A reason computed by the decision is not in the blueprint.
   if (taken._tag === "Stop" && drawn._tag === "Stop") return drawn.reason === undefined || drawn.reason === taken.reason
   return taken._tag === drawn._tag

@@ -5,7 +5,7 @@
  */
 
 import type { Trace } from "../actor/Trace.ts"
-import type { ActionBlueprint, Blueprint, StateBlueprint } from "../define/Blueprint.ts"
+import type { ActionBlueprint, Blueprint, MetaBlueprint, StateBlueprint, StayBlueprint } from "../define/Blueprint.ts"
 import { hidden } from "../schema/Sensitive.ts"
 import { type Arrow, arrowsOf, type Edge, joinParallel, type Line } from "./Arrow.ts"
 import { bundle } from "./Bundle.ts"
@@ -45,8 +45,10 @@ export interface Group {
   readonly _tag: "Group"
   readonly key: string
   readonly name: string
-  /** Lines that every state inside has, for notations with room under the title. */
+  /** Lines that every state inside has, and those of the stay in the group, for notations with room under the title. */
   readonly lines: ReadonlyArray<Line>
+  /** Hooks and work of the stay in the group. */
+  readonly stayLines: ReadonlyArray<Line>
   readonly items: ReadonlyArray<Item>
 }
 
@@ -83,7 +85,7 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
   ])
   const boxOf = (state: StateBlueprint): Box => {
     const key = stateKey(state.tag)
-    const fields = options.fields === true ? fieldLines(state) : []
+    const fields = [...metaLines(state), ...(options.fields === true ? fieldLines(state) : [])]
     return {
       _tag: "Box",
       key,
@@ -95,16 +97,22 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
       ownLines: [...fields, ...linesAt(arrows, key), ...workLines(state)],
     }
   }
-  const itemOf = (item: Nested): Item =>
-    item._tag === "State"
-      ? boxOf(item.state)
-      : {
-          _tag: "Group",
-          key: groupKey(item.group.name),
-          name: cut(item.group.name),
-          lines: linesAt(arrows, groupKey(item.group.name)),
-          items: item.group.items.map(itemOf),
-        }
+  const stays = new Map(
+    blueprint.stateGroups.map((group) => [group.name, [...metaLines(group), ...(group.stay === undefined ? [] : workLines(group.stay))]]),
+  )
+  const itemOf = (item: Nested): Item => {
+    if (item._tag === "State") return boxOf(item.state)
+    const { name, items } = item.group
+    const stayLines = stays.get(name) ?? []
+    return {
+      _tag: "Group",
+      key: groupKey(name),
+      name: cut(name),
+      lines: [...linesAt(arrows, groupKey(name)), ...stayLines],
+      stayLines,
+      items: items.map(itemOf),
+    }
+  }
   const items = nested.map(itemOf)
   const any = linesAt(arrows, anyKey)
   return {
@@ -138,8 +146,15 @@ const initialEdge = (state: StateBlueprint, trace: Trace | undefined): Edge => (
 const fieldLines = (state: StateBlueprint): ReadonlyArray<Line> =>
   state.fields.map((field) => ({ kind: "Field", text: field.sensitive ? `${cut(field.name)} ${hidden}` : cut(field.name), taken: false }))
 
+/** The description, the tags, and the groups that a state completes. */
+const metaLines = ({ description, tags = [], completes = [] }: MetaBlueprint & { readonly completes?: ReadonlyArray<string> }) => [
+  ...(description === undefined ? [] : [line("Meta", cut(description, 60))]),
+  ...(tags.length === 0 ? [] : [line("Meta", cut(tags.map((tag) => `#${tag}`).join(" "), 60))]),
+  ...(completes.length === 0 ? [] : [line("Meta", `completes ${cut(completes.join(", "), 60)}`)]),
+]
+
 /** Named hooks and work with the slots they use, then the slots of those that have no name. */
-const workLines = (state: StateBlueprint): ReadonlyArray<Line> => {
+const workLines = (state: StayBlueprint): ReadonlyArray<Line> => {
   const { actions = [] } = state
   const named = (phase: ActionBlueprint["phase"]) => actions.filter((action) => action.phase === phase)
   const unnamed = (phase: ActionBlueprint["phase"], slots: ReadonlyArray<string>) =>

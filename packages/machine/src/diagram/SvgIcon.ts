@@ -3,10 +3,11 @@ import type { Line } from "./Scene.ts"
 import { element } from "./SvgElement.ts"
 import type { Point } from "./SvgLayout.ts"
 
-/** A symbol of ten by ten pixels with its middle at a point; nothing for a field. An action is a small dot. */
+/** A symbol of ten by ten pixels with its middle at a point; nothing for a field, a tag or a description. An action is a small dot. */
 export const icon = (kind: Line["kind"], { x, y }: Point, colour: string): ReadonlyArray<string> => {
   const stroke = { fill: "none", stroke: colour, "stroke-width": 1.3 }
   switch (kind) {
+    case "Meta":
     case "Field":
       return []
     case "Update": {

@@ -51,7 +51,13 @@ export const size = {
 
 /** The lines of a box in compartments: fields, what keeps the state, hooks with their commands, running work. */
 export const compartments = (box: Box): ReadonlyArray<ReadonlyArray<Line>> => {
-  const kinds: ReadonlyArray<ReadonlyArray<Line["kind"]>> = [["Field"], ["Update", "Stay", "Postpone"], ["Action", "Request"], ["Work"]]
+  const kinds: ReadonlyArray<ReadonlyArray<Line["kind"]>> = [
+    ["Meta"],
+    ["Field"],
+    ["Update", "Stay", "Postpone"],
+    ["Action", "Request"],
+    ["Work"],
+  ]
   return kinds.map((some) => box.ownLines.filter((line) => some.includes(line.kind))).filter((lines) => lines.length > 0)
 }
 

@@ -131,11 +131,14 @@ const drawCompartments = (
   return shapes
 }
 
+/** Fields, tags and descriptions have no icon. */
+const isPlain = ({ kind }: Line): boolean => kind === "Field" || kind === "Meta"
+
 const drawBoxLine = (line: Line, { x, y }: Point, colours: BoxColours): ReadonlyArray<string> => {
-  const colour = line.taken ? colours.taken : line.kind === "Field" ? colours.faint : colours.text
+  const colour = line.taken ? colours.taken : isPlain(line) ? colours.faint : colours.text
   return [
     ...icon(line.kind, { x: x + 5, y }, line.taken ? colours.taken : colours.faint),
-    label({ x: line.kind === "Field" ? x : x + size.icon, y: y + baseline(size.text) }, line.text, {
+    label({ x: isPlain(line) ? x : x + size.icon, y: y + baseline(size.text) }, line.text, {
       fill: colour,
       "font-weight": line.taken ? "bold" : undefined,
     }),

@@ -35,7 +35,7 @@ export const Event: {
   /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
 } = Object.assign((definitions: Given) => makeUnion(definitions as Definitions) as never, {
-  group: <const D>(members: D) => new GroupDefinition(members),
+  group: <const D>(members: D) => new GroupDefinition(members, undefined),
   reply: <const F extends Fields, A>(fields: F, reply: Schema.Schema<A>) => new ReplyDefinition(fields, reply),
   sensitive,
 })

@@ -32,11 +32,17 @@ export type State<D> = Members<D> & Union<D>
 
 export const State: {
   <const D extends Given>(definitions: D & MustBe<Fields, D>): State<D>
-  /** Names a set of states: one transition, diagram box or test can cover all of them. */
-  group<const D extends Given>(members: D & MustBe<Fields, D>): GroupDefinition<D>
+  /**
+   * Names a set of states: one transition, diagram box or test can cover all of them, and what is declared for the group belongs to
+   * the stay in it. With `initial`, the group is a target: it is entered at that member.
+   */
+  group<const D extends Given, const I extends (keyof D & string) | undefined = undefined>(
+    members: D & MustBe<Fields, D>,
+    options?: { readonly initial: I },
+  ): GroupDefinition<D, I>
   /** Marks a value that must not appear in views, diagrams, traces and logs, wherever its schema stands. */
   readonly sensitive: typeof sensitive
 } = Object.assign((definitions: Given) => makeUnion(definitions as Definitions) as never, {
-  group: <const D>(members: D) => new GroupDefinition(members),
+  group: <const D, const I>(members: D, options?: { readonly initial: I }) => new GroupDefinition(members, options?.initial as I),
   sensitive,
 })

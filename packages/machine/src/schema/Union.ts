@@ -20,10 +20,13 @@ export interface Definitions {
 }
 
 /** What `State.group` and `Event.group` return. */
-export class GroupDefinition<out D> {
+export class GroupDefinition<out D, out I = unknown> {
   readonly "~group": D
-  constructor(members: D) {
+  /** The name of the member at which the group is entered. */
+  readonly "~initial": I
+  constructor(members: D, initial: I) {
     this["~group"] = members
+    this["~initial"] = initial
   }
 }
 
@@ -81,8 +84,13 @@ export type UnionOf<D> = { [K in keyof D]: ValueOf<K, D[K]> }[keyof D]
 type GroupsOf<D> = { [K in keyof D]: D[K] extends GroupDefinition<infer X> ? X : never }[keyof D]
 
 type Flat<D> = {
-  readonly [K in keyof D]: D[K] extends GroupDefinition<infer X> ? Group<UnionOf<X>, TagOf<UnionOf<X>>> & Flat<X> : LeafOf<K, D[K]>
+  readonly [K in keyof D]: D[K] extends GroupDefinition<infer X, infer I>
+    ? Group<UnionOf<X>, TagOf<UnionOf<X>>, InitialOf<X, I>> & Flat<X>
+    : LeafOf<K, D[K]>
 }
+
+/** The state at which a group is entered; `false` where none is named. */
+type InitialOf<D, I> = I extends keyof D ? (D[I] extends GroupDefinition<infer X, infer J> ? InitialOf<X, J> : LeafOf<I, D[I]>) : false
 
 type Intersection<U> = (U extends unknown ? (value: U) => void : never) extends (value: infer I) => void ? I : never
 
@@ -154,7 +162,8 @@ export const makeUnion = (definitions: Definitions): UntypedUnion => {
         const tags = addAll(inside)
         const names = Object.keys(inside)
         for (const inner of names) group[inner] = members[inner]
-        Object.assign(group, { group: name, tag: tags.join(" | "), tags, members: names, is: isOneOf(new Set(tags)) })
+        const initial = initialOf(name, group, definition["~initial"])
+        Object.assign(group, { group: name, tag: tags.join(" | "), tags, members: names, is: isOneOf(new Set(tags)), "~initial": initial })
         groups.set(name, group as unknown as UntypedGroup)
         return tags
       }
@@ -191,6 +200,22 @@ export const makeUnion = (definitions: Definitions): UntypedUnion => {
   }
 
   return Object.assign(members, { $schema: schema, $tags: tags, $variants: variants, $groups: groups, $match, $is }) as never
+}
+
+/** The state at which a group is entered; `false` where the group names no member for it. */
+const initialOf = (group: string, members: Record<string, unknown>, initial: unknown) => {
+  if (initial === undefined) return false
+  const member = (Object.hasOwn(members, initial as string) ? members[initial as string] : undefined) as
+    | { readonly tags: ReadonlyArray<string>; readonly "~initial"?: unknown }
+    | undefined
+  if (member === undefined)
+    throw new DefinitionError({ problem: `${String(initial)} is no member of ${group}`, nextStep: "name one of its members as initial" })
+  if (member["~initial"] === false)
+    throw new DefinitionError({
+      problem: `${String(initial)}, the initial member of ${group}, is a group that names none itself`,
+      nextStep: `pass { initial: "..." } to the group ${String(initial)} too`,
+    })
+  return member["~initial"] ?? member
 }
 
 const isOneOf = (tags: ReadonlySet<string>) => (value: unknown) =>

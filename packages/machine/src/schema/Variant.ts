@@ -50,10 +50,18 @@ export interface Variant<Tag extends string, F extends Fields, T = Value<Tag, F>
   readonly is: (value: unknown) => value is T
 }
 
+/** The state that a group is entered at. */
+export interface Initial {
+  readonly Type: unknown
+  readonly tag: string
+}
+
 /** Several variants under one name. Values are always of a leaf, never of the group itself. */
-export interface Group<T, Tag extends string> extends Source<T> {
+export interface Group<T, Tag extends string, I = unknown> extends Source<T> {
   readonly group: string
   readonly tag: Tag
+  /** The state at which it is entered as a target; `false` where none is named. */
+  readonly "~initial": I
   readonly is: (value: unknown) => value is T
 }
 
@@ -77,6 +85,7 @@ export interface UntypedGroup {
   readonly tags: ReadonlyArray<string>
   /** Names of the leaves and groups directly inside. */
   readonly members: ReadonlyArray<string>
+  readonly "~initial": { readonly tag: string } | false
 }
 
 const reservedNames = new Set(["Type", "__proto__", "constructor", "prototype"])

@@ -1,0 +1,25 @@
+/**
+ * When the groups around the current state were entered, by name: only groups for which anything is declared. Two processes that
+ * have read the same journal agree on it, so that each knows which work of a group continues.
+ */
+import type { Compiled, Node, Tagged } from "@detent/machine/internal"
+
+/** The sequence at which each group was entered. */
+export type GroupEntries = ReadonlyMap<string, number>
+
+export const noEntries: GroupEntries = new Map()
+
+/** The entries after a state was entered: groups that were not left, the `kept` outermost, keep theirs. */
+export const entriesAfter = (before: GroupEntries, { groups }: Node, kept: number, sequence: number): GroupEntries =>
+  groups.length === 0
+    ? noEntries
+    : new Map(groups.map(({ name }, index) => [name, index < kept ? (before.get(name) ?? sequence) : sequence]))
+
+/** The entries of a state that was read. Groups of which a snapshot does not say when they were entered count as entered with it. */
+export const entriesRead = (
+  { nodes }: Compiled,
+  { state, entered, groups }: { readonly state: Tagged; readonly entered: number; readonly groups: GroupEntries },
+): GroupEntries => {
+  const around = nodes.get(state._tag)?.groups ?? []
+  return around.length === 0 ? noEntries : new Map(around.map(({ name }) => [name, groups.get(name) ?? entered]))
+}
