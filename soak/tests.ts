@@ -1,6 +1,6 @@
 /**
  * The tests that `npm test` runs in a short version, each in its long one: 200 kills on each store, 20,000 simulated schedules,
- * 1,000,000 instances. Variables of the environment set other numbers.
+ * 1,000,000 instances, all kinds of hostile content. Variables of the environment set other numbers.
  *
  *     npm run soak -- tests
  *     DETENT_CRASH_SEED=7 npm run soak -- tests
@@ -20,12 +20,15 @@ const files = [
   "durable/test/crash/commands.test.ts",
   "durable/test/workflow/parity/crash.test.ts",
   "uploads/test/crash/crash.test.ts",
+  "knowledge/test/batch/crash/crash.test.ts",
+  "server/test/serve/hostile.test.ts",
   "durable/test/simulation/simulation.test.ts",
 ]
 // One process for each: the memory of one must not be the limit of the next, and one that fails does not end the others.
 for (const file of files) {
   console.log(`\n=== ${file}`)
-  const isProven = run("vitest", ["run", "--project", "durable", "--maxWorkers=1", `packages/${file}`], {
+  const isProven = run("vitest", ["run", "--maxWorkers=1", `packages/${file}`], {
+    DETENT_SOAK: "1",
     DETENT_CRASH_KILLS,
     DETENT_SIMULATION_SCHEDULES,
     DETENT_MANY_INSTANCES,

@@ -141,6 +141,10 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   finished: sql.literal(`${schema}.finished`),
   finishing: (update) => sql`with done as (${update}), counted as (${sql.literal(countFinished(schema, "done"))}) select id from done`,
   joinInstances: sql.literal(`join ${schema}.instances`),
+  eachState: (machine, ofState) => {
+    const ofMachine = machine === undefined ? sql.literal("true") : sql`c.machine = ${machine}`
+    return sql`${sql.literal(`${schema}.counts`)} c cross join lateral (${ofState}) f where ${ofMachine}`
+  },
   insertMoves: (instances) =>
     sql`insert into ${sql.literal(schema)}.moves (instances) values (cast(${`{${instances.join(",")}}`} as bigint[]))`,
   lockInstances: sql.literal("for update of i skip locked"),

@@ -112,7 +112,7 @@ begin
       select 'refused', g.number, null::integer, null::text, null::integer, null::integer, null::integer, null::bigint, null::text,
         null::text, null::text, null::text, null::text${none}
       from given g
-      -- What was stored before, and told when nobody heard, is no refusal.
+      -- A result that is stored already, and whose answer was lost, is not refused.
       where g.number not in (select id from done) and not exists (
         select from ${schema}.commands c
         where c.id = g.number and c.claims = g.claim and c.claimed_by = worker and c.status = g.status and c.finished_at is not null

@@ -2,41 +2,46 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { foldLimit } from "../sql/Listing.ts"
-import type { Row } from "../sql/Row.ts"
-import { wholeOf } from "../sql/Row.ts"
+import { foldInstances, foldRows } from "../sql/Listing.ts"
+import { flagOf, type Row } from "../sql/Row.ts"
 
-export const foldMoves = (sql: SqlClient, schema: string): Effect.Effect<number, SqlError> => {
+export const foldMoves = (sql: SqlClient, schema: string): Effect.Effect<boolean, SqlError> => {
   const [any, fold] = [anyMoves(schema), foldStatement(schema)]
   const locked = sql.withTransaction(
     Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(hashtext(${`${schema}.moves`}))::text`
       const [row] = yield* sql.unsafe<Row>(fold, [])
-      return row === undefined ? 0 : wholeOf(row, "taken")
+      return row !== undefined && flagOf(row, "may_be_more")
     }),
   )
   // Most readings find nothing to fold, and take no lock.
-  return Effect.flatMap(sql.unsafe<Row>(any, []), (rows) => (rows.length === 0 ? Effect.succeed(0) : locked))
+  return Effect.flatMap(sql.unsafe<Row>(any, []), (rows) => (rows.length === 0 ? Effect.succeed(false) : locked))
 }
 
 const anyMoves = (schema: string): string => `select 1 as any from ${schema}.moves limit 1`
 
 /**
  * All parts see the tables as they were at the start, so that the instances are as the moves left them, or newer: then there is
- * another move for them.
+ * another move for them. The planner cannot know how many instances the moves name. So every join has a table with an index on one
+ * side: two sets of this statement, joined to one another, would be compared each with each.
  */
 const foldStatement = (schema: string): string => `
-  with taken as (
-    delete from ${schema}.moves where ctid = any (array(select ctid from ${schema}.moves limit ${foldLimit})) returning instances
+  with first as materialized (
+    select place, named from (
+      select place, named, sum(named) over (order by place) - named as before
+      from (select ctid as place, cardinality(instances) as named from ${schema}.moves limit ${foldRows}) m
+    ) s where before < ${foldInstances}
+  ), taken as (
+    delete from ${schema}.moves where ctid = any (array(select place from first)) returning instances
   ), touched as materialized (
     select distinct unnest(instances) as instance from taken
   ), present as materialized (
     select i.instance, i.machine, i.id, i.tag, i.status, i.updated_at from touched t join ${schema}.instances i on i.instance = t.instance
   ), listed as materialized (
-    select l.instance, l.machine, l.tag from touched t join ${schema}.listing l on l.instance = t.instance
+    select l.instance, l.machine, l.tag, i.instance is null as is_gone
+    from touched t join ${schema}.listing l on l.instance = t.instance left join ${schema}.instances i on i.instance = t.instance
   ), removed as (
-    delete from ${schema}.listing l using listed o
-    where l.instance = o.instance and not exists (select from present p where p.instance = o.instance)
+    delete from ${schema}.listing l using listed o where o.is_gone and l.instance = o.instance
   ), written as (
     insert into ${schema}.listing as l (instance, machine, id, tag, status, updated_at)
     select instance, machine, id, tag, status, updated_at from present
@@ -50,4 +55,4 @@ const foldStatement = (schema: string): string => `
     group by machine, tag having sum(delta) <> 0
     on conflict (machine, tag) do update set instances = c.instances + excluded.instances
   )
-  select count(*)::integer as taken from taken`
+  select count(*) = ${foldRows} or coalesce(sum(named), 0) >= ${foldInstances} as may_be_more from first`

@@ -15,6 +15,7 @@ import { keys } from "./migrations/0008_keys.ts"
 import { listing } from "./migrations/0009_listing.ts"
 import { finished } from "./migrations/0010_finished.ts"
 import { errors } from "./migrations/0011_errors.ts"
+import { listingIndexes } from "./migrations/0012_listing_indexes.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -56,4 +57,5 @@ export const migrate = (schema: string) =>
     "0009_listing": listing(schema),
     "0010_finished": finished(schema),
     "0011_errors": errors(schema),
+    "0012_listing_indexes": listingIndexes(schema),
   })

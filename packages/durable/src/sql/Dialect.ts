@@ -25,6 +25,11 @@ export interface Dialect {
   readonly finishing: (update: Fragment) => Fragment
   /** Joins instances to the listing in the order of the listing. */
   readonly joinInstances: Fragment
+  /**
+   * What to select from: the rows `f` of a query for each state `c` of a machine or, without one, of all machines: the query reads one part of the index by
+   * states, and no index in the order of all instances has to be kept. SQLite cannot join such a query, and has that index.
+   */
+  readonly eachState?: (machine: string | undefined, ofState: Fragment) => Fragment
   /** Appends instances to what the listing has to fold. */
   readonly insertMoves: (instances: ReadonlyArray<number>) => Fragment
   /** Locks the chosen instances `i`, and passes over those that another transaction is about to change. SQLite has only one writer. */

@@ -12,8 +12,14 @@ import type * as Scope from "effect/Scope"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 
-/** Rows of `moves` that one step folds. */
-export const foldLimit = 5_000
+/**
+ * How many instances one step folds, at least, where there are as many; it takes whole rows of `moves`, each of which names up to as
+ * many as a flush has. A step is one transaction: it must not keep the store from commits, nor the thread from everything else on SQLite.
+ */
+export const foldInstances = 2_000
+
+/** Rows of `moves` that one step looks at. */
+export const foldRows = 2_000
 
 /** How long changes wait for a reader before they are folded anyway. */
 const foldMillis = 10_000
@@ -25,11 +31,11 @@ export interface Listing {
   readonly changed: () => void
 }
 
-/** `step` folds at most {@link foldLimit} rows and returns how many it took. */
-export const makeListing = (step: Effect.Effect<number, SqlError>): Effect.Effect<Listing, never, Scope.Scope> =>
+/** `step` folds the first rows of `moves`, and returns whether it took as many as one step may: then there may be more. */
+export const makeListing = (step: Effect.Effect<boolean, SqlError>): Effect.Effect<Listing, never, Scope.Scope> =>
   Effect.gen(function* () {
     const stored = Latch.makeUnsafe(false)
-    const fold: Effect.Effect<void, SqlError> = Effect.flatMap(step, (taken) => (taken < foldLimit ? Effect.void : fold))
+    const fold: Effect.Effect<void, SqlError> = Effect.flatMap(step, (mayBeMore) => (mayBeMore ? fold : Effect.void))
     const turn = Effect.andThen(
       stored.await,
       Effect.andThen(

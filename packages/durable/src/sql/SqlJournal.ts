@@ -271,14 +271,28 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
         : sql`(${source}.updated_at, ${source}.id) ${beyond} (${after.updatedAt}, ${after.id})`,
     )
   }
-  const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
   const direction = sql.literal(isNewest ? "desc" : "asc")
+  const page = knownLimit(dialect, limit)
+  // In the order of the index of states and times, which begins with the machine.
+  const isOfOneIndex = filter.resident === true || filter.tag !== undefined || (filter.status ?? "running") !== "running"
+  if (dialect.eachState !== undefined && !isOfOneIndex) {
+    const ofState = sql`
+      select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
+        l.updated_at as listed_at
+      from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
+      where l.machine = c.machine and l.tag = c.tag and ${sql.and(conditions)}
+      order by l.updated_at ${direction}, l.id ${direction} limit ${page}`
+    return sql<Row>`
+      select f.* from ${dialect.eachState(filter.machine, ofState)}
+      order by f.listed_at ${direction}, f.machine ${direction}, f.id ${direction} limit ${page}`
+  }
+  const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
   const machineOrder = filter.machine === undefined ? sql`${source}.machine ${direction},` : sql.literal("")
   return sql<Row>`
     select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
       ${source}.updated_at as listed_at
     from ${from} where ${sql.and(conditions)}
-    order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${knownLimit(dialect, limit)}`
+    order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${page}`
 }
 
 /** A part of the statement, not a parameter: PostgreSQL plans an unknown limit for a tenth of the table, which it then reads whole. */

@@ -2,28 +2,33 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { foldLimit } from "../sql/Listing.ts"
+import { foldInstances, foldRows } from "../sql/Listing.ts"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import type { Run, Transact } from "./transaction.ts"
 
-export const foldMoves = (sql: SqlClient, transact: Transact): Effect.Effect<number, SqlError> =>
+export const foldMoves = (sql: SqlClient, transact: Transact): Effect.Effect<boolean, SqlError> =>
   // Most readings find nothing to fold, and take no lock.
   Effect.flatMap(sql.unsafe<Row>(`select 1 from detent_moves limit 1`), (rows) =>
-    rows.length === 0 ? Effect.succeed(0) : transact(foldStep),
+    rows.length === 0 ? Effect.succeed(false) : transact(foldStep),
   )
 
-const foldStep = (run: Run): Effect.Effect<number, SqlError> =>
+const foldStep = (run: Run): Effect.Effect<boolean, SqlError> =>
   Effect.gen(function* () {
-    const moves = yield* run(`select rowid as number, instances from detent_moves order by rowid limit ${foldLimit}`, [])
-    const last = moves.at(-1)
-    if (last === undefined) return 0
-    const touched = JSON.stringify([...new Set(moves.flatMap((row): ReadonlyArray<unknown> => JSON.parse(textOf(row, "instances"))))])
-    yield* run(count, [touched, touched])
-    yield* run(remove, [touched])
-    yield* run(write, [touched])
-    yield* run(`delete from detent_moves where rowid <= ?`, [wholeOf(last, "number")])
-    return moves.length
+    const rows = yield* run(`select rowid as number, instances from detent_moves order by rowid limit ${foldRows}`, [])
+    const touched = new Set<unknown>()
+    let last = 0
+    for (const row of rows) {
+      for (const instance of JSON.parse(textOf(row, "instances")) as ReadonlyArray<unknown>) touched.add(instance)
+      last = wholeOf(row, "number")
+      if (touched.size >= foldInstances) break
+    }
+    const instances = JSON.stringify([...touched])
+    yield* run(count, [instances, instances])
+    yield* run(remove, [instances])
+    yield* run(write, [instances])
+    yield* run(`delete from detent_moves where rowid <= ?`, [last])
+    return rows.length === foldRows || touched.size >= foldInstances
   })
 
 const count = `

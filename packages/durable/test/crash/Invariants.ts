@@ -76,6 +76,6 @@ const judgeTables = ({ machines, clocksJump = false }: Evidence, { instances }: 
 const left = ({ instances }: Tables): ReadonlyArray<string> =>
   instances.flatMap(({ machine, id, tag, status, timers, resident }) => [
     ...timers.map(({ name }) => `${machine} ${id}: timer ${name} of ${tag} is left`),
-    ...(resident ? [`${machine} ${id}: the work of ${tag} does not go on`] : []),
+    ...(resident ? [`${machine} ${id}: the work of ${tag} does not continue`] : []),
     ...(status === "held" ? [`${machine} ${id} is held`] : []),
   ])

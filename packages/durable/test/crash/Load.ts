@@ -41,7 +41,7 @@ export class Load {
     for (let client = 0; client < this.#options.clients; client++) this.#clients.push(this.#client(client))
   }
 
-  /** Lets everybody finish what they have begun. */
+  /** Lets every client finish what it has begun. */
   async end() {
     this.#ending = true
     await Promise.all(this.#clients)

@@ -27,7 +27,7 @@ export interface Running {
   readonly workers: ReadonlyArray<WorkerProcess>
   /** Starts a worker in the place of another that has ended. */
   readonly replace: (index: number) => Promise<WorkerProcess>
-  /** Those who take new requests; all unless told. */
+  /** The workers that take new requests. Default: all. */
   readonly ask: (workers: ReadonlyArray<WorkerProcess>) => void
 }
 

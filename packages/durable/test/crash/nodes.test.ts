@@ -42,7 +42,7 @@ describe("processes that share a store", () => {
                 await sleep(30)
                 sleeper.freeze()
                 ask([other])
-                // Its locks end, and the other one goes on with its instances.
+                // Its locks end, and the other process continues with its instances.
                 await sleep(900)
                 sleeper.thaw()
                 await sleep(100)
@@ -52,7 +52,7 @@ describe("processes that share a store", () => {
           ),
         )
         expect(ran.problems).toEqual([])
-        // Somebody was told, and what they sent is not in the journal: that is among the problems otherwise.
+        // Some senders got this error. That their events are not in the journal is checked with the other properties.
         expect(ran.failures).toContain("LockingFailed")
       }),
     60_000,

@@ -1,4 +1,4 @@
-/** What a PostgreSQL does to those who depend on it. */
+/** Faults of PostgreSQL: restarts, lost connections, lost answers. */
 import { setTimeout as sleep } from "node:timers/promises"
 import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ const troubles = (failures: ReadonlyArray<string>) =>
 
 describe("PostgreSQL under load", () => {
   it.live(
-    "restarted: senders get an answer or a clear failure, nothing is lost or doubled, and work goes on",
+    "restarted: senders get an answer or a clear failure, nothing is lost or doubled, and work continues",
     () =>
       Effect.gen(function* () {
         const server = yield* Effect.acquireRelease(
@@ -64,7 +64,7 @@ describe("PostgreSQL under load", () => {
   )
 
   it.live(
-    "a commit whose answer is lost after the server has done it is applied once, and its sender is told the truth",
+    "a commit whose answer is lost after the server has done it is applied once, and its sender gets the true outcome",
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
@@ -82,7 +82,7 @@ describe("PostgreSQL under load", () => {
           }),
         )
         expect(ran.problems).toEqual([])
-        // The store could be asked what it had stored: nobody had to be told that it failed.
+        // The engine could ask the store what it had stored: no sender got a failure.
         expect([...troubles(ran.failures)]).toEqual([])
       }),
     60_000,

@@ -14,7 +14,7 @@ import { readTables } from "./Tables.ts"
 
 describe("a disk that is full", () => {
   it.live(
-    "is a clear failure: nothing is half written, and work goes on when there is room",
+    "is a clear failure: nothing is half written, and work continues when there is room",
     () =>
       Effect.gen(function* () {
         const filename = yield* freshFile

@@ -22,7 +22,7 @@ const tell = (message: FromWorker) => process.send?.(message)
 const scope = Scope.makeUnsafe()
 const live = Clock.Clock.defaultValue()
 let offset = 0
-/** The machine's clock, as somebody sets it. */
+/** The clock of the machine, as the test sets it. */
 const clock: Clock.Clock = {
   currentTimeMillisUnsafe: () => live.currentTimeMillisUnsafe() + offset,
   currentTimeMillis: Effect.sync(() => live.currentTimeMillisUnsafe() + offset),

@@ -8,7 +8,7 @@ import type { Commit, CommitOutcome } from "../../src/store/Commit.ts"
 import type { JournalService } from "../../src/store/Journal.ts"
 import { commit as commitOf, stored } from "../../testing/samples.ts"
 
-/** A committer over a store that answers a flush when it is told to. */
+/** A group commit over a store that answers a flush when the test says so. */
 const held = Effect.gen(function* () {
   const flushes: Array<{ readonly size: number; readonly answer: Deferred.Deferred<void> }> = []
   const told: Array<CommitOutcome["_tag"] | "Unconfirmed"> = []
@@ -70,7 +70,7 @@ describe("group commit", () => {
     }),
   )
 
-  it.effect("whoever comes while a flush is on its way waits for the next, and all of them share that", () =>
+  it.effect("commits that arrive during a flush wait for the next flush, which they share", () =>
     Effect.gen(function* () {
       const { bring, sizes, answer, told, committer } = yield* held
       bring(3)

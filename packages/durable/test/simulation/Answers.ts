@@ -1,4 +1,4 @@
-/** Whoever was answered was told the truth, and what was answered before something else was sent comes before it. */
+/** Every answer is true, and an event that was answered before another was sent comes before it in the journal. */
 import type { Tagged } from "@detent/machine/internal"
 import type { Judged } from "./Audit.ts"
 import { codecOf } from "./Machines.ts"
@@ -18,7 +18,7 @@ export interface Attempt {
   answer: Answer | undefined
 }
 
-/** An event that somebody sent, perhaps several times under one id. */
+/** An event that a client sent, perhaps several times under one id. */
 export interface Sent {
   readonly machine: string
   readonly id: string
@@ -26,7 +26,7 @@ export interface Sent {
   readonly token: string
   readonly dedupeId: string | undefined
   readonly attempts: ReadonlyArray<Attempt>
-  /** Nobody will ask again. */
+  /** No client sends it again. */
   readonly settled: boolean
 }
 
@@ -50,7 +50,7 @@ export const isOver = (answer: Answer): boolean => {
 
 export const stateText = (machine: string, state: Tagged): string => codecOf(machine).encodeState(state)
 
-/** How often an event was sent, whoever did. */
+/** How often an event was sent, by all clients together. */
 export const attemptsOf = (all: ReadonlyArray<Sent>, token: string): number =>
   all.filter((one) => one.token === token).reduce((sum, { attempts }) => sum + attempts.length, 0)
 
@@ -69,7 +69,7 @@ const judgeOne = (all: ReadonlyArray<Sent>, sent: Sent, known: Known | undefined
     if (answer._tag === "Refused") return judgeRefusal(attemptsOf(all, sent.token), name, answer.error, known, sequence)
     if (known === undefined || sequence === undefined) return [`${name} was accepted and is not journaled`]
     const [from, state] = [stateText(sent.machine, answer.from), stateText(sent.machine, answer.state)]
-    // Sent again after a prune, it is told where a later snapshot stands.
+    // Sent again after a prune, it is answered with the sequence of a later snapshot.
     if (known.pruned > 0 && from === state && known.states.includes(state, sequence)) return []
     if (known.states[sequence] !== state) return [`${name} was told ${state}, the journal says ${known.states[sequence]}`]
     return known.states[sequence - 1] === from ? [] : [`${name} was told it came from ${from}`]
@@ -89,7 +89,7 @@ const judgeRefusal = (
       return []
     case "MachineStopped":
       if (isGivenUp(error.message)) return []
-      if (known?.status === "running") return [`${name} was told that it ended, and it goes on: ${error.message}`]
+      if (known?.status === "running") return [`${name} was reported as ended, and it is running: ${error.message}`]
       break
     case "InvalidTransition":
     case "TransitionRefused":
@@ -99,7 +99,7 @@ const judgeRefusal = (
     default:
       return [`${name} was refused: ${error._tag} ${error.message}`]
   }
-  // A first attempt that nobody heard of again may still arrive after a second was refused.
+  // A first attempt whose answer was lost may still arrive after a second was refused.
   if (sequence === undefined || attempts > 1) return []
   return [`${name} is journaled at ${sequence}, and its sender was told ${error._tag}: ${error.message}`]
 }

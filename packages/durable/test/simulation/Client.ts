@@ -1,4 +1,4 @@
-/** Those who send, and remember what they sent and what they were told. */
+/** Clients that send events, and keep what they sent and how each was answered. */
 import { type Answer, type Attempt, isOver, type Sent } from "./Answers.ts"
 import type { Simulated } from "./Simulated.ts"
 import type { World } from "./World.ts"

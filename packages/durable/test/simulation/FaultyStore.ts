@@ -18,11 +18,11 @@ import type { Process, World } from "./World.ts"
 
 /** How often, of one, a request meets each fate. */
 export interface Line {
-  /** The request never arrives, and the sender is told that it failed. */
+  /** The request never arrives, and fails for the sender. */
   readonly lost: number
-  /** It is done, and the answer is lost: the sender is told that it failed. */
+  /** It is done, and the answer is lost: it fails for the sender. */
   readonly unanswered: number
-  /** The sender is told that it failed, and it is done later all the same. */
+  /** It fails for the sender, and is done later all the same. */
   readonly late: number
   /** It takes its time. */
   readonly slow: number
@@ -43,12 +43,12 @@ interface Whole {
 
 export class FaultyStore {
   line: Line = perfectLine
-  /** Nobody reaches it, or nobody can write to it. */
+  /** No node reaches it, or no node can write to it. */
   outage: { readonly kind: "all" | "writes"; readonly until: number } | undefined
   mistake: Mistake | undefined
   readonly state: MemoryState = emptyState()
   readonly journal: JournalService = memoryJournal(this.state)
-  /** What was pruned, for whoever judges: by the journal's own word nothing could be said about it any more. */
+  /** What was pruned, for the verdict: the journal no longer has it. */
   readonly #pruned = new Map<string, Whole>()
   readonly #timers: TimersService = memoryTimers(this.state)
   readonly #leases: LeasesService = memoryLeases(this.state)

@@ -12,7 +12,7 @@ export type AnyMachine = Machine.Definition<Tagged, Tagged, void, never>
 /** Every event a client sends has a token of its own, so that it is found in the journal whatever became of it. */
 const token = { token: Schema.String }
 
-/** Counts; falls asleep when nobody asks; raises events on its own. */
+/** Counts, falls asleep without events, and raises events itself. */
 const CounterState = State({ Counting: { n: Schema.Number }, Paused: { n: Schema.Number }, Asleep: { n: Schema.Number } })
 const CounterEvent = Event({
   Add: { ...token, by: Schema.Number },

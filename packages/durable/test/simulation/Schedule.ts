@@ -18,9 +18,9 @@ export type Step =
   | { readonly _tag: "Open" }
   | { readonly _tag: "Freeze"; readonly pick: number; readonly millis: number }
   | { readonly _tag: "Skew"; readonly pick: number; readonly millis: number }
-  /** Nobody reaches the store for a while, or nobody can write to it. */
+  /** No node reaches the store for a while, or no node can write to it. */
   | { readonly _tag: "Outage"; readonly kind: "all" | "writes"; readonly millis: number }
-  /** Somebody who is no engine writes to an instance. */
+  /** A writer that is no engine writes to an instance. */
   | { readonly _tag: "Write"; readonly target: number }
 
 export interface Schedule {

@@ -142,7 +142,7 @@ class Simulation {
     }
   }
 
-  /** Somebody else brings the instance forward, as another node would. */
+  /** Writes to the instance from outside, as another node would. */
   #write({ target }: Extract<Step, { readonly _tag: "Write" }>) {
     const { machine: name, id } = this.#target(target)
     const { machine, plain } = driven(name)

@@ -57,7 +57,7 @@ class Verdicts {
       for (const { name, due } of timers) {
         if (due < now - overdue) this.#problems.push(`${machine} ${id}: timer ${name} is overdue by ${now - due} ms`)
       }
-      if (machine === "job" && tag === "Working") this.#problems.push(`${machine} ${id}: its work does not go on`)
+      if (machine === "job" && tag === "Working") this.#problems.push(`${machine} ${id}: its work does not continue`)
       if (status === "held") this.#problems.push(`${machine} ${id} is held`)
     }
   }
@@ -88,7 +88,7 @@ class Verdicts {
     }
   }
 
-  /** What a decision sends itself is not lost, whoever dies and whatever the store fails at. */
+  /** Events that a decision raises are not lost, whichever node dies and whatever the store fails at. */
   #raised(judged: ReadonlyArray<Known>) {
     const missing = judged.reduce((sum, { raised }) => sum + raised.missing, 0)
     if (missing > 0) this.#problems.push(`${missing} events that were raised are not journaled`)

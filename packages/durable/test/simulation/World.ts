@@ -29,7 +29,7 @@ export class World {
   readonly chance: Chance
   /** Turns with everything that happens: tells what came before what. */
   moment = 0
-  /** What happened, for whoever wants to understand a schedule that failed. */
+  /** What happened, so that a schedule that failed can be understood. */
   readonly story: Array<string> = []
   #ready: Array<readonly [Process, () => void]> = []
   #sleepers: Array<Sleeper> = []
@@ -47,7 +47,7 @@ export class World {
     return new Process(this, name)
   }
 
-  /** To be done as soon as everybody before has had a turn. */
+  /** To be done when all that was added before has had a turn. */
   soon(process: Process, task: () => void) {
     this.#ready.push([process, task])
   }

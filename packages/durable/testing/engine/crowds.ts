@@ -25,7 +25,7 @@ export const crowds = ({ describe, test }: Kit) =>
         expect(fired.every(({ at }) => at >= 60_000)).toBe(true)
       }))
 
-    test("59 those whose instances have left memory are read together", ({ open, pass, journal, eventually }) =>
+    test("59 instances that have left memory are read together", ({ open, pass, journal, eventually }) =>
       Effect.gen(function* () {
         const { engine, probe } = yield* open({ passivateAfter: "10 seconds" })
         yield* Effect.forEach(Array.from({ length: 300 }), (_, index) => engine.start(TimedCall, `c-${index}`), {

@@ -1,3 +1,7 @@
+/**
+ * A batch whose process is killed with SIGKILL in every stage, and resumed. `DETENT_CRASH_KILLS=200` kills about as often in all;
+ * `npm run soak -- tests` does that.
+ */
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -93,6 +97,10 @@ const plan = [
   ["Ingesting", 60],
 ] as const
 
+/** Each round kills once at each point of the plan. */
+const rounds = Math.ceil(Number(process.env["DETENT_CRASH_KILLS"] ?? plan.length) / plan.length)
+const firstSeed = Number(process.env["DETENT_CRASH_SEED"] ?? 1)
+
 describe("a batch whose process is killed", () => {
   it("extracts every document once when nothing disturbs it", () => {
     expect(undisturbed.calls).toHaveLength(documents)
@@ -101,7 +109,7 @@ describe("a batch whose process is killed", () => {
   })
 
   let kills = 0
-  for (const seed of [1, 2, 3])
+  for (const seed of Array.from({ length: rounds }, (_, round) => firstSeed + round))
     it(`at random points of every stage completes, repeats nothing that was stored, and gives the same bytes (${seed})`, {
       timeout: 180_000,
     }, async () => {
@@ -131,7 +139,7 @@ describe("a batch whose process is killed", () => {
     })
 
   it("was killed often enough to tell", () => {
-    expect(kills).toBeGreaterThanOrEqual(15)
+    expect(kills).toBeGreaterThanOrEqual(rounds * 5)
   })
 
   it("and is taken up by two processes at once loses nothing and doubles nothing", { timeout: 120_000 }, async () => {
