@@ -29,6 +29,13 @@ export const groups = {
       commands: "commands enqueued by 16 callers, a backlog of 20,000 executed, and how soon one begins",
     },
   },
+  xstate: {
+    about: "packages/xstate beside XState 5 itself",
+    parts: {
+      durable: "50 charts at once, each send awaited, on PostgreSQL, beside snapshots written by hand",
+      overhead: "a decision, beside XState's pure transition",
+    },
+  },
   extraction: {
     about: "packages/knowledge: one document's extraction beside the same without durability",
     parts: {

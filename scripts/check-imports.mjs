@@ -19,6 +19,7 @@ const needs = {
   uploads: ["entity", "durable"],
   workspace: ["knowledge", "uploads", "cluster"],
   cluster: ["durable"],
+  xstate: ["durable"],
   server: ["workspace"],
   console: [],
   cli: ["server", "console"],

@@ -11,6 +11,7 @@ it.each([
   "packages/machine/README.md",
   "packages/durable/README.md",
   "packages/entity/README.md",
+  "packages/xstate/README.md",
   "packages/knowledge/README.md",
   "packages/uploads/README.md",
   "packages/workspace/README.md",

@@ -212,6 +212,12 @@ const placementOptions = ({ nodeId, lease }: EngineOptions) => ({
   ...(lease === undefined ? {} : { lease }),
 })
 
+/** Whether a machine, or one whose instances belong to its own, has work that a node must run. */
+const needsNode = (machine: unknown): boolean => {
+  const compiled = compiledOf(machine)
+  return mayHaveWork(compiled) || (compiled.declarations.machines?.() ?? []).some((part) => mayHaveWork(compiledOf(part)))
+}
+
 const makeService = (engine: EngineParts, slots: SlotExecution | undefined): EngineService => {
   const { journal, node, registry, table, transactions } = engine
   const registering = <A, E, R>(
@@ -223,14 +229,22 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
       const register = Effect.suspend(() => {
         const registered = registry.register(machine, upcasters, transactions.environmentFor(context as Context.Context<unknown>))
         slots?.serve(registered)
+        registerParts(registered, context as Context.Context<unknown>)
         return use(registered)
       })
       // From its registration on, instances of the machine may be opened: their work needs a node to run on.
-      if (node === undefined || node.placement !== undefined || !mayHaveWork(compiledOf(machine))) return register
+      if (node === undefined || node.placement !== undefined || !needsNode(machine)) return register
       return Effect.withFiber((fiber) =>
         // A transaction of the caller may hold the connection that the lease needs.
         transactions.isInside(fiber) ? register : Effect.andThen(node.join, register),
       )
+    })
+  /** Machines whose instances belong to those of this one. Known ones are not registered again. */
+  const registerParts = ({ compiled }: RegisteredMachine, context: Context.Context<unknown>): ReadonlyArray<RegisteredMachine> =>
+    (compiled.declarations.machines?.() ?? []).map((part) => {
+      const registered = registry.register(part, undefined, transactions.environmentFor(context))
+      slots?.serve(registered)
+      return registered
     })
   const handle = (registered: RegisteredMachine, id: string) => new InstanceHandle(engine, registered, id) as never
 
@@ -283,7 +297,8 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     register: (machine, options) =>
       registering(machine, options?.upcasters, (registered) => {
         if (options?.retention !== undefined) registry.keepEnded(registered.name, options.retention)
-        return resume(registered)
+        const parts = (registered.compiled.declarations.machines?.() ?? []).flatMap((part) => registry.get(compiledOf(part).name) ?? [])
+        return Effect.forEach([registered, ...parts], resume, { discard: true })
       }),
     start: (machine, id, ...input) => start(machine, id, input[0]),
     startAll: (machine, entries) => registering(machine, undefined, (registered) => startAll(engine, registered, entries) as never),

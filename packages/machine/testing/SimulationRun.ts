@@ -60,7 +60,7 @@ export class SimulationRun {
 
   /** Handles an event and the events that follow from it. Without one: the events that the start has raised. */
   *handle(event: Tagged | undefined): Steps {
-    if (event !== undefined) this.#waiting.push(event)
+    if (event !== undefined) this.#waiting.push(this.#compiled.declarations.readEvent?.(event) ?? event)
     for (;;) {
       yield* this.#handleWaiting()
       const due = this.#timers.takeDue(this.now)

@@ -125,6 +125,8 @@ export class Codec {
 
   /** An event that its sender can no longer change. Only plain data is copied: lists and records, at any depth. */
   copyEvent(event: Tagged): Tagged {
+    const { readEvent } = this.#compiled.declarations
+    if (readEvent !== undefined) return readEvent(event)
     return this.#events.get(event?._tag)?.copy(event) ?? event
   }
 

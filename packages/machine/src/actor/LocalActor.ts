@@ -191,7 +191,8 @@ export class LocalActor implements RuntimeOwner {
 
   /** Hands the actor an event: it is handled now, or kept as a message. */
   offer(event: Tagged, internal: boolean): Result | Message {
-    return this.#offer(event, internal, false)
+    const read = this.record.compiled.declarations.readEvent
+    return this.#offer(read === undefined ? event : read(event), internal, false)
   }
 
   #offer(event: Tagged, internal: boolean, isTimer: boolean): Result | Message {

@@ -159,6 +159,12 @@ export interface Declarations extends SlotDeclarations {
   readonly commands?: UntypedCommandSettings
   /** The blueprint of a machine that was compiled from another notation. Default: drawn up from the declarations. */
   readonly blueprint?: () => Blueprint
+  /** Reads what callers send, for a notation with events of another form. Default: events are sent as they are declared. */
+  readonly readEvent?: (event: unknown) => Tagged
+  /** The state whose fields are the input, for a notation that makes its first state in an automatic transition. */
+  readonly startState?: string
+  /** Machines whose instances belong to those of this one: an engine that registers it registers them. */
+  readonly machines?: () => ReadonlyArray<unknown>
   /** The number of declarations made so far. */
   readonly count: number
 }

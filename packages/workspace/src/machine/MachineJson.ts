@@ -90,12 +90,15 @@ export class MachineJson {
 
   /** Whether its first state needs no input. */
   get hasFirstState(): boolean {
-    return typeof compiledOf(this.#machine).declarations.initial !== "function"
+    const { initial, startState } = compiledOf(this.#machine).declarations
+    return startState !== undefined || typeof initial !== "function"
   }
 
   /** The default first state, if it is known without an input. */
   get firstState(): string {
     const { states } = this.#machine.blueprint
+    const { startState } = compiledOf(this.#machine).declarations
+    if (startState !== undefined) return startState
     return (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
   }
 

@@ -1,0 +1,130 @@
+/** The structure of an XState machine: its states by path, the tags of its instances, and the events it knows. */
+import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, createActor, type EventObject, type StateValue } from "xstate"
+import { inertLogic, type NamedActor, namedActor } from "./ActorKind.ts"
+
+/** The state of an instance before its chart is entered. Its fields are the input. */
+export const startTag = "(start)"
+/** The chart failed: an actor ended with an error that no transition handles. */
+export const errorTag = "(error)"
+/** The tags of a chart whose root has parallel regions, or no states. */
+const rootTag = "(active)"
+const rootDoneTag = "(done)"
+
+/** Tags of events that do not come from callers. */
+export const ownEvent = {
+  done: "(xstate.done.actor)",
+  error: "(xstate.error.actor)",
+  snapshot: "(xstate.snapshot)",
+  stop: "(xstate.stop)",
+  /** Any other event that XState makes. */
+  other: "(xstate.event)",
+  /** An event of a delayed `sendTo` is due. */
+  deliver: "(deliver)",
+} as const
+
+/** An event of a type that the chart does not name: a wildcard may handle it. */
+export const anyEvent = "*"
+
+export class Chart {
+  readonly machine: AnyStateMachine
+  /** Every state of the chart, in document order. */
+  readonly nodes: ReadonlyArray<AnyStateNode>
+  readonly tags: ReadonlyArray<string>
+  readonly finals: ReadonlySet<string>
+  /** The types of events that callers send. */
+  readonly eventTypes: ReadonlyArray<string>
+  /** The types of the chart's own delayed transitions. */
+  readonly delayTypes: ReadonlyArray<string>
+  /** The logic of actors by the name under which the chart refers to it. */
+  readonly actors: ReadonlyMap<string, NamedActor>
+  readonly #byId: ReadonlyMap<string, AnyStateNode>
+  readonly #tagOfType: ReadonlyMap<string, string>
+
+  constructor(machine: AnyStateMachine) {
+    this.machine = machine
+    const { root } = machine
+    this.nodes = [root, ...descendants(root)]
+    this.#byId = new Map(this.nodes.map((node) => [node.id, node]))
+    const isSingle = root.type !== "compound"
+    this.tags = [...(isSingle ? [rootTag, rootDoneTag] : tagsBelow(root)), errorTag]
+    const finals = isSingle
+      ? [rootDoneTag]
+      : Object.values(root.states)
+          .filter((node) => node.type === "final")
+          .map(tagOfNode)
+    this.finals = new Set([...finals, errorTag])
+    const types = [...new Set(this.nodes.flatMap((node) => [...node.transitions.keys()]))]
+    this.delayTypes = types.filter((type) => type.startsWith("xstate.after."))
+    this.eventTypes = types.filter((type) => !type.startsWith("xstate.") && !type.includes("*") && type !== "")
+    this.#tagOfType = new Map([
+      ...this.eventTypes.map((type) => [type, type] as const),
+      ...this.delayTypes.map((type) => [type, `(${type})`] as const),
+    ])
+    this.actors = actorsOf(machine, this.nodes)
+  }
+
+  /** The tags of all events: those of callers, those for delayed transitions, and those of actors. */
+  get eventTags(): ReadonlyArray<string> {
+    return [...this.#tagOfType.values(), anyEvent, ...Object.values(ownEvent)]
+  }
+
+  /** The tag of an event by its type. */
+  eventTag({ type }: EventObject): string {
+    const known = this.#tagOfType.get(type)
+    if (known !== undefined) return known
+    return type.startsWith("xstate.") ? ownEvent.other : anyEvent
+  }
+
+  node(id: string): AnyStateNode | undefined {
+    return this.#byId.get(id)
+  }
+
+  tagOf({ status, value }: Pick<AnyMachineSnapshot, "status" | "value">): string {
+    if (status === "error") return errorTag
+    const { root } = this.machine
+    if (root.type !== "compound") return status === "done" ? rootDoneTag : rootTag
+    let node: AnyStateNode = root
+    let below: StateValue | undefined = value as StateValue
+    let path = ""
+    while (below !== undefined && node.type === "compound") {
+      const key: string | undefined = typeof below === "string" ? below : Object.keys(below)[0]
+      const next = key === undefined ? undefined : node.states[key]
+      if (key === undefined || next === undefined) break
+      path = path === "" ? key : `${path}.${key}`
+      below = typeof below === "string" ? undefined : below[key]
+      node = next
+    }
+    return path
+  }
+}
+
+export const tagOfNode = (node: AnyStateNode): string => node.path.join(".")
+
+const descendants = (node: AnyStateNode): ReadonlyArray<AnyStateNode> =>
+  Object.values(node.states).flatMap((child) => [child, ...descendants(child)])
+
+/** States that an instance can be in, each by its path; parallel regions are inside of one. */
+const tagsBelow = (node: AnyStateNode): ReadonlyArray<string> =>
+  Object.values(node.states).flatMap((child) => {
+    if (child.type === "history") return []
+    return child.type === "compound" ? tagsBelow(child) : [tagOfNode(child)]
+  })
+
+/** The actors that are named in the implementations, and those of which an invocation has the logic itself. */
+const actorsOf = ({ implementations }: AnyStateMachine, nodes: ReadonlyArray<AnyStateNode>): ReadonlyMap<string, NamedActor> => {
+  const found = new Map<string, NamedActor>()
+  const add = (name: string, logic: unknown) => {
+    const actor = typeof logic === "object" && logic !== null ? namedActor(logic as never) : undefined
+    if (actor !== undefined) found.set(name, actor)
+  }
+  for (const [name, logic] of Object.entries(implementations.actors)) add(name, logic)
+  for (const node of nodes) {
+    const configured = [node.config.invoke ?? []].flat()
+    // A definition always has the name, also where the invocation has the logic.
+    for (const [index, { src }] of node.invoke.entries()) add(String(src), configured[index]?.src)
+  }
+  return found
+}
+
+/** An actor that stands for one that lives elsewhere. */
+export const standIn = (id: string, parent: unknown) => createActor(inertLogic, { id, parent: parent as never })

@@ -1,0 +1,405 @@
+/**
+ * The decisions of a chart: XState's pure transition decides, and its actions become data. Delayed raises become delayed events of
+ * the instance, custom actions and promises become commands, machines become instances of their own.
+ */
+import type { AnyActorScope, AnyMachineSnapshot, EventObject, StateValue } from "xstate"
+import { type Chart, ownEvent, standIn } from "./Chart.ts"
+import type { AnyChartState, ChildActor, ParentInstance, SentToLive } from "./ChartState.ts"
+import { revived, storable, storableContext } from "./PlainData.ts"
+import { childInstanceId, slots } from "./Slots.ts"
+
+/** What a decision may do beside returning a state. */
+export interface DecisionTools {
+  readonly request: (slot: string, parameters: object) => void
+  readonly after: (name: string, delay: number, event: { readonly _tag: string }) => void
+  readonly cancel: (name: string) => void
+  readonly raise: (event: { readonly _tag: string }) => void
+}
+
+/** An event as it is stored: with the tag under which the machine knows it. */
+export type ChartEvent = EventObject & { readonly _tag: string; readonly [field: string]: unknown }
+
+export type Decided = AnyChartState | { readonly _tag: "@stay" } | { readonly _tag: "@stop"; readonly reason: string } | Refusal
+
+interface Refusal {
+  readonly _tag: "@refuse"
+  readonly reason: string
+}
+
+/** An action as XState's executor gets it. */
+interface Action {
+  readonly type: string
+  readonly params: unknown
+  readonly info: { readonly context: unknown; readonly event: EventObject }
+}
+
+interface ActorLike {
+  readonly id: string
+  readonly src?: unknown
+  readonly options?: { readonly input?: unknown; readonly syncSnapshot?: boolean }
+}
+
+type Actors = Readonly<Record<string, ActorLike | undefined>>
+
+export interface ChartSettings {
+  /** Names of custom actions. */
+  readonly actions: ReadonlySet<string>
+  /** Those of them whose implementation is the machine's own, and gets context and event. */
+  readonly ownActions: ReadonlySet<string>
+  /** The name of the machine of the instances of a child machine. */
+  readonly machineOf: (src: string) => string
+  readonly unhandled: "ignore" | "refuse"
+}
+
+const stay = { _tag: "@stay" } as const
+
+export class ChartDecisions {
+  readonly #chart: Chart
+  readonly #settings: ChartSettings
+  /** Snapshots of states that were decided in this process: restoring one costs more than most transitions. */
+  readonly #snapshots = new WeakMap<object, AnyMachineSnapshot>()
+
+  constructor(chart: Chart, settings: ChartSettings) {
+    this.#chart = chart
+    this.#settings = settings
+  }
+
+  begin(input: unknown, parent: ParentInstance | undefined, tools: DecisionTools): Decided {
+    const { machine } = this.#chart
+    const { scope, actions } = scopeOf(parent)
+    const next = machine.getInitialSnapshot(scope, input) as AnyMachineSnapshot
+    if (next.status === "error") throw next.error
+    const nothing = { count: 0, ...(parent === undefined ? {} : { parent }) }
+    return this.#settle(nothing, undefined, next, actions, scope, tools)
+  }
+
+  decide(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
+    const { machine } = this.#chart
+    if (event._tag === ownEvent.deliver) return this.#deliver(state, event, tools)
+    const received = this.#received(state, event)
+    if (received === undefined) return stay
+    const before = this.#restore(state)
+    const { scope, actions } = scopeOf(state.parent)
+    const next = machine.transition(before, received, scope) as AnyMachineSnapshot
+    if (next === before && actions.length === 0 && state.emitted === undefined && state.sent === undefined) {
+      const isRefused = this.#settings.unhandled === "refuse" && isPublic(event) && machine.getTransitionData(before, received).length === 0
+      return isRefused ? { _tag: "@refuse", reason: `no state of ${JSON.stringify(state.value)} handles ${event.type}` } : stay
+    }
+    return this.#settle(endedBy(state, event), before, next, actions, scope, tools)
+  }
+
+  /** The event as XState expects it. Undefined for the result of an actor that the chart has stopped since. */
+  #received(state: AnyChartState, { _tag, n, ...event }: ChartEvent): EventObject | undefined {
+    if (_tag !== ownEvent.done && _tag !== ownEvent.error && _tag !== ownEvent.snapshot) return event
+    const { actorId } = event as unknown as { readonly actorId: string }
+    return state.children?.[actorId]?.n === n ? event : undefined
+  }
+
+  /** A delayed `sendTo` is due. */
+  #deliver(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
+    const { to, event: sent } = event as unknown as { readonly to: string; readonly event: EventObject }
+    const outbox: Array<SentToLive> = []
+    send(this.#settings, { parent: state.parent, children: state.children ?? {}, to, event: sent, tools, outbox })
+    const { sent: _, emitted: __, ...rest } = state
+    return this.#remember({ ...rest, ...(outbox.length === 0 ? {} : { sent: outbox }) }, this.#restore(state))
+  }
+
+  /** The next state, with the actions of the transition as requests. */
+  #settle(
+    state: Pick<AnyChartState, "count" | "parent" | "children"> & Partial<AnyChartState>,
+    before: AnyMachineSnapshot | undefined,
+    next: AnyMachineSnapshot,
+    actions: ReadonlyArray<Action>,
+    scope: AnyActorScope,
+    tools: DecisionTools,
+  ): Decided {
+    const step = new Step(this.#chart, this.#settings, state, scope, tools)
+    for (const action of actions) step.carryOut(action)
+    step.adopt(next.children as Actors, (before?.children ?? {}) as Actors)
+    if (next.status === "stopped") return { _tag: "@stop", reason: "its parent stopped it" }
+    if (next.status !== "active") step.tellParent(next)
+    const history = historyOf(next)
+    const decided: AnyChartState = {
+      _tag: this.#chart.tagOf(next),
+      value: next.value as StateValue,
+      context: storableContext(next.context, before?.context, state.context),
+      status: next.status,
+      ...(next.output === undefined ? {} : { output: storable(next.output, "output") }),
+      ...(next.error === undefined ? {} : { error: storable(next.error, "error") }),
+      ...(history === undefined ? {} : { history }),
+      ...(step.hasChildren ? { children: step.children } : {}),
+      ...(step.count === 0 ? {} : { count: step.count }),
+      ...(state.parent === undefined ? {} : { parent: state.parent }),
+      ...(step.emitted.length === 0 ? {} : { emitted: step.emitted }),
+      ...(step.sent.length === 0 ? {} : { sent: step.sent }),
+    }
+    return this.#remember(decided, step.hasChildren ? withStandIns(next, decided, scope) : next)
+  }
+
+  #remember(state: AnyChartState, snapshot: AnyMachineSnapshot): AnyChartState {
+    this.#snapshots.set(state, snapshot)
+    return state
+  }
+
+  #restore(state: AnyChartState): AnyMachineSnapshot {
+    const known = this.#snapshots.get(state)
+    if (known !== undefined) return known
+    const restored = this.#restored(state)
+    this.#snapshots.set(state, restored)
+    return restored
+  }
+
+  #restored({ value, context, status, output, error, history, children, parent }: AnyChartState): AnyMachineSnapshot {
+    const { machine } = this.#chart
+    const { scope } = scopeOf(parent)
+    const actors = standIns(children ?? {}, scope)
+    const snapshot = machine.resolveState({
+      value,
+      context: children === undefined ? context : revived(context, actors),
+      status,
+      output,
+      error,
+      historyValue: Object.fromEntries(
+        Object.entries(history ?? {}).map(([id, targets]) => [id, targets.flatMap((target) => this.#chart.node(target) ?? [])]),
+      ),
+    } as never) as AnyMachineSnapshot
+    return children === undefined ? snapshot : ({ ...snapshot, children: actors } as AnyMachineSnapshot)
+  }
+}
+
+const standIns = (children: Readonly<Record<string, ChildActor>>, scope: AnyActorScope) =>
+  Object.fromEntries(Object.keys(children).map((id) => [id, standIn(id, scope.self)]))
+
+/** Actors in a snapshot are stand-ins, as after a restart: a guard that looks at one must not decide otherwise then. */
+const withStandIns = (
+  snapshot: AnyMachineSnapshot,
+  { children = {}, context }: AnyChartState,
+  scope: AnyActorScope,
+): AnyMachineSnapshot => {
+  const actors = standIns(children, scope)
+  return { ...snapshot, children: actors, context: revived(context, actors) } as AnyMachineSnapshot
+}
+
+/** The state with the actor marked whose end the event tells: it is not started again after a crash. */
+const endedBy = (state: AnyChartState, { _tag, actorId }: ChartEvent): AnyChartState => {
+  const child = typeof actorId === "string" && (_tag === ownEvent.done || _tag === ownEvent.error) ? state.children?.[actorId] : undefined
+  return child === undefined ? state : { ...state, children: { ...state.children, [actorId as string]: { ...child, ended: true } } }
+}
+
+/** Events of callers have no parentheses around their tags. */
+const isPublic = ({ _tag }: ChartEvent): boolean => !_tag.startsWith("(")
+
+/** An actor scope in which nothing runs: XState decides, and its actions are collected. */
+const scopeOf = (parent: ParentInstance | undefined): { readonly scope: AnyActorScope; readonly actions: Array<Action> } => {
+  const actions: Array<Action> = []
+  const self = parent === undefined ? rootSelf : standIn(parent.actor, standIn(parentName, undefined))
+  const scope = {
+    self,
+    id: self.id,
+    sessionId: self.sessionId,
+    system: self.system,
+    logger: () => undefined,
+    defer: () => undefined,
+    stopChild: () => undefined,
+    emit: () => undefined,
+    actionExecutor: (action: Action) => void actions.push(action),
+  }
+  return { scope: scope as unknown as AnyActorScope, actions }
+}
+
+/** Nothing is ever started in its system, so that all decisions share it: one costs as much as a small transition. */
+const rootSelf = standIn("self", undefined)
+
+const parentName = "#_parent"
+
+/** In document order: the order of XState's own lists depends on how a state was reached. */
+const historyOf = ({ historyValue }: AnyMachineSnapshot): AnyChartState["history"] => {
+  const entries = Object.entries(historyValue as Record<string, ReadonlyArray<{ readonly id: string; readonly order: number }>>)
+  if (entries.length === 0) return undefined
+  return Object.fromEntries(
+    entries.map(([id, nodes]) => [id, nodes.toSorted((left, right) => left.order - right.order).map((node) => node.id)]),
+  )
+}
+
+interface Sending {
+  readonly parent: ParentInstance | undefined
+  readonly children: Readonly<Record<string, ChildActor>>
+  readonly to: string
+  readonly event: EventObject
+  readonly tools: DecisionTools
+  readonly outbox: Array<SentToLive>
+}
+
+/** Sends an event to another actor: an instance gets it by a command, what runs with the owner reads it from the state. */
+const send = ({ machineOf }: ChartSettings, { parent, children, to, event, tools, outbox }: Sending) => {
+  const content = storable(event, `the event to ${to}`) as EventObject
+  if (to === parentName && parent !== undefined) {
+    return tools.request(slots.send, { machine: parent.machine, id: parent.id, event: content })
+  }
+  const child = children[to]
+  if (child === undefined) return
+  if (child.kind === "machine") {
+    return tools.request(slots.send, { machine: machineOf(child.src), child: childInstanceId(to, child.n), event: content })
+  }
+  if (child.kind === "live") outbox.push({ to, n: child.n, event: content })
+}
+
+/** One transition while its actions are carried out: the actors it starts and stops, in the order of the actions. */
+class Step {
+  readonly children: Record<string, ChildActor>
+  readonly emitted: Array<EventObject> = []
+  readonly sent: Array<SentToLive> = []
+  count: number
+  readonly #chart: Chart
+  readonly #settings: ChartSettings
+  readonly #parent: ParentInstance | undefined
+  readonly #self: unknown
+  readonly #tools: DecisionTools
+
+  constructor(
+    chart: Chart,
+    settings: ChartSettings,
+    { children, count = 0, parent }: Pick<AnyChartState, "children" | "count" | "parent">,
+    scope: AnyActorScope,
+    tools: DecisionTools,
+  ) {
+    this.#chart = chart
+    this.#settings = settings
+    this.#parent = parent
+    this.#self = scope.self
+    this.#tools = tools
+    this.children = children === undefined ? {} : { ...children }
+    this.count = count
+  }
+
+  get hasChildren(): boolean {
+    for (const _ in this.children) return true
+    return false
+  }
+
+  carryOut({ type, params, info }: Action) {
+    switch (type) {
+      case "xstate.raise":
+        return this.#raise(params as Delayed)
+      case "xstate.cancel":
+        return this.#tools.cancel(String((params as { readonly sendId: unknown }).sendId))
+      case "xstate.spawnChild":
+        return this.#spawn(
+          (params as { readonly actorRef?: ActorLike; readonly src: unknown }).actorRef,
+          params as { readonly src: unknown },
+        )
+      case "xstate.stopChild":
+        return this.#stop((params as ActorLike | undefined)?.id)
+      case "xstate.sendTo":
+        return this.#sendTo(params as Delayed & { readonly to: ActorLike })
+      case "xstate.emit":
+        return void this.emitted.push(storable((params as { readonly event: EventObject }).event, "the emitted event") as EventObject)
+      case "xstate.log":
+        return this.#tools.request(slots.log, { content: storable(logged(params), "log") })
+      default:
+        return this.#act(type, params, info)
+    }
+  }
+
+  #act(type: string, params: unknown, { context, event }: Action["info"]) {
+    const { actions, ownActions } = this.#settings
+    if (!actions.has(type)) {
+      throw new Error(`the action ${type} has no name that fromXState knows; name it in setup({ actions }) or in the actions of fromXState`)
+    }
+    this.#tools.request(type, {
+      params: storable(params, `the params of ${type}`) ?? null,
+      event: storable(event, "the event"),
+      ...(ownActions.has(type) ? { context: storable(context, "context") } : {}),
+    })
+  }
+
+  #raise({ event, delay, id }: Delayed) {
+    if (typeof delay !== "number") return
+    this.#tools.after(id ?? this.#nextName(), delay, this.#tagged(event))
+  }
+
+  #sendTo({ to, event, delay, id }: Delayed & { readonly to: ActorLike }) {
+    const target = to === this.#self ? undefined : to.id
+    if (typeof delay === "number") {
+      const later = target === undefined ? this.#tagged(event) : { _tag: ownEvent.deliver, to: target, event: storable(event, "the event") }
+      return this.#tools.after(id ?? this.#nextName(), delay, later)
+    }
+    if (target === undefined) return this.#tools.raise(this.#tagged(event))
+    const { children, sent } = this
+    send(this.#settings, { parent: this.#parent, children, to: target, event, tools: this.#tools, outbox: sent })
+  }
+
+  #tagged(event: EventObject): { readonly _tag: string } {
+    return { ...(storable(event, "the event") as EventObject), _tag: this.#chart.eventTag(event) }
+  }
+
+  #nextName(): string {
+    this.count++
+    return `(${this.count})`
+  }
+
+  #spawn(actor: ActorLike | undefined, { src }: { readonly src: unknown }) {
+    if (typeof src !== "string") throw new Error("spawn of logic without a name; name it in setup({ actors }) and spawn it by that name")
+    const known = this.#chart.actors.get(src)
+    if (actor === undefined || known === undefined) throw new Error(`the actor ${src} has no implementation; give it in setup({ actors })`)
+    const { id } = actor
+    if (id === undefined || /^x:\d+$/.test(id)) throw new Error(`spawn of ${src} without an id; pass { id }`)
+    this.count++
+    const input = storable(actor.options?.input, `the input of ${id}`)
+    const child: ChildActor = {
+      src,
+      kind: known.kind,
+      n: this.count,
+      ...(known.kind === "live" && input !== undefined ? { input } : {}),
+      ...(actor.options?.syncSnapshot === true ? { sync: true } : {}),
+    }
+    if (child.sync === true && known.kind === "machine") {
+      throw new Error(`onSnapshot of the machine ${src}: another instance's snapshots are not followed; let it send events to its parent`)
+    }
+    this.children[id] = child
+    if (known.kind === "promise") this.#tools.request(slots.invoke(src), { actor: id, n: child.n, input: input ?? null })
+    if (known.kind === "machine") {
+      const machine = this.#settings.machineOf(src)
+      this.#tools.request(slots.start, { machine, child: childInstanceId(id, child.n), actor: id, n: child.n, input: input ?? null })
+    }
+  }
+
+  #stop(id: string | undefined) {
+    const child = id === undefined ? undefined : this.children[id]
+    if (id === undefined || child === undefined) return
+    delete this.children[id]
+    if (child.kind !== "machine") return
+    this.#tools.request(slots.stop, { machine: this.#settings.machineOf(child.src), child: childInstanceId(id, child.n) })
+  }
+
+  /** Actors that `assign` spawned, and those that are gone without a word. XState lists actors that it stops at its end. */
+  adopt(actors: Actors, before: Actors) {
+    for (const [id, actor] of Object.entries(actors)) {
+      if (actor !== undefined && actor !== before[id] && this.children[id] === undefined) this.#spawn(actor, { src: actor.src })
+    }
+    for (const id of Object.keys(this.children)) if (actors[id] === undefined) this.#stop(id)
+  }
+
+  /** The end of this instance, as its parent gets it. */
+  tellParent({ status, output, error }: AnyMachineSnapshot) {
+    const parent = this.#parent
+    if (parent === undefined) return
+    const { machine, id, actor, n } = parent
+    const event =
+      status === "error"
+        ? { _tag: ownEvent.error, type: `xstate.error.actor.${actor}`, error: storable(error, "error") ?? null, actorId: actor, n }
+        : { _tag: ownEvent.done, type: `xstate.done.actor.${actor}`, output: storable(output, "output") ?? null, actorId: actor, n }
+    this.#tools.request(slots.send, { machine, id, event })
+  }
+}
+
+interface Delayed {
+  readonly event: EventObject
+  readonly delay: number | undefined
+  readonly id: string | undefined
+}
+
+const logged = (params: unknown): unknown => {
+  const { label, value } = (params ?? {}) as { readonly label?: unknown; readonly value?: unknown }
+  return label === undefined ? (value ?? null) : [label, value ?? null]
+}

@@ -1,0 +1,105 @@
+/** What JSON carries unchanged: only that survives a restart. */
+
+export class NotPlainData extends Error {
+  override readonly name = "NotPlainData"
+  /** Where it stands, such as `context.user.onClose`. */
+  readonly path: string
+
+  constructor(path: string, what: string) {
+    super(`${path} holds ${what}, which does not survive a restart; keep plain data there`)
+    this.path = path
+  }
+}
+
+/** How an actor in the context is stored: by its id, as XState's own persisted snapshots have it. */
+interface StoredRef {
+  readonly xstate$$type: 1
+  readonly id: string
+}
+
+const isRef = (value: object): value is { readonly id: string } => "sessionId" in value && "send" in value && "id" in value
+
+const isStoredRef = (value: object): value is StoredRef => "xstate$$type" in value && "id" in value
+
+/** The value with actors replaced by their ids; the same value where it holds none. Throws {@link NotPlainData}. */
+export const storable = (value: unknown, path: string): unknown => {
+  switch (typeof value) {
+    case "string":
+    case "boolean":
+    case "undefined":
+      return value
+    case "number":
+      if (Number.isFinite(value)) return value
+      throw new NotPlainData(path, String(value))
+    case "object":
+      return value === null ? value : storableObject(value, path)
+    default:
+      throw new NotPlainData(path, `a ${typeof value}`)
+  }
+}
+
+const storableObject = (value: object, path: string): unknown => {
+  if (isRef(value)) return { xstate$$type: 1, id: value.id } satisfies StoredRef
+  if (Array.isArray(value)) return mapped(value, path, (index) => `${path}[${index}]`)
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) {
+    throw new NotPlainData(path, `an instance of ${String(value.constructor?.name ?? "a class")}`)
+  }
+  return mapped(value, path, (key) => `${path}.${key}`)
+}
+
+const mapped = (value: object, path: string, pathOf: (key: string) => string): unknown => {
+  let copy: Record<string, unknown> | undefined
+  for (const key of Object.keys(value)) {
+    const before = (value as Record<string, unknown>)[key]
+    if (before === value) throw new NotPlainData(path, "itself")
+    const after = storable(before, pathOf(key))
+    if (after === before && before !== undefined) continue
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
+    // As JSON has it.
+    if (after !== undefined) copy[key] = after
+    else if (Array.isArray(value)) copy[key] = null
+    else delete copy[key]
+  }
+  return copy ?? value
+}
+
+/** The context in the form in which it is stored. Parts that are the same as before were checked before. */
+export const storableContext = (context: unknown, before: unknown, stored: unknown): unknown => {
+  if (context === before) return stored
+  if (typeof context !== "object" || context === null || typeof before !== "object" || before === null) return storable(context, "context")
+  let copy: Record<string, unknown> | undefined
+  for (const [key, value] of Object.entries(context)) {
+    const isSame = value === (before as Record<string, unknown>)[key]
+    const after = isSame ? (stored as Record<string, unknown>)[key] : storable(value, `context.${key}`)
+    if (after === value && value !== undefined) continue
+    copy ??= { ...context } as Record<string, unknown>
+    if (after === undefined) delete copy[key]
+    else copy[key] = after
+  }
+  return copy ?? context
+}
+
+/** The value with the ids of actors replaced by these actors. An actor that is gone is left out. */
+export const revived = (value: unknown, actors: Readonly<Record<string, unknown>>): unknown => {
+  if (typeof value !== "object" || value === null) return value
+  if (isStoredRef(value)) return actors[value.id]
+  let copy: Record<string, unknown> | undefined
+  for (const [key, before] of Object.entries(value)) {
+    const after = revived(before, actors)
+    if (after === before) continue
+    copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
+    copy[key] = after
+  }
+  return copy ?? value
+}
+
+/** A failure as data: an `Error` keeps its name and message. */
+export const storableError = (error: unknown): unknown => {
+  if (error instanceof Error) return { name: error.name, message: error.message }
+  try {
+    return storable(error, "error")
+  } catch {
+    return { name: "Error", message: String(error) }
+  }
+}

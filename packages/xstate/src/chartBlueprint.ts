@@ -1,0 +1,129 @@
+/** How a chart is drawn: every state, inside the states and regions that hold it. */
+import type { Blueprint } from "@detent/machine"
+import type { AnyStateNode } from "xstate"
+import { type Chart, tagOfNode } from "./Chart.ts"
+import { slots } from "./Slots.ts"
+
+type StateBlueprint = Blueprint["states"][number]
+type TransitionBlueprint = Blueprint["transitions"][number]
+
+export const chartBlueprint = (chart: Chart, name: string, version: number, effects: ReadonlyArray<string>): Blueprint => {
+  const { root } = chart.machine
+  const states = chart.nodes.filter(isLeaf)
+  const groups = chart.nodes.filter((node) => node !== root && !isLeaf(node) && node.type !== "history")
+  const initial = new Set(initialLeaves(root))
+  return {
+    name,
+    version,
+    states: states.map((node) => stateOf(node, initial.has(node))),
+    stateGroups: groups.map((node) => ({
+      name: tagOfNode(node),
+      parent: groupOf(node),
+      members: Object.values(node.states)
+        .filter((child) => child.type !== "history")
+        .map(tagOfNode),
+    })),
+    events: chart.eventTypes.map((tag) => ({ tag, fields: [], group: undefined, reply: false })),
+    eventGroups: [],
+    transitions: chart.nodes.flatMap((node) => transitionsOf(chart, node)),
+    guards: [...new Set(chart.nodes.flatMap((node) => [...node.transitions.values()].flat().flatMap(({ guard }) => guardsOf(guard))))],
+    effects,
+  }
+}
+
+const isLeaf = (node: AnyStateNode): boolean => node.type === "atomic" || node.type === "final"
+
+const groupOf = ({ parent }: AnyStateNode): string | undefined =>
+  parent === undefined || parent.parent === undefined ? undefined : tagOfNode(parent)
+
+const stateOf = (node: AnyStateNode, initial: boolean): StateBlueprint => {
+  const runs = node.invoke.map(({ src }) => String(src))
+  return {
+    tag: tagOfNode(node) || node.key,
+    fields: [],
+    group: groupOf(node),
+    initial,
+    final: node.type === "final",
+    requestsOnEnter: namesOf(node.entry),
+    requestsOnExit: namesOf(node.exit),
+    runs,
+    working: runs.length > 0,
+  }
+}
+
+/** Custom actions, by name. */
+const namesOf = (actions: ReadonlyArray<unknown>): ReadonlyArray<string> =>
+  actions.flatMap((action) => {
+    if (typeof action === "string") return [action]
+    return typeof action === "object" && action !== null && "type" in action ? [String(action.type)] : []
+  })
+
+const guardsOf = (guard: unknown): ReadonlyArray<string> => {
+  if (typeof guard === "string") return [guard]
+  return typeof guard === "object" && guard !== null && "type" in guard ? [String(guard.type)] : []
+}
+
+/** The leaves that are entered with a state. */
+const initialLeaves = (node: AnyStateNode): ReadonlyArray<AnyStateNode> => {
+  if (node.type === "parallel") return Object.values(node.states).flatMap(initialLeaves)
+  if (node.type === "compound") return node.initial.target.flatMap(initialLeaves)
+  return node.type === "history" ? (node.parent === undefined ? [] : initialLeaves(node.parent)) : [node]
+}
+
+const leavesOf = (node: AnyStateNode): ReadonlyArray<AnyStateNode> => (isLeaf(node) ? [node] : Object.values(node.states).flatMap(leavesOf))
+
+const transitionsOf = (chart: Chart, node: AnyStateNode): ReadonlyArray<TransitionBlueprint> => [
+  ...[...node.transitions.values()].flat().flatMap((transition) => drawn(chart, node, transition)),
+  ...(node.always ?? []).flatMap((transition) => drawn(chart, node, transition)),
+]
+
+interface Drawable {
+  readonly eventType: string
+  readonly target: ReadonlyArray<AnyStateNode> | undefined
+  readonly actions: ReadonlyArray<unknown>
+  readonly guard?: unknown
+  readonly description?: string | undefined
+  readonly reenter: boolean
+}
+
+/** The transition of a state with others inside holds for each of them: the diagram draws it once, from the border. */
+const drawn = (chart: Chart, node: AnyStateNode, transition: unknown): ReadonlyArray<TransitionBlueprint> => {
+  const { eventType, target, actions, guard, description, reenter } = transition as Drawable
+  const targets =
+    target === undefined
+      ? [{ _tag: "Stay" as const }]
+      : target.flatMap(initialLeaves).map((leaf) => ({ _tag: "State" as const, state: tagOfNode(leaf) }))
+  const common = { targets, guards: guardsOf(guard), requests: namesOf(actions), description }
+  return leavesOf(node)
+    .filter((leaf) => leaf.type !== "final")
+    .map((leaf): TransitionBlueprint => {
+      const from = tagOfNode(leaf) || leaf.key
+      if (eventType === "") return { ...common, _tag: "Always", from }
+      if (chart.delayTypes.includes(eventType)) {
+        const after = eventType.slice("xstate.after.".length, -(node.id.length + 1))
+        return {
+          ...common,
+          _tag: "Timeout",
+          from,
+          name: eventType,
+          after: /^\d+$/.test(after) ? `${after}ms` : after,
+          idle: false,
+          label: [`after ${after}`],
+        }
+      }
+      return { ...common, _tag: "Event", from, event: eventType, fallback: false, reenter, label: labelOf(eventType) }
+    })
+}
+
+/** The end of an actor is named after the actor. */
+const labelOf = (type: string): ReadonlyArray<string> => [
+  type
+    .replace(/^xstate\.done\.actor\./, "done ")
+    .replace(/^xstate\.error\.actor\./, "error ")
+    .replace(/^xstate\.done\.state\./, "done "),
+]
+
+export const effectNames = (chart: Chart, actions: ReadonlySet<string>): ReadonlyArray<string> => [
+  ...actions,
+  ...[...chart.actors].flatMap(([src, { kind }]) => (kind === "promise" ? [slots.invoke(src)] : [])),
+]
