@@ -76,7 +76,10 @@ export interface WorkspaceOptions {
    * database has something of them.
    */
   readonly asked?: ReadonlyArray<SystemName>
-  /** Makes it a node of a cluster, whatever the configuration says. `false`: not, although the configuration has one. */
+  /**
+   * Makes it a node of a cluster. Settings that are not given here are those of the configuration. `false`: no node, although the
+   * configuration makes it one.
+   */
   readonly cluster?: ClusterSettings | false
 }
 
@@ -233,12 +236,16 @@ type Engines = Engine | WorkflowEngine.WorkflowEngine | ClusterMember
 const enginesOf = (options: Opening, nodeId: string | undefined) =>
   Effect.gen(function* () {
     if (nodeId === undefined) return observingEngines(options)
-    const settings = options.cluster ?? options.config?.cluster
+    const settings = clusterOf(options)
     // A command that acts on one thing and ends is no node.
     const isPassing = engineOptions(options).resume === false
     if (settings === undefined || settings === false || isPassing) return Layer.merge(workingEngines(options, nodeId), alone)
     return workingEngines(options, nodeId).pipe(Layer.provideMerge(yield* memberOf(settings)))
   })
+
+/** What the caller says replaces what the configuration says, setting by setting. */
+const clusterOf = ({ cluster, config }: Opening): ClusterSettings | false | undefined =>
+  cluster === undefined || cluster === false ? (cluster ?? config?.cluster) : { ...config?.cluster, ...cluster }
 
 const alone = Layer.succeed(ClusterMember, Option.none())
 

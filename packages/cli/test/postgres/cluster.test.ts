@@ -26,7 +26,7 @@ describe("servers as nodes of a cluster", () => {
         const ports = yield* Effect.all([freePort, freePort])
         yield* Effect.promise(async () => {
           const cwd = join(await temporaryFolder(), "lamps")
-          await project(cwd, lampConfig())
+          await project(cwd, lampConfig(undefined, ', cluster: { address: "127.0.0.1:1", lease: "4 seconds" }'))
           const env = { DETENT_DATABASE_URL: url, DETENT_CLUSTER_TOKEN: token }
           const servers = ports.map((port, index) =>
             start(["serve", "--port", "0", "--data", `node-${index}`, "--cluster", `127.0.0.1:${port}`, "--json"], { cwd, env }),
@@ -40,9 +40,11 @@ describe("servers as nodes of a cluster", () => {
                 .trim()
                 .split("\n")
                 .filter((line) => line !== "")
-                .map((line): { address: string; shards: number; draining: boolean } => JSON.parse(line))
+                .map((line): { address: string; shards: number; draining: boolean; leaseMillis: number } => JSON.parse(line))
             }
-            await waitFor(nodes, (found) => found.length === 2 && found.every(({ shards }) => shards === 150))
+            const shared = await waitFor(nodes, (found) => found.length === 2 && found.every(({ shards }) => shards === 150))
+            for (const { leaseMillis } of shared)
+              assert.isAtMost(leaseMillis, 4000, "the command line leaves the configured lease as it is")
             const headers = { "content-type": "application/json" }
             const started = await Promise.all(
               Array.from({ length: 10 }, (_, index) =>

@@ -51,7 +51,9 @@ export class NodeMembership {
     this.#joining?.interruptUnsafe()
   }
 
+  /** Calls back when the engine has joined, and at once where it has. */
   onJoined(listener: (placement: PlacementService) => void) {
     this.#listeners.add(listener)
+    if (this.#placement !== undefined) listener(this.#placement)
   }
 }
