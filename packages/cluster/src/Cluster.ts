@@ -57,6 +57,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow, type SharedSettings } from "./ClusterTables.ts"
 import { Delivery } from "./Delivery.ts"
+import { forgetDeliveryIds } from "./DeliveryIds.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { DeliverRpc, type Parcel, type Progress, path } from "./Protocol.ts"
 import { Shards, shardCount } from "./Shards.ts"
@@ -164,6 +165,8 @@ const makeCluster = (options: ClusterOptions) =>
       changed: () => delivery.ownersChanged(),
     })
     yield* sharding(address, shards, lease)
+    // A call that a node takes over a lease to answer is tried again for as long as the patience lasts.
+    yield* forgetDeliveryIds(schema, patienceMillis + leaseMillis)
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
     let isDraining = false

@@ -9,6 +9,7 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import { deliveryIndex } from "./DeliveryIds.ts"
 
 /** One life of a node, as its fence proves it. */
 export interface NodeLife {
@@ -85,6 +86,7 @@ const migrations = (schema: string) => ({
     const sql = yield* SqlClient
     yield* sql.unsafe(`alter table ${schema}.cluster_nodes add column shard_count integer, add column token_mark text`)
   }),
+  "0003_deliveries": Effect.flatMap(SqlClient, (sql) => Effect.asVoid(sql.unsafe(deliveryIndex(schema)))),
 })
 
 /** Makes the tables where they are missing. */

@@ -3,6 +3,7 @@
  */
 
 export { type Answering, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing, shardOf } from "./engine/Routing.ts"
+export { deliveryPrefix } from "./instance/SelfSentEvents.ts"
 export { DatabaseClock } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"
 export { listenerOf } from "./postgres/PgListener.ts"
