@@ -67,4 +67,12 @@ export const groups = {
       help: "cold start of detent --help, beside node -e 0",
     },
   },
+  cluster: {
+    about: "packages/cluster: three processes on one PostgreSQL, beside one process, Effect's cluster and DBOS",
+    parts: {
+      delivery: "three processes that send to the same 50 instances, to their own, and to those of the others",
+      peers: "three processes of detent, of Effect's cluster (volatile and persisted messages) and of DBOS, on the same work",
+      faults: "three nodes under load: one killed, one frozen, all restarted; what is lost and doubled, and how long it takes",
+    },
+  },
 }

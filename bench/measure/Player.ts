@@ -16,6 +16,10 @@ export interface Player<A extends Abilities> {
   tell<K extends keyof A & string>(ability: K, ...args: Parameters<A[K]>): ReturnType<A[K]>
   /** Ends it as a power failure would. */
   kill(): Promise<void>
+  /** Stops it where it is, as a machine does that is suspended. */
+  freeze(): void
+  /** Lets a frozen one continue. */
+  thaw(): void
   /** Lets it end by itself. */
   leave(): Promise<void>
 }
@@ -55,6 +59,8 @@ export const startPlayer = async <A extends Abilities>(
       kill()
       await gone
     },
+    freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
     leave: async () => {
       if (child.connected) child.send({ number: -1, ability: "leave", args: [] } satisfies PlayerRequest)
       await gone

@@ -112,7 +112,8 @@ const statOf = (pid: number) => {
   }
 }
 
-const freePort = (): Promise<number> =>
+/** A port of the loopback that nothing listens on. */
+export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once("error", reject)
