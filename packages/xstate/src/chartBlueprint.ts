@@ -33,6 +33,9 @@ export const chartBlueprint = (chart: Chart, name: string, version: number, effe
 
 const isLeaf = (node: AnyStateNode): boolean => node.type === "atomic" || node.type === "final"
 
+/** The machine ends in a final state of its root; another one only completes the state that holds it. */
+const isEnd = ({ type, parent }: AnyStateNode): boolean => type === "final" && parent?.parent === undefined && parent?.type === "compound"
+
 const groupOf = ({ parent }: AnyStateNode): string | undefined =>
   parent === undefined || parent.parent === undefined ? undefined : tagOfNode(parent)
 
@@ -43,7 +46,7 @@ const stateOf = (node: AnyStateNode, initial: boolean): StateBlueprint => {
     fields: [],
     group: groupOf(node),
     initial,
-    final: node.type === "final",
+    final: isEnd(node),
     requestsOnEnter: namesOf(node.entry),
     requestsOnExit: namesOf(node.exit),
     runs,
@@ -95,7 +98,7 @@ const drawn = (chart: Chart, node: AnyStateNode, transition: unknown): ReadonlyA
       : target.flatMap(initialLeaves).map((leaf) => ({ _tag: "State" as const, state: tagOfNode(leaf) }))
   const common = { targets, guards: guardsOf(guard), requests: namesOf(actions), description }
   return leavesOf(node)
-    .filter((leaf) => leaf.type !== "final")
+    .filter((leaf) => !isEnd(leaf))
     .map((leaf): TransitionBlueprint => {
       const from = tagOfNode(leaf) || leaf.key
       if (eventType === "") return { ...common, _tag: "Always", from }

@@ -1,6 +1,6 @@
 /** States and events of a machine as JSON for people: decoded when they come in, and without what is sensitive when they go out. */
 import type { KnownMachine } from "@detent/durable"
-import { InvalidEvent, InvalidState } from "@detent/machine"
+import { type Blueprint, InvalidEvent, InvalidState } from "@detent/machine"
 import { compiledOf, finalOutcome, isPlain, isSensitive, redactor, type Tagged, type UntypedVariant } from "@detent/machine/internal"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -107,13 +107,14 @@ export class MachineJson {
     return exampleFields(this.#states.get(this.firstState)?.schema() ?? {})
   }
 
-  /** The events a state has a transition for. */
+  /** The events a state has a transition for. A state with parallel regions has those of its regions. */
   legalEvents(state: string): ReadonlyArray<LegalEvent> {
     const { blueprint } = this.#machine
+    const inside = new Set(statesIn(blueprint, state))
     return blueprint.events.flatMap(({ tag, reply }) => {
       if (isOwn(tag)) return []
       const ways = blueprint.transitions.filter(
-        (one) => (one._tag === "Event" || one._tag === "Postpone") && one.event === tag && (one.from === state || one.from === "*"),
+        (one) => (one._tag === "Event" || one._tag === "Postpone") && one.event === tag && (inside.has(one.from) || one.from === "*"),
       )
       if (ways.length === 0) return []
       const targets = ways.flatMap((way) =>
@@ -132,6 +133,15 @@ export const makeMachineJsons = (): ((machine: KnownMachine) => MachineJson) => 
     made.set(machine, known)
     return known
   }
+}
+
+/** The state itself; where it is drawn as a group, or as the whole diagram, the states inside. */
+const statesIn = ({ states, stateGroups }: Blueprint, state: string): ReadonlyArray<string> => {
+  if (states.some(({ tag }) => tag === state)) return [state]
+  if (!stateGroups.some(({ name }) => name === state)) return states.map(({ tag }) => tag)
+  const parents = new Map(stateGroups.map(({ name, parent }) => [name, parent]))
+  const isInside = (group: string | undefined): boolean => group !== undefined && (group === state || isInside(parents.get(group)))
+  return states.flatMap(({ tag, group }) => (isInside(group) ? [tag] : []))
 }
 
 /** Names in parentheses are the machine's own events. */

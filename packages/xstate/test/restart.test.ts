@@ -1,0 +1,115 @@
+import { Engine, MemoryStore } from "@detent/durable"
+import { Mermaid } from "@detent/machine/diagram"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type ActorRefFrom, assign, sendParent, sendTo, setup } from "xstate"
+import { fromXState } from "../src/index.ts"
+
+/** Engines one after the other on one store, as processes are. */
+const lives = Effect.map(
+  MemoryStore.make,
+  (store) =>
+    <A, E>(life: Effect.Effect<A, E, Engine>) =>
+      Effect.scoped(Effect.provide(life, Engine.layer().pipe(Layer.provide(Layer.succeedContext(store))))),
+)
+
+const child = setup({ types: { context: {} as { heard: number }, events: {} as { type: "hello" } } }).createMachine({
+  id: "child",
+  context: { heard: 0 },
+  on: { hello: { actions: [assign({ heard: ({ context }) => context.heard + 1 }), sendParent({ type: "heard" })] } },
+})
+
+const parent = setup({
+  types: {
+    context: {} as { kid: ActorRefFrom<typeof child> | undefined; heard: number },
+    events: {} as { type: "greet" } | { type: "heard" } | { type: "leave" } | { type: "back" },
+  },
+  actors: { child },
+}).createMachine({
+  id: "family",
+  context: { kid: undefined, heard: 0 },
+  initial: "home",
+  states: {
+    home: {
+      entry: assign({ kid: ({ context, spawn }) => context.kid ?? spawn("child", { id: "kid" }) }),
+      initial: "kitchen",
+      states: { kitchen: { on: { leave: "garden" } }, garden: {}, last: { type: "history" } },
+      on: {
+        greet: { actions: sendTo(({ context }) => context.kid as ActorRefFrom<typeof child>, { type: "hello" }) },
+        heard: { actions: assign({ heard: ({ context }) => context.heard + 1 }) },
+        back: ".last",
+      },
+    },
+  },
+})
+
+describe("after a restart", () => {
+  it.live("an actor in the context is the same actor, and what is nested and remembered is as it was", () =>
+    Effect.gen(function* () {
+      const live = yield* lives
+      const Family = fromXState(parent)
+      yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          const family = yield* engine.start(Family, "f")
+          yield* family.send({ type: "greet" })
+          yield* family.waitFor(({ context }) => context.heard === 1)
+          yield* family.send({ type: "leave" })
+          expect(yield* family.saveSnapshot).toBe(true)
+        }),
+      )
+      yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          yield* engine.register(Family)
+          const family = yield* engine.ensure(Family, "f")
+          expect((yield* family.state)._tag).toBe("home.garden")
+          yield* family.send({ type: "greet" })
+          yield* family.waitFor(({ context }) => context.heard === 2)
+          expect((yield* engine.machines).map(({ name }) => name)).toEqual(["family", "family.child"])
+        }),
+      )
+    }),
+  )
+
+  it.live("a new version reads what the one before stored, through its upcasters", () =>
+    Effect.gen(function* () {
+      const live = yield* lives
+      const lamp = (state: string) =>
+        setup({ types: { context: {} as { turns: number }, events: {} as { type: "turn" } } }).createMachine({
+          id: "lamp",
+          context: { turns: 0 },
+          initial: state,
+          states: { [state]: { on: { turn: { actions: assign({ turns: ({ context }) => context.turns + 1 }) } } } },
+        })
+      yield* live(
+        Effect.gen(function* () {
+          const one = yield* (yield* Engine).start(fromXState(lamp("on"), { version: 1 }), "l")
+          yield* one.send({ type: "turn" })
+        }),
+      )
+      yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          const Lamp = fromXState(lamp("lit"), { version: 2 })
+          const upcasters = { 1: { state: (state: object) => ({ ...state, _tag: "lit", value: "lit" }) } }
+          expect((yield* engine.check(Lamp)).failing.length).toBe(1)
+          expect((yield* engine.check(Lamp, { upcasters })).failing).toEqual([])
+          yield* engine.register(Lamp, { upcasters })
+          const two = yield* engine.ensure(Lamp, "l")
+          yield* two.send({ type: "turn" })
+          expect(yield* two.state).toMatchObject({ _tag: "lit", context: { turns: 2 } })
+        }),
+      )
+    }),
+  )
+
+  it("the diagram has the states inside of those that hold them, and one arrow for what holds for all", () => {
+    const diagram = Mermaid.stateDiagram(fromXState(parent))
+    expect(diagram).toContain('state "home" as home {')
+    expect(diagram).toContain("home.kitchen")
+    expect(diagram).toContain("home.garden")
+    expect(diagram).not.toContain("home.last")
+  })
+})
