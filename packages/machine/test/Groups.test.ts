@@ -423,6 +423,27 @@ describe("a group as a target", () => {
     expect(after(V.DeepBack())).toEqual(D.Low({ id: "s" }))
   })
 
+  it("162 { reenter: true } leaves what is around both the state and its target, which otherwise lasts", () => {
+    const log: Array<string> = []
+    const noted = (reenter: boolean) =>
+      Machine.make({ name: "stove", state: D, event: V, initial: D.Hot({ id: "s" }) })
+        .on(D.On, V.Start, D.On, { reenter })
+        .on(D.On, V.Fill, D.Full, { reenter })
+        .on(D.Hot, V.Back, history(D.On), { reenter })
+        .enter(D.On, () => void log.push("+On"))
+        .exit(D.On, () => void log.push("-On"))
+    const logOf = (reenter: boolean, event: Machine.EventOf<typeof Stove>) => {
+      log.length = 0
+      const { path } = simulate(noted(reenter), undefined, [event])
+      return [...log.slice(1), path.at(-1)]
+    }
+    expect(logOf(false, V.Start())).toEqual(["Low"])
+    expect(logOf(true, V.Start())).toEqual(["-On", "+On", "Low"])
+    expect(logOf(false, V.Fill())).toEqual(["Full"])
+    expect(logOf(true, V.Fill())).toEqual(["-On", "+On", "Full"])
+    expect(logOf(false, V.Back())).toEqual(["Low"])
+  })
+
   it("163 a decision may return history, where it is listed", () => {
     const machine = Stove.on(D.Off, V.Back, [history(D.On), D.Hot], ({ state }) => (state.id === "s" ? history(D.On) : D.Hot(state)), {
       override: true,

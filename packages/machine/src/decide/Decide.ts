@@ -128,7 +128,7 @@ const settle = (
       if (transition.mayStay) return follow(compiled, frame, node, node, false, everyGroup, event, frame.state, hooks, answer)
       break
     case "@history": {
-      const back = attempt(compiled, frame, event, "decide", () => led(transition, outcome, frame.state, frame.event))
+      const back = attempt(compiled, frame, event, "decide", () => led(transition, outcome, node, frame.state, frame.event))
       if (back === undefined) break
       if (isRefused(back)) return back
       const reached = compiled.nodes.get(back._tag) as Node
@@ -154,10 +154,12 @@ const settle = (
 }
 
 /** Where a decision that returned `history` leads. Undefined where the transition does not declare it. */
-const led = (transition: Transition, outcome: Tagged, state: Tagged, event: Tagged | undefined): Tagged | undefined => {
+const led = (transition: Transition, outcome: Tagged, node: Node, state: Tagged, event: Tagged | undefined): Tagged | undefined => {
   const { group, deep } = outcome as unknown as { readonly group: string; readonly deep: boolean }
   const history = transition.histories.find((one) => one.group === group && one.deep === deep)
-  return history?.enter(memoryOf(state)?.get(group), state, event)
+  // A transition that leaves the group itself leads back to where it comes from.
+  const isLeft = node.groups.findIndex(({ name }) => name === group) >= transition.keeps
+  return history?.enter(isLeft ? state : memoryOf(state)?.get(group), state, event)
 }
 
 const isRefused = (outcome: Tagged | Refused<Tagged, Tagged>): outcome is Refused<Tagged, Tagged> =>
@@ -293,7 +295,7 @@ const nextAlways = (
     if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
     if (outcome._tag === "@refuse") return refused(compiled, frame.state, event, describe(outcome.reason))
     if (outcome._tag === "@history") {
-      const back = led(transition, outcome, state, frame.event)
+      const back = led(transition, outcome, node, state, frame.event)
       if (back !== undefined) return new Step(compiled.nodes.get(back._tag), back, undefined)
     }
     const target = transition.targets.get(outcome._tag)

@@ -293,7 +293,7 @@ export class Builder {
         transitions.delete(key)
         const reached = kind === "reenter" ? [{ tag: state, reason: undefined }] : this.#reached(state, targets, options)
         const declared = this.#declare(kind, state, tag, reached, decide, options, place)
-        transitions.set(key, { ...declared, group, next: options.fallThrough === true ? earlier : undefined })
+        transitions.set(key, { ...declared, group, reenter: options.reenter, next: options.fallThrough === true ? earlier : undefined })
       }
     }
     return this.#with({ transitions })
@@ -380,7 +380,7 @@ export class Builder {
       if (given?.deep !== undefined) return [this.#history(given, given.deep)]
       if (given?.group !== undefined) {
         const initial = this.#initialOf(given)
-        return (decide === undefined ? [initial] : this.#states(given)).map((tag) => ({ tag, reason: undefined }))
+        return (decide === undefined ? [initial] : this.#states(given)).map((tag) => ({ tag, reason: undefined, group: given.group }))
       }
       this.#refuseText(given, this.declarations.state.$variants, "state")
       const tag = given?.tag

@@ -288,11 +288,14 @@ const fill = (
 }
 
 /** A group that is left and entered again is not kept, nor are those inside it. */
-const keptBy = ({ kind, group }: TransitionDeclaration, around: ReadonlyArray<GroupAround>): number => {
-  if (kind !== "reenter" || group === undefined) return Number.POSITIVE_INFINITY
-  const outer = around.findIndex(({ name }) => name === group)
-  return around.slice(0, outer).filter(({ node }) => node !== undefined).length
+const keptBy = (one: TransitionDeclaration, around: ReadonlyArray<GroupAround>): number => {
+  if (!isReentering(one)) return Number.POSITIVE_INFINITY
+  const left = [one.group, ...one.targets.map(({ group }) => group)]
+  const outermost = around.findIndex(({ name }) => left.includes(name))
+  return outermost < 0 ? Number.POSITIVE_INFINITY : around.slice(0, outermost).filter(({ node }) => node !== undefined).length
 }
+
+const isReentering = ({ kind, reenter }: TransitionDeclaration): boolean => kind === "reenter" || reenter === true
 
 /** The timeout of a timer that is due, also where it was stored under the other meaning of its declaration. */
 export const timeoutOf = ({ timeouts }: Node, timer: string): Timeout | undefined => {
@@ -358,7 +361,7 @@ const transitionOf = (
     only: targets.size === 1 && tags.length === 1 ? [...targets.values()][0] : undefined,
     mayStay: tags.includes("(stay)"),
     mayStop: tags.includes("(stop)"),
-    reenters: one.kind === "reenter",
+    reenters: isReentering(one),
     keeps: Number.POSITIVE_INFINITY,
     next: undefined,
     order: one.order,

@@ -26,6 +26,8 @@ export type Predicate = (context: unknown) => boolean
 export interface TargetDeclaration {
   readonly tag: string
   readonly reason: string | undefined
+  /** The group that was given as the target. */
+  readonly group?: string | undefined
   /** For `(history)`: the group, and the state at which it is entered where it has never been left. */
   readonly history?: HistoryDeclaration | undefined
 }
@@ -77,6 +79,8 @@ export interface TransitionDeclaration extends Declared, SlotUse {
   readonly guardName: string | undefined
   readonly description: string | undefined
   readonly kind: "on" | "reenter" | "postpone"
+  /** It leaves its state or group, and the group it leads to, also where one is inside the other. */
+  readonly reenter?: boolean | undefined
   /** What has its turn where the guard does not hold. */
   readonly next?: TransitionDeclaration | undefined
 }
@@ -193,6 +197,7 @@ export interface Persistence<Tag extends string> {
 export interface Options {
   readonly override?: boolean
   readonly fallThrough?: boolean
+  readonly reenter?: boolean
   readonly guard?: Predicate
   readonly guardName?: string
   readonly description?: string
@@ -349,7 +354,7 @@ const checkFallThrough = (
 
 /** The options of each builder method. Others are refused: a misspelt option would have no effect. */
 const knownOptions = {
-  transition: ["override", "fallThrough", "guard", "guardName", "description", "guards", "requests", "sameState"],
+  transition: ["override", "fallThrough", "reenter", "guard", "guardName", "description", "guards", "requests", "sameState"],
   "transition of any state": ["override", "guard", "guardName", "description", "guards", "requests"],
   timeout: ["override", "name", "idle", "each", "description", "guards", "requests"],
   "automatic transition": ["guardName", "description", "guards", "requests"],

@@ -154,6 +154,11 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
 export interface OnOptions<S, V, E, K extends SlotTypes, O = undefined, L = undefined> extends TransitionOptions<S, V, E, K, O> {
   /** Where its guard does not hold, what was declared for the same state and event before, as for the group, has its turn. */
   readonly fallThrough?: L
+  /**
+   * Leaves the state or group it is declared for, and the group it leads to, also where one is inside the other: their work and
+   * timers restart. Default: what is around both the state and its target lasts.
+   */
+  readonly reenter?: boolean
   /** Each of several states leads to itself, never to another of them. */
   readonly sameState?: boolean
 }

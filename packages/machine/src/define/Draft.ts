@@ -53,8 +53,14 @@ const onEvent = (declarations: Declarations, one: TransitionDeclaration, fallbac
   // The slots it asks are more telling than the word guard.
   const unnamed = one.guard !== undefined && (one.guards ?? []).length === 0 ? "guard" : undefined
   const shared = { event: one.event, ...common(declarations, one, one.guardName ?? unnamed) }
-  return one.kind === "postpone" ? { _tag: "Postpone", ...shared } : { _tag: "Event", ...shared, fallback, reenter: one.kind === "reenter" }
+  return one.kind === "postpone"
+    ? { _tag: "Postpone", ...shared }
+    : { _tag: "Event", ...shared, fallback, reenter: one.kind === "reenter" || isLoop(one) }
 }
+
+/** Whether it leaves its state and may enter it again. */
+const isLoop = ({ reenter, from, targets }: TransitionDeclaration): boolean =>
+  reenter === true && targets.some(({ tag, history }) => tag === from && history === undefined)
 
 const automatic = (declarations: Declarations, one: AlwaysDeclaration): TransitionBlueprint => ({
   _tag: "Always",
