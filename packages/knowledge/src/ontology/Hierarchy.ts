@@ -34,6 +34,23 @@ export class Hierarchy {
     return this.#below.from(term, () => new Set([...reachableFrom(term, this.#children)].sort(byOrder(this.#order))))
   }
 
+  /** The terms that lie below another one of these. One pass, however long the chains between them are. */
+  belowAny(terms: Iterable<string>): ReadonlySet<string> {
+    /** Of the given terms, two that lie above a term: one of them is not the term itself. */
+    const above = new Map<string, ReadonlyArray<string>>()
+    const waiting = [...terms].map((term) => [term, term] as const)
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [parent, from] = next
+      for (const term of this.#children.get(parent) ?? []) {
+        const known = above.get(term) ?? []
+        if (known.length === 2 || known[0] === from) continue
+        above.set(term, [...known, from])
+        waiting.push([term, from])
+      }
+    }
+    return new Set([...above].flatMap(([term, found]) => (found.some((one) => one !== term) ? [term] : [])))
+  }
+
   /** How many terms lie below a term, where one with several parents counts below its first only: so all counts take one pass. */
   generality(term: string): number {
     this.#generality ??= generalityOf(this.#parents)

@@ -28,8 +28,9 @@ export class OntologyIndex {
   private propertiesAbove: Hierarchy | undefined
   private labelled: ReadonlyMap<string, Labelled> | undefined
   private bytes: PackedOntology | undefined
-  private readonly domains = new Map<string, ClassExpression>()
-  private readonly ranges = new Map<string, ClassExpression>()
+  private readonly demands = { domain: new Map<string, ClassExpression>(), range: new Map<string, ClassExpression>() }
+  /** Without what the properties above demand. */
+  private readonly ownDemands = { domain: new Map<string, ClassExpression>(), range: new Map<string, ClassExpression>() }
   private readonly datatypes: ReadonlySet<string>
   private readonly stems = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
 
@@ -125,12 +126,12 @@ export class OntologyIndex {
 
   /** What the subject has to be, with what the properties above demand. Empty: anything. */
   domainOf(property: string): ClassExpression {
-    return this.demanded(this.domains, property, "domain")
+    return this.demanded(property, "domain")
   }
 
   /** What the object has to be: classes or datatypes. Empty: anything. */
   rangeOf(property: string): ClassExpression {
-    return this.demanded(this.ranges, property, "range")
+    return this.demanded(property, "range")
   }
 
   isDatatype(iri: string): boolean {
@@ -164,12 +165,19 @@ export class OntologyIndex {
     return this.rangeOf(property).every((members) => members.includes(datatype) || members.some(acceptsEveryLiteral))
   }
 
+  /** In the time of one pass through all properties, however long the chains of properties are. */
   propertiesOf(subjectType: string): ReadonlyArray<OntologyProperty> {
-    return this.ontology.properties.filter(({ iri }) => this.acceptsSubject(iri, subjectType))
+    return this.propertiesMetBy(subjectType, "domain")
+  }
+
+  /** The properties of which an entity of the type may be the object. */
+  propertiesTo(objectType: string): ReadonlyArray<OntologyProperty> {
+    return this.propertiesMetBy(objectType, "range").filter(({ kind }) => kind !== "datatype")
   }
 
   propertiesBetween(subjectType: string, objectType: string): ReadonlyArray<OntologyProperty> {
-    return this.propertiesOf(subjectType).filter(({ iri }) => this.acceptsObject(iri, objectType))
+    const possible = new Set(this.propertiesTo(objectType))
+    return this.propertiesOf(subjectType).filter((property) => possible.has(property))
   }
 
   /** The class's own restrictions, then those of the classes above it. */
@@ -233,28 +241,46 @@ export class OntologyIndex {
   }
 
   /** Worked out when it is first asked for: of a long chain of properties each inherits from all above it. */
-  private demanded(kept: Map<string, ClassExpression>, property: string, side: "domain" | "range"): ClassExpression {
-    const known = kept.get(property)
+  private demanded(property: string, side: Side): ClassExpression {
+    const known = this.demands[side].get(property)
     if (known !== undefined) return known
     const described = this.properties.get(property)
     const expression = described === undefined ? [] : this.inherited(described, side)
-    kept.set(property, expression)
+    this.demands[side].set(property, expression)
     return expression
   }
 
-  private inherited(property: OntologyProperty, side: "domain" | "range"): ClassExpression {
+  private inherited(property: OntologyProperty, side: Side): ClassExpression {
     const above = [...this.propertyAncestors(property.iri)].flatMap((iri) => this.properties.get(iri)?.[side] ?? [])
-    const other = side === "domain" ? "range" : "domain"
-    const own = this.meetable(property[side])
-    // What the inverse demands of its objects, this one demands of its subjects.
-    const inverse = own.length > 0 ? [] : property.inverses.flatMap((iri) => this.properties.get(iri)?.[other] ?? [])
     const seen = new Set<string>()
-    return [...own, ...inverse, ...above].filter((members) => {
+    return [...this.ownDemand(property, side), ...above].filter((members) => {
       const key = members.join(" ")
       return seen.has(key) ? false : seen.add(key)
     })
   }
+
+  private ownDemand(property: OntologyProperty, side: Side): ClassExpression {
+    const known = this.ownDemands[side].get(property.iri)
+    if (known !== undefined) return known
+    const other = side === "domain" ? "range" : "domain"
+    const own = this.meetable(property[side])
+    // What the inverse demands of its objects, this one demands of its subjects.
+    const inverse = own.length > 0 ? [] : property.inverses.flatMap((iri) => this.properties.get(iri)?.[other] ?? [])
+    const expression = [...own, ...inverse]
+    this.ownDemands[side].set(property.iri, expression)
+    return expression
+  }
+
+  /** The properties of which an entity of the type may be the subject (`domain`) or the object (`range`). */
+  private propertiesMetBy(type: string, side: Side): ReadonlyArray<OntologyProperty> {
+    const unmet = this.ontology.properties.filter((property) => !this.meets(type, property[side])).map(({ iri }) => iri)
+    const refused = this.propertyHierarchy.belowAny(unmet)
+    return this.ontology.properties.filter((property) => !refused.has(property.iri) && this.meets(type, this.ownDemand(property, side)))
+  }
 }
+
+/** An end of a property: its subjects, or its objects. */
+type Side = "domain" | "range"
 
 /**
  * An ontology as bytes, in parts. Between processes bytes are copied, while an object is taken apart and put together again, which

@@ -187,6 +187,17 @@ describe("a hierarchy", () => {
     }
   })
 
+  it.prop(
+    "finds in one pass what lies below another of some terms",
+    { parents: graph, marked: Arbitrary.array(Arbitrary.schema(Schema.Literals([0, 1, 2, 3, 4, 5, 6, 7])), { maxLength: 4 }) },
+    ({ parents, marked }) => {
+      const hierarchy = new Hierarchy(parents)
+      const terms = new Set(marked.map(String))
+      const expected = [...parents.keys()].filter((term) => [...hierarchy.ancestors(term)].some((above) => terms.has(above)))
+      assert.deepStrictEqual([...hierarchy.belowAny(terms)].sort(), expected)
+    },
+  )
+
   it.prop("has a cycle exactly where two terms lie above each other", { parents: graph }, ({ parents }) => {
     const hierarchy = new Hierarchy(parents)
     const inCycles = new Set(cyclesOf(parents).flat())

@@ -139,13 +139,28 @@ export const classesFor = (chunk: Chunk, ontology: OntologyIndex): Vocabulary =>
 /** The properties that can hold of what was found: between two of the mentions, or of one of them and a value. */
 export const propertiesFor = (chunk: Chunk, mentions: ReadonlyArray<Mention>, ontology: OntologyIndex): Vocabulary => {
   const types = [...new Set(mentions.map(({ type }) => type))]
-  const possible = [...ontology.properties.values()]
-    .filter(({ iri, deprecated, kind }) => {
-      if (deprecated || !types.some((type) => ontology.acceptsSubject(iri, type))) return false
-      return kind !== "object" || types.some((type) => ontology.acceptsObject(iri, type))
-    })
-    .map(({ iri }) => iri)
-  return entriesOf(mostRelevant(possible, chunk, ontology), ontology)
+  const all = [...ontology.properties.values()].filter(({ deprecated }) => !deprecated)
+  const ofSubjects = unionOf(types, (type) => ontology.propertiesOf(type), ontology.properties.size)
+  const toObjects = unionOf(types, (type) => ontology.propertiesTo(type), ontology.properties.size)
+  const possible = all.filter((property) => ofSubjects.has(property) && (property.kind !== "object" || toObjects.has(property)))
+  return entriesOf(
+    mostRelevant(
+      possible.map(({ iri }) => iri),
+      chunk,
+      ontology,
+    ),
+    ontology,
+  )
+}
+
+/** What any of the types has. Ends early once all there is has been found. */
+const unionOf = <A>(types: ReadonlyArray<string>, of: (type: string) => ReadonlyArray<A>, all: number): ReadonlySet<A> => {
+  const found = new Set<A>()
+  for (const type of types) {
+    if (found.size === all) break
+    for (const one of of(type)) found.add(one)
+  }
+  return found
 }
 
 /** What the words of the chunk name comes first; among equals, what stands for more. */

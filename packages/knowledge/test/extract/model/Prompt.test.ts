@@ -54,6 +54,34 @@ ${Array.from({ length: 10_000 }, (_, number) => `:C${number} a owl:Class ; rdfs:
     }),
   )
 
+  it.effect("is, of a chain of 10,000 properties, the most general ones that can hold", () =>
+    Effect.gen(function* () {
+      const length = 10_000
+      const ontology = yield* loadOntology({
+        name: "chain.ttl",
+        // Each demands something of its own, so that all together demand the square of it.
+        text: `@prefix : <urn:l:> . @prefix owl: <http://www.w3.org/2002/07/owl#> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Ship a owl:Class . :Port a owl:Class .
+${Array.from({ length }, (_, number) => `:p${number} a owl:ObjectProperty ; rdfs:subPropertyOf :p${number + 1} .`).join("\n")}
+${Array.from({ length }, (_, number) => `:D${number} a owl:Class . :Ship rdfs:subClassOf :D${number} . :p${number} rdfs:domain :D${number} .`).join("\n")}
+:p5000 rdfs:domain :Port .`,
+      })
+      let asked = 0
+      const ancestors = ontology.propertyAncestors.bind(ontology)
+      ontology.propertyAncestors = (iri) => {
+        asked++
+        return ancestors(iri)
+      }
+      const chunk = { index: 0, text: "Nothing of it.", offset: 0 }
+      const mention = { type: "urn:l:Ship", text: "", span: { start: 0, end: 0 }, confidence: 1 }
+      const keys = propertiesFor(chunk, [mention], ontology).map(({ key }) => key)
+      assert.strictEqual(keys.length, 80)
+      for (const number of [9999, 9960, 9920]) assert.include(keys, `p${number}`)
+      // Worked out without what lies above each single property.
+      assert.strictEqual(asked, 0)
+    }),
+  )
+
   it.effect("of properties is what can hold between what was found", () =>
     Effect.gen(function* () {
       const ontology = yield* Harbour.ontology
