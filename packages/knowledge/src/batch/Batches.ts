@@ -41,7 +41,7 @@ import type { BatchState } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
 import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
 import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"
-import { type ManifestFile, ManifestJson } from "./Manifest.ts"
+import { encodeManifest, type ManifestFile } from "./Manifest.ts"
 import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
 
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
@@ -182,7 +182,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           // Activities have keys of their own.
           if (wanted.dispatch !== "activities") yield* extractors.check(selection)
           const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
-          yield* storage.set(manifestUri, yield* Effect.orDie(Schema.encodeEffect(ManifestJson)(manifest)))
+          yield* storage.set(manifestUri, yield* Effect.orDie(encodeManifest(manifest)))
           const pending = S.Pending({
             batchId,
             manifestUri,

@@ -2,6 +2,7 @@
  * What a batch is to work on. A person writes a `ManifestFile`, whose references may be paths beside it; a batch keeps a
  * `Manifest`, in which every document has its id and every reference is an address.
  */
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { ExtractorName } from "../KnowledgeSettings.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
@@ -66,3 +67,65 @@ export const ManifestFile = Schema.Struct({
 export type ManifestFile = typeof ManifestFile.Type
 
 export const ManifestFileJson = Schema.fromJsonString(Schema.toCodecJson(ManifestFile))
+
+/** How many documents are read or written before other work of the thread gets its turn: about 5 ms. */
+const documentsAtOnce = 1000
+
+/** The JSON of a manifest that a batch has stored, with turns for other work of the thread. */
+export const decodeManifest = (text: string): Effect.Effect<Manifest, Schema.SchemaError> =>
+  Effect.gen(function* () {
+    const json = yield* decodeJson(text)
+    const outline = yield* decodeOutline(json)
+    return { ...outline, documents: yield* inTurns(yield* documentsOf(json), decodeDocuments) }
+  })
+
+/** The JSON of a manifest that was written by hand, in the same way. */
+export const decodeManifestFile = (text: string): Effect.Effect<ManifestFile, Schema.SchemaError> =>
+  Effect.gen(function* () {
+    const json = yield* decodeJson(text)
+    const documents = yield* documentsOf(json)
+    // What is wrong with the rest is found with the first documents, and named in the words of the whole schema.
+    const { documents: first, ...outline } = yield* decodeFile({
+      ...(typeof json === "object" && json !== null ? json : {}),
+      documents: documents.slice(0, documentsAtOnce),
+    })
+    yield* Effect.yieldNow
+    return { ...outline, documents: [...first, ...(yield* inTurns(documents.slice(documentsAtOnce), decodeFileDocuments))] }
+  })
+
+/** The JSON of a manifest, in the same way. */
+export const encodeManifest = ({ documents, ...outline }: Manifest): Effect.Effect<string, Schema.SchemaError> =>
+  Effect.gen(function* () {
+    const encoded = yield* inTurns(documents, encodeDocuments)
+    const around = yield* encodeOutline(outline)
+    return `${around.slice(0, -1)},"documents":${JSON.stringify(encoded)}}`
+  })
+
+const inTurns = <A, B>(
+  documents: ReadonlyArray<A>,
+  some: (documents: ReadonlyArray<A>) => Effect.Effect<ReadonlyArray<B>, Schema.SchemaError>,
+): Effect.Effect<ReadonlyArray<B>, Schema.SchemaError> =>
+  Effect.gen(function* () {
+    const done: Array<B> = []
+    for (let at = 0; at < documents.length; at += documentsAtOnce) {
+      for (const document of yield* some(documents.slice(at, at + documentsAtOnce))) done.push(document)
+      yield* Effect.yieldNow
+    }
+    return done
+  })
+
+const { documents: Documents, ...outlineFields } = Manifest.fields
+const Outline = Schema.toCodecJson(Schema.Struct(outlineFields))
+
+const decodeJson = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
+const decodeOutline = Schema.decodeUnknownEffect(Outline)
+const encodeOutline = Schema.encodeEffect(Schema.fromJsonString(Outline))
+const decodeDocuments = Schema.decodeUnknownEffect(Schema.toCodecJson(Documents))
+/** Texts and numbers, which JSON carries as they are. */
+const encodeDocuments = Schema.encodeEffect(Documents)
+const decodeFile = Schema.decodeUnknownEffect(Schema.toCodecJson(ManifestFile))
+const decodeFileDocuments = Schema.decodeUnknownEffect(Schema.toCodecJson(ManifestFile.fields.documents))
+
+const decodeList = Schema.decodeUnknownEffect(Schema.Struct({ documents: Schema.Array(Schema.Unknown) }))
+
+const documentsOf = (json: unknown) => Effect.map(decodeList(json), ({ documents }) => documents)

@@ -6,7 +6,6 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { formatOf } from "../document/DocumentReader.ts"
 import type { DocumentFormat } from "../document/ReadError.ts"
@@ -19,7 +18,7 @@ import { getHashedText, getText, ifAbsent, ifGeneration, Storage } from "../stor
 import type { StorageError } from "../storage/StorageError.ts"
 import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { checkShapes } from "../validate/WorkerValidation.ts"
-import { type Manifest, type ManifestDocument, type ManifestFile, ManifestFileJson, ManifestJson } from "./Manifest.ts"
+import { decodeManifest, decodeManifestFile, type Manifest, type ManifestDocument, type ManifestFile } from "./Manifest.ts"
 import { ManifestRefused } from "./StageFiles.ts"
 
 export type ManifestError = ManifestRefused
@@ -188,10 +187,10 @@ export const readManifest = (
 ): Effect.Effect<{ readonly manifest: ManifestFile; readonly batchId?: BatchId }, StorageError | ManifestRefused, Storage> =>
   Effect.gen(function* () {
     const text = yield* getText(yield* Storage, uri)
-    const stored = Schema.decodeOption(ManifestJson)(text)
+    const stored = yield* Effect.option(decodeManifest(text))
     if (Option.isSome(stored)) return { manifest: yield* fileOf(uri, stored.value), batchId: stored.value.batchId }
     const manifest = yield* Effect.mapError(
-      Schema.decodeEffect(ManifestFileJson)(text),
+      decodeManifestFile(text),
       ({ message }) => new ManifestRefused({ uri, problem: `${message}; see the example in the README` }),
     )
     return { manifest }

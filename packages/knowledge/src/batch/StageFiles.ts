@@ -14,7 +14,7 @@ import { type BatchId, RunId } from "../storage/Identity.ts"
 import { getText, type StorageService } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
-import { Manifest, type ManifestDocument } from "./Manifest.ts"
+import { decodeManifest, type Manifest } from "./Manifest.ts"
 
 /** Why a stage could not be finished, when only a user can help. */
 export class BatchStopped extends Schema.TaggedError<BatchStopped>()("BatchStopped", { code: Schema.String, problem: Schema.String }) {
@@ -36,29 +36,6 @@ export const loadManifest = (storage: StorageService, uri: StorageUri): Effect.E
   Effect.flatMap(getText(storage, uri), (text) =>
     Effect.mapError(decodeManifest(text), ({ message }) => new ManifestRefused({ uri, problem: message })),
   )
-
-const { documents: Documents, ...outline } = Manifest.fields
-
-const decodeJson = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
-const decodeOutline = Schema.decodeUnknownEffect(Schema.toCodecJson(Schema.Struct(outline)))
-const decodeList = Schema.decodeUnknownEffect(Schema.Struct({ documents: Schema.Array(Schema.Unknown) }))
-const decodeDocuments = Schema.decodeUnknownEffect(Schema.toCodecJson(Documents))
-
-/** How many documents are decoded before other work of the thread gets its turn. All 100,000 of a large batch take 0.3 s. */
-const decodedAtOnce = 2000
-
-const decodeManifest = (text: string): Effect.Effect<Manifest, Schema.SchemaError> =>
-  Effect.gen(function* () {
-    const json = yield* decodeJson(text)
-    const manifest = yield* decodeOutline(json)
-    const { documents } = yield* decodeList(json)
-    const decoded: Array<ManifestDocument> = []
-    for (let at = 0; at < documents.length; at += decodedAtOnce) {
-      for (const document of yield* decodeDocuments(documents.slice(at, at + decodedAtOnce))) decoded.push(document)
-      yield* Effect.yieldNow
-    }
-    return { ...manifest, documents: decoded }
-  })
 
 /** The ontology that a batch started with, or a failure that says that it changed. */
 export const startedOntology = ({ ontologyUri, ontologyVersion }: Manifest) =>

@@ -1,11 +1,13 @@
 import { readdir } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
-import type { ManifestFile } from "../../src/batch/Manifest.ts"
+import { decodeManifest, decodeManifestFile, encodeManifest, type Manifest, type ManifestFile } from "../../src/batch/Manifest.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
-import { RelativePath } from "../../src/storage/Uri.ts"
+import { BatchId, contentHashOf, documentIdOf, OntologyName, ontologyVersionOf } from "../../src/storage/Identity.ts"
+import { MemUri, RelativePath } from "../../src/storage/Uri.ts"
 import { harbour, manifest, sea } from "./sea.ts"
 
 const files = {
@@ -99,6 +101,58 @@ describe("a manifest of a folder", () => {
         Effect.provide(layer),
       )
       expect(made.documents.map(({ source }) => source.split("/").at(-1))).toEqual(["one.txt", "two.txt"])
+    }),
+  )
+})
+
+describe("a manifest of many documents", () => {
+  const count = 20_000
+
+  /** How often other work of the thread had its turn meanwhile. */
+  const turnsDuring = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.gen(function* () {
+      let turns = 0
+      let isOver = false
+      const turn = () => {
+        turns++
+        if (!isOver) setImmediate(turn)
+      }
+      setImmediate(turn)
+      const result = yield* effect
+      isOver = true
+      return { result, turns }
+    })
+
+  const sources = Array.from({ length: count }, (_, index) => ({ source: RelativePath.make(`documents/letter-${index}.txt`) }))
+
+  it.live("is read with turns for other work, as it was written", () =>
+    Effect.gen(function* () {
+      const file = { targetNamespace: sea, ontology: RelativePath.make("sea.ttl"), documents: sources }
+      const { result, turns } = yield* turnsDuring(decodeManifestFile(JSON.stringify(file)))
+      expect(result).toEqual(file)
+      expect(turns).toBeGreaterThan(10)
+    }),
+  )
+
+  it.live("is stored and read again with turns for other work", () =>
+    Effect.gen(function* () {
+      const uri = MemUri.make("mem://letters/ontology.ttl")
+      const stored: Manifest = {
+        batchId: BatchId.make("batch-0123456789ab"),
+        ontologyUri: uri,
+        ontologyVersion: ontologyVersionOf(sea, OntologyName.make("sea"), contentHashOf("")),
+        targetNamespace: sea,
+        documents: sources.map(({ source }) => {
+          const sourceUri = MemUri.make(`mem://letters/${source}`)
+          return { documentId: documentIdOf(sourceUri), sourceUri, contentType: "text/plain", sizeBytes: 1 }
+        }),
+        createdAt: DateTime.makeUnsafe(0),
+      }
+      const written = yield* turnsDuring(encodeManifest(stored))
+      expect(written.turns).toBeGreaterThan(10)
+      const read = yield* turnsDuring(decodeManifest(written.result))
+      expect(read.result).toEqual(stored)
+      expect(read.turns).toBeGreaterThan(10)
     }),
   )
 })
