@@ -20,7 +20,7 @@ export const writeCommits = (
     const written: Written = { instances: [], events: [] }
     const outcomes: Array<CommitOutcome> = []
     if (commits.length > 1 && commits.every(isPlainNew) && (yield* fences.areAllHeld(commits)))
-      outcomes.push(...(yield* writeNew(run, commits, written.instances, (commit) => conflictOf(run, commit))))
+      outcomes.push(...(yield* writeNew(run, keys !== undefined, commits, written.instances, (commit) => conflictOf(run, commit))))
     else for (const commit of commits) outcomes.push(yield* writeCommit(run, keys, fences, written, commit))
     yield* conclude(run, written)
     return outcomes

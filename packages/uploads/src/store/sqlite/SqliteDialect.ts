@@ -6,6 +6,7 @@ import { searchText } from "../../item/PlainText.ts"
 import {
   addItemValues,
   type Dialect,
+  type EntryValues,
   entryColumns,
   type ItemOfBatch,
   itemColumns,
@@ -24,16 +25,7 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   limits: sql.literal("detent_upload_limits"),
   rows: (json) => sql`json_each(${json})`,
   textOf: (column) => sql.literal(column),
-  writeEntries: (entries) =>
-    Effect.forEach(
-      inStatements(entries),
-      (some) =>
-        sql.unsafe(
-          insertEntries.get(some.length) ?? "",
-          valuesIn(some, (values, entry) => values.push(...entry)),
-        ),
-      { discard: true },
-    ),
+  writeEntries: (entries) => writeEntries(sql, entries),
   writeItems: (items) => writeItems(sql, items),
   matches: (terms) => {
     const { positive, match } = matchOf(terms)
@@ -75,6 +67,23 @@ const writeKindItems = (sql: SqlClient, items: ReadonlyArray<KindItemValues>): E
     yield* sql`
       insert or replace into detent_upload_items_search (rowid, words, fields)
       select value ->> 0, value ->> 1, value ->> 2 from json_each(${words})`
+  })
+
+/** Nearly all are stored. What those share is one parameter for the whole statement. */
+const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effect.Effect<void, SqlError> =>
+  Effect.gen(function* () {
+    const stored = entries.filter(([, , state, , , , , reason]) => state === "stored" && reason === null)
+    for (const some of inStatements(stored)) {
+      const values = valuesIn(some, (all, [, index, , hnId, itemId, line, offset]) => all.push(index, hnId, itemId, line, offset))
+      yield* sql.unsafe(insertStored.get(some.length) ?? "", [...values, some[0]?.[0] ?? null])
+    }
+    if (stored.length === entries.length) return
+    const others = entries.filter(([, , state, , , , , reason]) => state !== "stored" || reason !== null)
+    for (const some of inStatements(others))
+      yield* sql.unsafe(
+        insertEntries.get(some.length) ?? "",
+        valuesIn(some, (values, entry) => values.push(...entry)),
+      )
   })
 
 /**
@@ -123,6 +132,14 @@ const bySize = (statement: (rows: (row: string) => string) => string): ReadonlyM
 const insertEntries = bySize(
   (rows) => `
     insert into detent_upload_entries (attempts, ${entryColumns.join(", ")}) values ${rows(`(1, ${entryColumns.map(() => "?").join(", ")})`)}`,
+)
+
+/** The last parameter is the batch. */
+const insertStored = bySize(
+  (rows) => `
+    insert into detent_upload_entries (batch, item_index, state, hn_id, item_id, line, byte_offset, attempts)
+    select b.batch, v.column1, 'stored', v.column2, v.column3, v.column4, v.column5, 1
+    from (values ${rows("(?, ?, ?, ?, ?)")}) v cross join (select ? as batch) b`,
 )
 
 const insertInto = (rows: (row: string) => string): string =>
