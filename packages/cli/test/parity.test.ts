@@ -76,6 +76,9 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
       .map((line) => JSON.parse(line))
     assert.strictEqual(entities.length, 2)
     const facts = await detent("graph", "provenance", entities[0].iri)
+    const placed = await detent("graph", "provenance", entities[0].iri, "--places")
+    assert.match(placed.out, /PLACE/)
+    assert.match(placed.out, /characters \d+-\d+|record \d+|page \d+|\/\w/)
     assert.match(facts.out, /^PROPERTY +OBJECT +DOCUMENT +WORDS/)
     const page = await detent("graph", "relations", "--limit", "1")
     const [, cursor = ""] = /--after (\S+)/.exec(page.err) ?? []

@@ -61,6 +61,19 @@ describe("the review list from the command line", { timeout: 240_000 }, () => {
     )
   })
 
+  it("takes a decision back, and shows who decided what", async () => {
+    const [fact] = await facts("--property", "employees")
+    const id = fact?.factId ?? ""
+    await detent("batch", "review", "accept", batch, id, "--by", "ada")
+    const { code, out } = await detent("batch", "review", "reopen", batch, id, "--by", "bo")
+    assert.strictEqual(code, 0)
+    assert.match(out, /^1 reopened: out of the graph, and open again\n/)
+    const { out: list } = await detent("batch", "review", "list", batch, "--property", "employees")
+    assert.match(list, / {2}accepted +by ada, .*\n {2}reopened +by bo, /)
+    const [again] = await facts("--property", "employees")
+    assert.deepInclude(again, { factId: id, status: "open" })
+  })
+
   it("works beside a running server, which makes the change", async () => {
     const server = start(["serve", "--port", "0"], { cwd })
     await server.until(/http:\/\/127\.0\.0\.1:\d+/)

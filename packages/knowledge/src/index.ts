@@ -41,7 +41,7 @@ export { BatchStopped, loadManifest, ManifestRefused } from "./batch/StageFiles.
 export { Chunker, type ChunkingOptions, chunkStream, chunkText } from "./document/Chunking.ts"
 export { type DocumentSource, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"
-export { type Place, placesOf, type Reading, type Segment } from "./document/Reading.ts"
+export { Place, placesOf, type Reading, type Segment } from "./document/Reading.ts"
 export { splitSentences } from "./document/Sentences.ts"
 export type { Encoding } from "./document/TextDecoding.ts"
 export * as BuiltIn from "./extract/builtin/BuiltIn.ts"
@@ -148,7 +148,7 @@ export * as Rdf from "./rdf/Term.ts"
 export { detentVocabulary } from "./rdf/Vocabulary.ts"
 export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolver.ts"
 export { Resolver } from "./resolve/Resolver.ts"
-export { ReviewCounts, ReviewItem, ReviewOutcome, ReviewStatus } from "./review/ReviewItem.ts"
+export { ReviewCounts, ReviewedOnce, ReviewItem, ReviewOutcome, ReviewStatus, ReviewVerdict } from "./review/ReviewItem.ts"
 export { type ListPlace, ReviewStore } from "./review/ReviewStore.ts"
 export {
   ReviewFactUnknown,

@@ -21,13 +21,18 @@ export const ownName = (): string => {
   }
 }
 
+/** What can be done with facts of a review list. */
+export type ReviewAction = "accept" | "reject" | "reopen"
+
 interface DecideReview {
-  readonly action: "accept" | "reject"
+  readonly action: ReviewAction
   readonly id: BatchId
   readonly selection: ReviewSelection
   readonly by: string
   readonly key: string | undefined
 }
+
+const deciding = { accept: operations.accept, reject: operations.reject, reopen: operations.reopen }
 
 export const decideReview = (server: RunningServer | undefined, { action, id, selection, by, key }: DecideReview) =>
   changed(
@@ -40,7 +45,7 @@ export const decideReview = (server: RunningServer | undefined, { action, id, se
       json: { ...selection, by },
       answer: ReviewOutcome,
     },
-    action === "accept" ? operations.accept(id, selection, by) : operations.reject(id, selection, by),
+    deciding[action](id, selection, by),
   )
 
 const PlaceJson = Schema.fromJsonString(Schema.Struct({ documentId: Schema.String, start: Schema.Int, factId: Schema.String }))
@@ -60,7 +65,8 @@ export const reviewPlaceFrom = (text: string | undefined): Effect.Effect<{ reado
 
 /** A fact in a line of its own, and under it the words, the document and the reason. */
 export const reviewText = (fact: ReviewItem, style: Style): string => {
-  const { factId, subject, property, object, status, decidedBy, decidedAt } = fact
+  const { factId, subject, property, object, status, decidedBy, decidedAt, history = [] } = fact
+  const isReversed = history.some(({ verdict }) => verdict === "reopened")
   const decision = decidedBy === undefined ? undefined : `${status} by ${decidedBy}, ${momentText(decidedAt ?? 0)}`
   const about = pairsText(
     [
@@ -70,6 +76,7 @@ export const reviewText = (fact: ReviewItem, style: Style): string => {
       ["why", fact.why],
       ["refused", fact.refused],
       ["decision", decision],
+      ...(isReversed ? history.map((one): readonly [string, string] => [one.verdict, `by ${one.by}, ${momentText(one.at)}`]) : []),
     ],
     style,
   )
@@ -78,11 +85,13 @@ export const reviewText = (fact: ReviewItem, style: Style): string => {
 
 const lastPartOf = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("#"), iri.lastIndexOf("/"), iri.lastIndexOf(":")) + 1)
 
-export const outcomeText = (
-  action: "accept" | "reject",
-  { batchId, namespace, decided, unchanged, refused, review }: ReviewOutcome,
-): string => {
-  const done = action === "accept" ? `${decided} accepted, and in the graph ${namespace}` : `${decided} rejected`
+export const outcomeText = (action: ReviewAction, { batchId, namespace, decided, unchanged, refused, review }: ReviewOutcome): string => {
+  const said: Readonly<Record<ReviewAction, string>> = {
+    accept: `accepted, and in the graph ${namespace}`,
+    reject: "rejected",
+    reopen: "reopened: out of the graph, and open again",
+  }
+  const done = `${decided} ${said[action]}`
   const before = unchanged === 0 ? "" : `, ${unchanged} as before`
   const problems = refused.map(({ factId, problem }) => `${factId} stays as it is: ${problem}\n`).join("")
   return `${done}${before}\n${problems}${batchId}: ${review.open} open, ${review.accepted} accepted, ${review.rejected} rejected\n`

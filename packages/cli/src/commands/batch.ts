@@ -21,7 +21,7 @@ import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
 import { batchIdOf, foldersOf, sourceOf } from "../batch/BatchSource.ts"
 import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
-import { decideReview, outcomeText, ownName, reviewPlaceFrom, reviewPlaceText, reviewText } from "../batch/Reviewing.ts"
+import { decideReview, outcomeText, ownName, type ReviewAction, reviewPlaceFrom, reviewPlaceText, reviewText } from "../batch/Reviewing.ts"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
@@ -430,17 +430,18 @@ const cancel = command(
 const review = command(
   {
     name: "batch review",
-    summary: "list the facts that were too unsure for the graph; accept or reject them",
+    summary: "list the facts that were too unsure for the graph; accept, reject or reopen them",
     detail:
       "An accepted fact enters the graph with the name of the reviewer, if the graph conforms with it. A rejected one stays out of it,\n" +
-      "also when the same version of its document is extracted again. A document that changes starts with a new list.",
+      "also when the same version of its document is extracted again. A document that changes starts with a new list.\n" +
+      "reopen reverses a decision: the fact leaves the graph and is open again. The list shows who decided what, and when.",
     arguments: [
-      { name: "action", summary: "what to do", choices: ["list", "accept", "reject"] },
+      { name: "action", summary: "what to do", choices: ["list", "accept", "reject", "reopen"] },
       batch,
       { name: "fact", summary: "ids of facts, as `detent batch review list` shows them", optional: true, many: true },
     ],
     options: [
-      { name: "all", kind: "flag", summary: "accept or reject every open fact that passes --property and --below" },
+      { name: "all", kind: "flag", summary: "every open fact (to reopen: every decided one) that passes --property and --below" },
       { name: "property", kind: "text", value: "NAME", summary: "only facts of this property: its IRI, or the last part of it" },
       { name: "below", kind: "text", value: "NUMBER", summary: "only facts less sure than this, from 0 to 1" },
       {
@@ -462,6 +463,7 @@ const review = command(
         line: "detent batch review reject batch-3f9c2a71b0d4 --all --property worksFor --below 0.4",
         says: "everything unsure about one property",
       },
+      { line: "detent batch review reopen batch-3f9c2a71b0d4 5595054b876075bd", says: "reverses the decision on a fact" },
     ],
   },
   (input) =>
@@ -525,7 +527,7 @@ const listed = (input: ReviewInput, id: BatchId, filter: Effect.Success<ReturnTy
 
 const decided = (
   input: ReviewInput,
-  action: "accept" | "reject",
+  action: ReviewAction,
   id: BatchId,
   selection: Effect.Success<ReturnType<typeof selectionFrom>>,
   server: RunningServer | undefined,
@@ -533,8 +535,13 @@ const decided = (
   Effect.gen(function* () {
     const output = yield* Output
     if ("all" in selection) {
-      const { open } = (yield* operations.status(id)).review
-      yield* agreed(`${action === "accept" ? "Accept" : "Reject"} all open facts of ${id} that pass the filter? ${open} facts are open.`)
+      const { open, accepted, rejected } = (yield* operations.status(id)).review
+      const question = {
+        accept: `Accept all open facts of ${id} that pass the filter? ${open} facts are open.`,
+        reject: `Reject all open facts of ${id} that pass the filter? ${open} facts are open.`,
+        reopen: `Reverse all decisions on facts of ${id} that pass the filter? ${accepted} are accepted, ${rejected} rejected.`,
+      }
+      yield* agreed(question[action])
     }
     const outcome = yield* decideReview(server, { action, id, selection, by: input.by ?? ownName(), key: input.key })
     yield* output.value(outcome, () => outcomeText(action, outcome))

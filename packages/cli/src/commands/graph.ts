@@ -1,6 +1,6 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
-import { type BatchChanges, CanonicalGraph, type DiffFact, exportGraph as exported } from "@detent/knowledge"
+import { type BatchChanges, CanonicalGraph, type DiffFact, exportGraph as exported, type Place } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import { optional } from "@detent/workspace/optional"
@@ -152,25 +152,50 @@ const relations = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
+interface Placed {
+  readonly places?: ReadonlyArray<Place>
+}
+
+const placeText = (place: Place): string => {
+  switch (place._tag) {
+    case "Cell":
+      return `record ${place.record}, ${place.column}`
+    case "Pointer":
+      return place.pointer
+    case "Page":
+      return `page ${place.page}`
+    case "Characters":
+      return `characters ${place.start}-${place.end}`
+  }
+}
+
 const provenance = command(
   {
     name: "graph provenance",
     summary: "where the facts of an entity are stated: document and words",
     arguments: [{ name: "entity", summary: "its IRI, as `detent graph entities` shows it" }],
-    options: pageOptions,
-    examples: [{ line: "detent graph provenance http://example.org/people/ada --json", says: "each fact with its quote" }],
+    options: [
+      { name: "places", kind: "flag", summary: "also where the words stand in the source: table cell, JSON pointer, page or characters" },
+      ...pageOptions,
+    ],
+    examples: [
+      { line: "detent graph provenance http://example.org/people/ada --json", says: "each fact with its quote" },
+      { line: "detent graph provenance http://example.org/people/ada --places", says: "with the cell, value or page it comes from" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
       const version = yield* chooseGraph(input.namespace)
-      const page = yield* graph.provenance(version, input.entity, { ...placeOf(input.after), limit: input.limit })
+      const { places } = input
+      const page = yield* graph.provenance(version, input.entity, { ...placeOf(input.after), limit: input.limit, places })
       yield* output.rows(
         page.facts,
         [
           { title: "PROPERTY", of: ({ property }) => localName(property) },
           { title: "OBJECT", of: objectText },
           { title: "DOCUMENT", of: ({ documentId, source }) => source ?? documentId },
+          ...(places ? [{ title: "PLACE", of: ({ places: found = [] }: Placed) => found.map(placeText).join(", ") }] : []),
           { title: "WORDS", of: ({ quote }) => quote },
         ],
         "no fact of this entity",

@@ -105,10 +105,10 @@ export const ListReview = Tool.make("list_review", {
 export const DecideReview = Tool.make("decide_review", {
   failure,
   description:
-    "Accepts facts of the review list into the graph, or rejects them for this version of their document. A fact with which the graph would not conform is refused. Needs the role operate.",
+    "Accepts facts of the review list into the graph, or rejects them for this version of their document. A fact with which the graph would not conform is refused. `reopen` reverses a decision. Needs the role operate.",
   parameters: Schema.Struct({
     batch: batchParameter,
-    decision: Schema.Literals(["accept", "reject"]),
+    decision: Schema.Literals(["accept", "reject", "reopen"]),
     facts: Schema.Array(Schema.String)
       .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
       .annotate({ description: "ids of list_review" }),

@@ -7,10 +7,12 @@ import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import type { Span } from "../extract/Fact.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type CsvPosition, csvBatches, csvReading, csvStart, readCsvBatch } from "./Csv.ts"
 import { collect, type DocumentSource, formatOf, readDocument, streamDocument } from "./DocumentReader.ts"
 import { type DocumentFormat, DocumentMalformed, DocumentSetAside, ReadError } from "./ReadError.ts"
+import { type Place, placesOf } from "./Reading.ts"
 import { decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 /** Like `streamDocument`, on the pool in the context. Without one, the caller's thread reads. */
@@ -37,6 +39,17 @@ export const streamOnWorkers = <E, R>(
     }),
   )
 
+/** Where spans of the text of a document come from. Without a pool, the caller's thread reads. */
+export const readPlaces = (
+  pool: Option.Option<WorkerPoolService>,
+  input: ReadPlacesInput,
+): Effect.Effect<ReadonlyArray<ReadonlyArray<Place>>, ReadError> =>
+  Effect.gen(function* () {
+    const format = yield* formatOf(input.source)
+    if (Option.isNone(pool)) return yield* placesInDocument(input)
+    return yield* new ReadingWorkers(pool.value, input.source.name, format).places(input)
+  })
+
 class ReadingWorkers {
   readonly #pool: WorkerPoolService
   readonly #source: string
@@ -52,6 +65,10 @@ class ReadingWorkers {
     return this.#ask<ReadDocumentOutput>("document.read", { source, bytes } satisfies ReadDocumentInput)
   }
 
+  places(input: ReadPlacesInput): Effect.Effect<ReadonlyArray<ReadonlyArray<Place>>, ReadError> {
+    return this.#ask("document.places", input)
+  }
+
   csv<E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<string, E | ReadError, R> {
     return Stream.suspend(() => {
       let at = csvStart
@@ -65,7 +82,7 @@ class ReadingWorkers {
   }
 
   /** The answer of the pool is the output of the task of that name. */
-  #ask<A>(task: "document.read" | "document.csv", input: unknown): Effect.Effect<A, ReadError> {
+  #ask<A>(task: "document.read" | "document.csv" | "document.places", input: unknown): Effect.Effect<A, ReadError> {
     return this.#pool.run(task, input, undefined, { limit: this.#pool.limits.document }).pipe(
       Effect.mapError((error) => this.#failure(error)),
       Effect.flatMap((outcome) => fromOutcome(ReadError, outcome as Outcome<A>)),
@@ -102,6 +119,10 @@ interface ReadDocumentOutput {
   readonly language?: string
 }
 
+interface ReadPlacesInput extends ReadDocumentInput {
+  readonly spans: ReadonlyArray<Span>
+}
+
 interface ReadCsvInput {
   readonly source: string
   readonly batch: string
@@ -120,6 +141,9 @@ const documentText = ({ source, bytes }: ReadDocumentInput) =>
     Effect.map(readDocument(source, bytes), ({ segments: _, ...read }): ReadDocumentOutput => read),
   )
 
+const placesInDocument = ({ source, bytes, spans }: ReadPlacesInput) =>
+  Effect.map(readDocument(source, bytes), (reading) => spans.map((span) => placesOf(reading, span)))
+
 /** The text of some records. */
 const csvText = ({ source, batch, at }: ReadCsvInput) =>
   outcomeOf(
@@ -127,5 +151,9 @@ const csvText = ({ source, batch, at }: ReadCsvInput) =>
     Effect.map(readCsvBatch(source, batch, at), ({ records, next }): ReadCsvOutput => ({ text: csvReading(records, "utf-8").text, next })),
   )
 
-/** What a worker runs under `document.read` and `document.csv`. */
-export const tasks = { read: documentText, csv: csvText }
+/** What a worker runs under `document.read`, `document.csv` and `document.places`. */
+export const tasks = {
+  read: documentText,
+  csv: csvText,
+  places: (input: ReadPlacesInput) => outcomeOf(ReadError, placesInDocument(input)),
+}

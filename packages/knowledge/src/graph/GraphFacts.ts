@@ -11,10 +11,15 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
+import { placesOfFacts } from "../document/FactPlaces.ts"
+import type { Place } from "../document/Reading.ts"
 import { documentOfIri } from "../rdf/FactGraph.ts"
 import { checkIri } from "../rdf/Term.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
+import { Storage } from "../storage/Storage.ts"
+import { WorkerPool } from "../threads/WorkerPool.ts"
 import type { GraphVersion } from "./CanonicalGraph.ts"
 import { entitiesQuery, factsQuery, namesApart, relationsQuery } from "./FactQueries.ts"
 import { GraphQuery, type QueryError, type QueryOptions, QueryRefused } from "./GraphQuery.ts"
@@ -100,6 +105,11 @@ export interface GraphFactsService {
   readonly relations: (version: GraphVersion, options?: RelationOptions) => Effect.Effect<Page<GraphRelation>, QueryError>
   /** Every place that says something of the entity, by document. */
   readonly factsOf: (version: GraphVersion, entity: string, options?: PageOptions) => Effect.Effect<Page<SourcedFact>, QueryError>
+  /**
+   * Where the words of facts stand in the sources of their documents: a cell of a table, a value in JSON, a page, or characters. A fact
+   * has none where its document is gone, has changed since or cannot be read. At most twenty documents are read.
+   */
+  readonly placesOf: (facts: ReadonlyArray<SourcedFact>) => Effect.Effect<ReadonlyMap<SourcedFact, ReadonlyArray<Place>>>
 }
 
 export class GraphFacts extends Context.Service<GraphFacts, GraphFactsService>()("@detent/knowledge/GraphFacts") {
@@ -109,7 +119,10 @@ export class GraphFacts extends Context.Service<GraphFacts, GraphFactsService>()
   )
 }
 
-const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.map(GraphQuery, (queries) => {
+const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(function* () {
+  const queries = yield* GraphQuery
+  const storage = yield* Effect.serviceOption(Storage)
+  const pool = yield* WorkerPool.inContext
   /** A row more than the page, which tells whether there is another. */
   const paged = <Item>(version: GraphVersion, select: (limit: number) => string, itemOf: (row: Row) => Item, options: PageOptions) =>
     Effect.gen(function* () {
@@ -122,7 +135,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.map(Gra
       return page
     })
 
-  return {
+  const service: GraphFactsService = {
     entities: (version, options = {}) =>
       Effect.gen(function* () {
         const type = yield* iriOf(options.type)
@@ -138,7 +151,9 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.map(Gra
         const subject = yield* iriOf(entity)
         return yield* paged(version, (limit) => factsQuery(options, subject ?? "", limit), factOf, options)
       }),
+    placesOf: (facts) => (Option.isNone(storage) ? Effect.succeed(new Map()) : placesOfFacts(storage.value, pool, facts)),
   }
+  return service
 })
 
 /** What is no IRI could end the term it stands in, and go on as a part of the query. */

@@ -6,6 +6,19 @@ import { DocumentId } from "../storage/Identity.ts"
 export const ReviewStatus = Schema.Literals(["open", "accepted", "rejected"])
 export type ReviewStatus = typeof ReviewStatus.Type
 
+/** What a reviewer decided on a fact. A decision that is reversed leaves it open: `reopened`. */
+export const ReviewVerdict = Schema.Literals(["accepted", "rejected", "reopened"])
+export type ReviewVerdict = typeof ReviewVerdict.Type
+
+/** One decision on a fact. */
+export const ReviewedOnce = Schema.Struct({
+  verdict: ReviewVerdict,
+  by: Schema.String,
+  /** In milliseconds since 1970. */
+  at: Schema.Int,
+})
+export type ReviewedOnce = typeof ReviewedOnce.Type
+
 export const ReviewCounts = Schema.Struct({ open: Schema.Int, accepted: Schema.Int, rejected: Schema.Int })
 export type ReviewCounts = typeof ReviewCounts.Type
 
@@ -36,19 +49,24 @@ export const ReviewItem = Schema.Struct({
   decidedAt: Schema.optionalKey(Schema.Int),
   /** Why accepting it was refused. The fact is open. */
   refused: Schema.optionalKey(Schema.String),
+  /** Every decision on it, the first one first; absent where there was none. */
+  history: Schema.optionalKey(Schema.Array(ReviewedOnce)),
 })
 export type ReviewItem = typeof ReviewItem.Type
 
 export const ReviewOutcome = Schema.Struct({
   batchId: Schema.String,
   namespace: Schema.String,
-  /** How many facts were decided now. */
+  /** How many facts were decided, or reopened, now. */
   decided: Schema.Int,
   /** How many had this decision before. */
   unchanged: Schema.Int,
   /** Facts that are not decided so, and why. */
   refused: Schema.Array(Schema.Struct({ factId: Schema.String, problem: Schema.String })),
-  /** Of the selection, how many facts are open: those that were refused, and those beyond the ten thousand that one request decides. */
+  /**
+   * Of the selection, how many facts are still open, or still decided where they were to be reopened: those that were refused, and those
+   * beyond the ten thousand that one request decides.
+   */
   remaining: Schema.Int,
   /** Of the whole list. */
   review: ReviewCounts,

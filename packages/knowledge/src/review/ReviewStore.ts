@@ -16,9 +16,7 @@ import { rowReader } from "../runs/RunRows.ts"
 import { type RunStoreFailed, runStoreFailed } from "../runs/RunStoreFailed.ts"
 import { type BatchId, Namespace } from "../storage/Identity.ts"
 import { factIdOf, type ReviewFact, ReviewFactJson } from "./ReviewFact.ts"
-import type { ReviewCounts, ReviewStatus } from "./ReviewItem.ts"
-export const Verdict = Schema.Literals(["accepted", "rejected"])
-export type Verdict = typeof Verdict.Type
+import { type ReviewCounts, type ReviewedOnce, type ReviewStatus, ReviewVerdict } from "./ReviewItem.ts"
 
 /**
  * `pending` until the graph follows the decision; then `applied`, or `refused` with the reason where the graph would not conform
@@ -29,7 +27,8 @@ const DecisionState = Schema.Literals(["pending", "applied", "refused"])
 export interface Decision {
   readonly factId: string
   readonly namespace: Namespace
-  readonly verdict: Verdict
+  /** A fact whose decision was reversed is open again: `reopened`. */
+  readonly verdict: ReviewVerdict
   readonly by: string
   /** In milliseconds. */
   readonly at: number
@@ -44,6 +43,9 @@ export interface ListedFact {
   readonly fact: ReviewFact
   readonly decision?: Omit<Decision, "fact" | "factId" | "namespace">
 }
+
+/** A fact of a version of a document. */
+type FactKey = Pick<Decision, "factId" | "fact">
 
 /** Facts of a list, in the order of documents and places. */
 export interface ListQuery {
@@ -77,6 +79,21 @@ export interface ReviewStoreService {
   readonly counts: (batch: BatchId, query?: Pick<ListQuery, "properties" | "below">) => Effect.Effect<ReviewCounts, RunStoreFailed>
   /** Stores decisions, except on facts that have one. Returns the decision that each fact has then. */
   readonly decide: (decisions: ReadonlyArray<Decision>) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
+  /**
+   * Reverses decisions that the graph follows: the facts are open, and pending until the graph follows this too. Returns the facts whose
+   * decision was reversed.
+   */
+  readonly reopen: (
+    namespace: Namespace,
+    facts: ReadonlyArray<FactKey>,
+    by: string,
+    at: number,
+  ) => Effect.Effect<ReadonlySet<string>, RunStoreFailed>
+  /** Who decided what on facts, and when, the first decision first; by fact. */
+  readonly history: (
+    namespace: Namespace,
+    facts: ReadonlyArray<FactKey>,
+  ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<ReviewedOnce>>, RunStoreFailed>
   /** All decisions of a graph that count, on facts of some versions of documents. */
   readonly decisions: (
     namespace: Namespace,
@@ -112,11 +129,25 @@ const statements = (prefix: string, integer: string, real: string): ReadonlyArra
   )`,
 ]
 
+/** Who decided what, and when: a decision that is reversed stays here. */
+const log = (prefix: string, integer: string, key: string): ReadonlyArray<string> => [
+  `CREATE TABLE ${prefix}review_log (
+    entry ${key}, namespace TEXT NOT NULL, document_id TEXT NOT NULL, content_hash TEXT NOT NULL, fact_id TEXT NOT NULL,
+    verdict TEXT NOT NULL, decided_by TEXT NOT NULL, decided_at ${integer} NOT NULL
+  )`,
+  `INSERT INTO ${prefix}review_log (namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at)
+    SELECT namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at FROM ${prefix}review_decisions ORDER BY decided_at`,
+]
+
 const sqlite: OwnTables.Steps = {
   "0001_reviews": [
     ...statements("detent_", "INTEGER", "REAL"),
     "CREATE INDEX detent_review_facts_id ON detent_review_facts (batch_id, fact_id)",
     "CREATE INDEX detent_review_pending ON detent_review_decisions (namespace) WHERE state = 'pending'",
+  ],
+  "0002_log": [
+    ...log("detent_", "INTEGER", "INTEGER PRIMARY KEY"),
+    "CREATE INDEX detent_review_log_fact ON detent_review_log (namespace, fact_id)",
   ],
 }
 
@@ -126,13 +157,17 @@ const postgres = (schema: string): OwnTables.Steps => ({
     `CREATE INDEX review_facts_id ON ${schema}.review_facts (batch_id, fact_id)`,
     `CREATE INDEX review_pending ON ${schema}.review_decisions (namespace) WHERE state = 'pending'`,
   ],
+  "0002_log": [
+    ...log(`${schema}.`, "BIGINT", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    `CREATE INDEX review_log_fact ON ${schema}.review_log (namespace, fact_id)`,
+  ],
 })
 
 /** Rows of one statement: a fact takes up to ten parameters, and SQLite takes 32,766. */
 const rowsAtOnce = 500
 
 const decisionFields = {
-  verdict: Schema.NullOr(Verdict),
+  verdict: Schema.NullOr(ReviewVerdict),
   decided_by: Schema.NullOr(Schema.String),
   decided_at: Schema.NullOr(Schema.Int),
   state: Schema.NullOr(DecisionState),
@@ -176,6 +211,17 @@ const readCounts = rowReader(
   Schema.Struct({ open: Schema.NumberFromString, accepted: Schema.NumberFromString, rejected: Schema.NumberFromString }),
 )
 
+const LogRow = Schema.Struct({
+  document_id: Schema.String,
+  content_hash: Schema.String,
+  fact_id: Schema.String,
+  verdict: ReviewVerdict,
+  decided_by: Schema.String,
+  decided_at: Schema.Int,
+})
+
+const readLog = rowReader("review_log", LogRow)
+
 const factText = Schema.encodeSync(ReviewFactJson)
 
 const make = Effect.gen(function* () {
@@ -183,7 +229,7 @@ const make = Effect.gen(function* () {
   yield* OwnTables.migrate({ name: "reviews", sqlite, postgres })
   const table = (name: string) =>
     sql.onDialectOrElse({ pg: () => sql.literal(`detent.${name}`), orElse: () => sql.literal(`detent_${name}`) })
-  const [facts, lists, decisions] = [table("review_facts"), table("review_lists"), table("review_decisions")]
+  const [facts, lists, decisions, log] = [table("review_facts"), table("review_lists"), table("review_decisions"), table("review_log")]
 
   const failing =
     (operation: string) =>
@@ -206,7 +252,7 @@ const make = Effect.gen(function* () {
   const joined = sql`${facts} f left join ${decisions} d on d.namespace = f.namespace and d.document_id = f.document_id
     and d.content_hash = f.content_hash and d.fact_id = f.fact_id`
 
-  const isOpen = sql`(d.state is null or d.state = 'refused')`
+  const isOpen = sql`(d.state is null or d.state = 'refused' or d.verdict = 'reopened')`
 
   const hasStatus = (status: ReviewStatus) => (status === "open" ? isOpen : sql`d.verdict = ${status} and d.state <> 'refused'`)
 
@@ -228,6 +274,12 @@ const make = Effect.gen(function* () {
         .map(decisionOf)
         .filter(({ fact }) => versions.has(`${fact.documentId} ${fact.contentHash}`))
     })
+
+  /** In the transaction of what they decide. */
+  const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
+    rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
+
+  const keyOf = ({ factId, fact: { documentId, contentHash } }: FactKey): string => `${documentId} ${contentHash} ${factId}`
 
   return {
     begin: (batch) =>
@@ -313,11 +365,20 @@ const make = Effect.gen(function* () {
               problem,
               fact: factText(fact),
             }))
-            // The first decision on a fact stays. One that the graph refused is open to another.
-            yield* writing(sql`insert into ${decisions} as d ${sql.insert(rows)}
-              on conflict (namespace, document_id, content_hash, fact_id) do update
-              set verdict = excluded.verdict, decided_by = excluded.decided_by, decided_at = excluded.decided_at, state = excluded.state,
-                problem = excluded.problem, fact = excluded.fact where d.state = 'refused'`)
+            // The first decision on a fact stays. One that the graph refused, or that is reversed, is open to another.
+            yield* writing(
+              sql.withTransaction(
+                Effect.flatMap(
+                  sql<object>`insert into ${decisions} as d ${sql.insert(rows)}
+                    on conflict (namespace, document_id, content_hash, fact_id) do update
+                    set verdict = excluded.verdict, decided_by = excluded.decided_by, decided_at = excluded.decided_at,
+                      state = excluded.state, problem = excluded.problem, fact = excluded.fact
+                    where d.state = 'refused' or (d.verdict = 'reopened' and d.state = 'applied')
+                    returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`,
+                  logged,
+                ),
+              ),
+            )
             const wanted = new Set(page.map(({ factId }) => factId))
             const found = yield* Effect.forEach(
               Map.groupBy(page, ({ namespace }) => namespace),
@@ -333,7 +394,9 @@ const make = Effect.gen(function* () {
         (pages) => pages.flat(),
       ),
     decisions: (namespace, documents) =>
-      Effect.map(decisionsOn(namespace, documents), (found) => found.filter(({ state }) => state !== "refused")),
+      Effect.map(decisionsOn(namespace, documents), (found) =>
+        found.filter(({ state, verdict }) => state !== "refused" && verdict !== "reopened"),
+      ),
     pending: (namespace, limit) =>
       Effect.map(
         reading(sql<object>`select * from ${decisions} where namespace = ${namespace} and state = 'pending'
@@ -343,11 +406,47 @@ const make = Effect.gen(function* () {
     pendingIn: Effect.map(reading(sql<object>`select distinct namespace from ${decisions} where state = 'pending'`), (rows) =>
       rows.map((row) => readNamespace(row).namespace),
     ),
-    settle: ({ factId, namespace, fact: { documentId, contentHash } }, problem) =>
+    reopen: (namespace, some, by, at) =>
+      Effect.gen(function* () {
+        const reopened = new Set<string>()
+        for (const page of chunked(some)) {
+          const one = ({ factId, fact: { documentId, contentHash } }: FactKey) =>
+            sql<object>`update ${decisions} set verdict = 'reopened', decided_by = ${by}, decided_at = ${at}, state = 'pending', problem = null
+              where namespace = ${namespace} and document_id = ${documentId} and content_hash = ${contentHash} and fact_id = ${factId}
+                and state = 'applied' and verdict <> 'reopened'
+              returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`
+          const changing = Effect.gen(function* () {
+            const rows = (yield* Effect.forEach(page, one)).flat()
+            yield* logged(rows)
+            return rows
+          })
+          for (const row of yield* writing(sql.withTransaction(changing))) reopened.add(readLog(row).fact_id)
+        }
+        return reopened
+      }),
+    history: (namespace, some) =>
+      Effect.gen(function* () {
+        const wanted = new Map(some.map((one) => [keyOf(one), one.factId]))
+        const found = new Map<string, Array<ReviewedOnce>>()
+        for (const page of chunked(some)) {
+          const ids = page.map(({ factId }) => factId)
+          const rows = yield* reading(
+            sql<object>`select * from ${log} where namespace = ${namespace} and ${sql.in("fact_id", ids)} order by entry`,
+          )
+          for (const row of rows.map((each) => readLog(each))) {
+            const factId = wanted.get(`${row.document_id} ${row.content_hash} ${row.fact_id}`)
+            if (factId === undefined) continue
+            const entry = { verdict: row.verdict, by: row.decided_by, at: row.decided_at }
+            found.set(factId, [...(found.get(factId) ?? []), entry])
+          }
+        }
+        return found
+      }),
+    settle: ({ factId, namespace, verdict, by, at, fact: { documentId, contentHash } }, problem) =>
       Effect.asVoid(
         writing(sql`update ${decisions} set state = ${problem === undefined ? "applied" : "refused"}, problem = ${problem ?? null}
           where namespace = ${namespace} and document_id = ${documentId} and content_hash = ${contentHash} and fact_id = ${factId}
-            and state = 'pending'`),
+            and state = 'pending' and verdict = ${verdict} and decided_by = ${by} and decided_at = ${at}`),
       ),
   } satisfies ReviewStoreService
 })

@@ -18,6 +18,12 @@ const { prov, xsd } = vocabularies
 
 export const acceptedByPredicate = `<${detentVocabulary}acceptedBy>`
 
+const acceptancePredicates: ReadonlySet<string> = new Set([
+  `<${prov}wasAttributedTo>`,
+  acceptedByPredicate,
+  `<${detentVocabulary}acceptedAt>`,
+])
+
 /** Who accepted a fact, as PROV has agents. */
 const agentIri = (name: string): string => `urn:detent:agent:${encodeURIComponent(name.toWellFormed())}`
 
@@ -31,6 +37,18 @@ export const acceptedLines = ({ fact, by, at }: Decision): ReadonlyArray<string>
   ]
   return [...factTriples([fact.fact], sourceOf(fact)), ...acceptance].map(lineOf)
 }
+
+/** The lines without those that attribute some statements to a reviewer. */
+export const withoutAcceptance = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  statements: ReadonlySet<string>,
+): Stream.Stream<string, E, R> =>
+  statements.size === 0
+    ? lines
+    : Stream.filter(lines, (line) => {
+        const { subject, predicate } = lineParts(line)
+        return !(acceptancePredicates.has(predicate) && statements.has(subject.slice(1, -1)))
+      })
 
 /** What the document calls the entities of a fact, as they stand in lines. */
 export const entitiesOf = ({ documentId, fact: { subject, object } }: ReviewFact): ReadonlyArray<string> =>

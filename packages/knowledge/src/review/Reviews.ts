@@ -9,6 +9,8 @@
  * yield* reviews.accept(batchId, { facts: facts.map(({ factId }) => factId) }, "ada")
  * ```
  *
+ * `reopen` reverses a decision: the fact leaves the graph and is open again. Every decision stays in the history of the fact.
+ *
  * A decision is stored before the graph changes. A process that dies in between leaves it pending: the next decision, the next
  * start of a process that works, and the loop of a running one make the graph follow. Doing so twice does it once.
  */
@@ -44,10 +46,20 @@ import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import { collectReviews } from "./ReviewCollection.ts"
-import { acceptedLines, entitiesOf, linesInGraph, namesOf, sortedLines, standingIn, statedLineOf, statementsOf } from "./ReviewedGraph.ts"
+import {
+  acceptedLines,
+  entitiesOf,
+  linesInGraph,
+  namesOf,
+  sortedLines,
+  standingIn,
+  statedLineOf,
+  statementsOf,
+  withoutAcceptance,
+} from "./ReviewedGraph.ts"
 import { type ReviewFact, statementOfReview, whyInReview } from "./ReviewFact.ts"
-import type { ReviewCounts, ReviewItem, ReviewOutcome, ReviewStatus } from "./ReviewItem.ts"
-import { type Decision, type ListedFact, type ListPlace, ReviewStore, type Verdict } from "./ReviewStore.ts"
+import type { ReviewCounts, ReviewedOnce, ReviewItem, ReviewOutcome, ReviewStatus } from "./ReviewItem.ts"
+import { type Decision, type ListedFact, type ListPlace, ReviewStore } from "./ReviewStore.ts"
 
 export interface ReviewPage {
   readonly facts: ReadonlyArray<ReviewItem>
@@ -70,7 +82,7 @@ export interface ReviewQuery extends ReviewFilter {
   readonly limit?: number
 }
 
-/** Facts by their ids, or all open ones that pass a filter. */
+/** Facts by their ids, or all that pass a filter: open ones to be decided, decided ones to be reopened. */
 export type ReviewSelection = { readonly facts: ReadonlyArray<string> } | ({ readonly all: true } & ReviewFilter)
 
 /** The batch has no review list to decide on yet. */
@@ -113,6 +125,15 @@ export interface ReviewsService {
   ) => Effect.Effect<ReviewOutcome, PublishError | ReviewNotReady | ReviewFactUnknown>
   /** Keeps facts out of the graph. */
   readonly reject: (
+    batch: BatchId,
+    selection: ReviewSelection,
+    by: string,
+  ) => Effect.Effect<ReviewOutcome, PublishError | ReviewNotReady | ReviewFactUnknown>
+  /**
+   * Reverses decisions: the facts leave the graph and are open again. `all` are the accepted and rejected facts that pass the filter. What
+   * was decided before stays in the history of the fact.
+   */
+  readonly reopen: (
     batch: BatchId,
     selection: ReviewSelection,
     by: string,
@@ -169,24 +190,34 @@ const make = (folder: StorageFolder) =>
         ...(filter.below === undefined ? {} : { below: filter.below }),
       }))
 
-    const selected = (batch: BatchId, selection: ReviewSelection) =>
+    const selected = (batch: BatchId, selection: ReviewSelection, statuses: ReadonlyArray<ReviewStatus>) =>
       Effect.gen(function* () {
-        if (!("facts" in selection))
-          return yield* store.list(batch, { ...(yield* filterOf(batch, selection)), status: "open", limit: decidedAtOnce })
+        if (!("facts" in selection)) {
+          const filter = yield* filterOf(batch, selection)
+          const found = yield* Effect.forEach(statuses, (status) => store.list(batch, { ...filter, status, limit: decidedAtOnce }))
+          return found.flat().slice(0, decidedAtOnce)
+        }
         const wanted = [...new Set(selection.facts)].slice(0, decidedAtOnce)
-        const found = yield* Effect.forEach(Arr.chunksOf(wanted, 500), (facts) => store.list(batch, { facts, limit: facts.length }))
-        const known = new Set(found.flat().map(({ factId }) => factId))
+        const found = yield* listedOf(
+          batch,
+          wanted.map((factId) => ({ factId })),
+        )
+        const known = new Set(found.map(({ factId }) => factId))
         const unknown = wanted.filter((id) => !known.has(id))
         if (unknown.length > 0) return yield* new ReviewFactUnknown({ batchId: batch, facts: unknown.slice(0, 20) })
-        return found.flat()
+        return found
       })
 
-    const decide = (batch: BatchId, selection: ReviewSelection, verdict: Verdict, by: string) =>
+    const endedNamespace = (batch: BatchId) =>
       Effect.gen(function* () {
         const state = yield* ready(batch)
-        if (!isEnded(state)) return yield* new ReviewNotReady({ batchId: batch, state: state._tag })
-        const namespace = state.targetNamespace
-        const facts = yield* selected(batch, selection)
+        return isEnded(state) ? state.targetNamespace : yield* new ReviewNotReady({ batchId: batch, state: state._tag })
+      })
+
+    const decide = (batch: BatchId, selection: ReviewSelection, verdict: "accepted" | "rejected", by: string) =>
+      Effect.gen(function* () {
+        const namespace = yield* endedNamespace(batch)
+        const facts = yield* selected(batch, selection, ["open"])
         const at = yield* Clock.currentTimeMillis
         const made = facts.map(({ factId, fact }): Decision => ({ factId, namespace, fact, verdict, by, at, state: "pending" }))
         const isOwn = (decision: Pick<Decision, "verdict" | "by" | "at">) =>
@@ -195,13 +226,7 @@ const make = (folder: StorageFolder) =>
         const own = made.filter(({ factId }) => isOwn(stored.get(factId) ?? { verdict, by: "", at: 0 }))
         const published = yield* Effect.exit(publish(namespace))
         // What the graph refused is known only now.
-        const settled = new Map(
-          (yield* Effect.forEach(Arr.chunksOf(own, 500), (some) =>
-            store.list(batch, { facts: some.map(({ factId }) => factId), limit: some.length }),
-          ))
-            .flat()
-            .map(({ factId, decision }) => [factId, decision]),
-        )
+        const settled = new Map((yield* listedOf(batch, own)).map(({ factId, decision }) => [factId, decision]))
         yield* published
         const problemOf = ({ factId }: Decision): string | undefined => {
           const before = stored.get(factId)
@@ -224,6 +249,34 @@ const make = (folder: StorageFolder) =>
           unchanged: made.length - decided - refused.length,
           refused,
           remaining,
+          review: yield* store.counts(batch),
+        }
+        return outcome
+      })
+
+    const reopen = (batch: BatchId, selection: ReviewSelection, by: string) =>
+      Effect.gen(function* () {
+        const namespace = yield* endedNamespace(batch)
+        // A decision is reversed once the graph follows it: until then another process may still be stating the fact.
+        yield* publish(namespace)
+        const facts = yield* selected(batch, selection, ["accepted", "rejected"])
+        const reopened = yield* store.reopen(namespace, facts, by, yield* Clock.currentTimeMillis)
+        yield* publish(namespace)
+        const decided = facts.filter((fact) => statusOf(fact.decision) !== "open")
+        const refused = decided.flatMap(({ factId, decision }) =>
+          reopened.has(factId) || decision === undefined
+            ? []
+            : [{ factId, problem: `${decidedText(decision)}, and the decision is changing just now; try again` }],
+        )
+        const filter = "facts" in selection ? undefined : yield* filterOf(batch, selection)
+        const counts = filter === undefined ? undefined : yield* store.counts(batch, filter)
+        const outcome: ReviewOutcome = {
+          batchId: batch,
+          namespace,
+          decided: reopened.size,
+          unchanged: facts.length - decided.length,
+          refused,
+          remaining: counts === undefined ? refused.length : counts.accepted + counts.rejected,
           review: yield* store.counts(batch),
         }
         return outcome
@@ -273,7 +326,12 @@ const make = (folder: StorageFolder) =>
         )
         const lines = storedLines(storage, contribution)
         const standing = yield* standingIn(lines, decisions)
-        const taken = new Set([...statementsOf(decisions, "rejected")].filter((statement) => standing.stated.has(statement)))
+        const reopened = decisions.filter(({ verdict, fact }) => verdict === "reopened" && standing.attributed.has(statementOfReview(fact)))
+        // A batch that was sure of the fact itself states it without a reviewer.
+        const unsure = new Set((yield* listedOf(batchId, reopened)).map(({ fact }) => statementOfReview(fact)))
+        const released = new Set([...statementsOf(reopened, "reopened")].filter((statement) => !unsure.has(statement)))
+        const rejected = [...statementsOf(decisions, "rejected")].filter((statement) => standing.stated.has(statement))
+        const taken = new Set([...rejected, ...unsure])
         const added = decisions.filter(({ verdict, fact }) => verdict === "accepted" && !standing.attributed.has(statementOfReview(fact)))
         const existing = canonical.lines(current)
         const names = yield* namesIn({
@@ -308,13 +366,24 @@ const make = (folder: StorageFolder) =>
           }),
         )
         const kept = [...stated].flatMap(([decision, own]) => (refused.has(decision.factId) ? [] : own))
-        if (kept.length > 0 || taken.size > 0) {
-          const changed = mergedStreams<GraphError>([withoutStatements(lines, taken), Stream.fromIterable(sortedLines(kept))])
-          yield* replace(current, contribution, changed, contentHashOf(JSON.stringify([contribution.hash, kept, [...taken]])))
+        if (kept.length > 0 || taken.size > 0 || released.size > 0) {
+          const remaining = withoutAcceptance(withoutStatements(lines, taken), released)
+          const changed = mergedStreams<GraphError>([remaining, Stream.fromIterable(sortedLines(kept))])
+          const from = [contribution.hash, kept, [...taken], ...(released.size === 0 ? [] : [[...released]])]
+          yield* replace(current, contribution, changed, contentHashOf(JSON.stringify(from)))
         }
         yield* Effect.provide(publishGraph(folder, namespace, ontology), context)
         return refused
       })
+
+    /** Those of the facts that are on the review list of a batch. */
+    const listedOf = (batch: BatchId, facts: ReadonlyArray<Pick<Decision, "factId">>) =>
+      Effect.map(
+        Effect.forEach(Arr.chunksOf(facts, 500), (some) =>
+          store.list(batch, { facts: some.map(({ factId }) => factId), limit: some.length }),
+        ),
+        (pages) => pages.flat(),
+      )
 
     const replace = (
       current: GraphVersion,
@@ -359,7 +428,7 @@ const make = (folder: StorageFolder) =>
     const service: ReviewsService = {
       list: (batch, query = {}) =>
         Effect.gen(function* () {
-          yield* ready(batch)
+          const { targetNamespace } = yield* ready(batch)
           const limit = pageOf(query.limit)
           const rows = yield* store.list(batch, {
             ...(yield* filterOf(batch, query)),
@@ -370,7 +439,8 @@ const make = (folder: StorageFolder) =>
           const facts = rows.slice(0, limit)
           const last = facts.at(-1)
           const next = rows.length > limit && last !== undefined ? { next: placeOf(last) } : {}
-          return { facts: facts.map(itemOf), ...next }
+          const history = yield* store.history(targetNamespace, facts)
+          return { facts: facts.map((fact) => itemOf(fact, history.get(fact.factId))), ...next }
         }),
       counts: (batch) =>
         Effect.gen(function* () {
@@ -380,6 +450,7 @@ const make = (folder: StorageFolder) =>
         }),
       accept: (batch, selection, by) => decide(batch, selection, "accepted", by),
       reject: (batch, selection, by) => decide(batch, selection, "rejected", by),
+      reopen,
       publishPending: Effect.flatMap(store.pendingIn, (namespaces) => Effect.forEach(namespaces, publish, { discard: true })),
     }
     return service
@@ -392,7 +463,7 @@ const lastPartOf = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("
 const outdated = (decisions: ReadonlyArray<Decision>): ReadonlyMap<string, string> =>
   new Map(
     decisions.flatMap(({ factId, verdict, fact }) =>
-      verdict === "rejected"
+      verdict !== "accepted"
         ? []
         : [
             [
@@ -408,14 +479,14 @@ const keyOfLine = (line: string): string => {
   return [subject, predicate, object].map((term) => termOf(term).value).join(" ")
 }
 
-const decidedText = ({ verdict, by, at }: Decision): string => `${by} ${verdict} it at ${DateTime.formatIso(DateTime.makeUnsafe(at))}`
+const decidedText = ({ verdict, by, at }: ReviewedOnce): string => `${by} ${verdict} it at ${DateTime.formatIso(DateTime.makeUnsafe(at))}`
 
 const placeOf = ({ factId, fact }: ListedFact): ListPlace => ({ documentId: fact.documentId, start: fact.fact.span.start, factId })
 
 const statusOf = (decision: ListedFact["decision"]): ReviewStatus =>
-  decision === undefined || decision.state === "refused" ? "open" : decision.verdict
+  decision === undefined || decision.state === "refused" || decision.verdict === "reopened" ? "open" : decision.verdict
 
-const itemOf = ({ factId, fact: one, decision }: ListedFact): ReviewItem => {
+const itemOf = ({ factId, fact: one, decision }: ListedFact, history: ReadonlyArray<ReviewedOnce> | undefined): ReviewItem => {
   const { documentId, source, title, extractor, fact } = one
   const status = statusOf(decision)
   return {
@@ -435,6 +506,7 @@ const itemOf = ({ factId, fact: one, decision }: ListedFact): ReviewItem => {
     why: whyInReview(one),
     ...(decision === undefined || status === "open" ? {} : { decidedBy: decision.by, decidedAt: decision.at }),
     ...(decision?.problem === undefined ? {} : { refused: decision.problem }),
+    ...(history === undefined ? {} : { history }),
   }
 }
 

@@ -137,6 +137,48 @@ describe("provenance", () => {
     }),
   )
 
+  it.live("leads to the place in the source: a cell, a value, a page, or the very characters", () =>
+    Effect.gen(function* () {
+      const { layer, folder } = yield* opened
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const [sheet, records, paper, plain] = ["sheet.csv", "records.json", "paper.pdf", "plain.txt"]
+        const manifest = {
+          targetNamespace: firms,
+          ontology: RelativePath.make("firms.ttl"),
+          documents: [
+            { source: RelativePath.make(sheet) },
+            { source: RelativePath.make(records) },
+            { source: RelativePath.make(paper) },
+            { source: RelativePath.make(plain) },
+          ] as const,
+        }
+        yield* Effect.flatMap(batches.start(folder, manifest, { config: { validation: "warn" } }), batches.awaitEnd)
+        const version = Option.getOrThrow(yield* Effect.flatMap(CanonicalGraph, (graph) => graph.current(firms)))
+        const facts = yield* GraphFacts
+        const founderOf = (name: string) =>
+          Effect.gen(function* () {
+            const { items } = yield* facts.entities(version, { search: name })
+            const sourced = yield* facts.factsOf(version, items[0]?.iri ?? "")
+            const found = sourced.items.filter(({ property }) => property === `${base}founder`)
+            expect({ name, found: found.length > 0 }).toEqual({ name, found: true })
+            return { found, places: [...(yield* facts.placesOf(found)).values()].flat() }
+          })
+        expect((yield* founderOf("Echo Sonar")).places).toContainEqual({ _tag: "Cell", record: 2, column: "founder" })
+        expect((yield* founderOf("Amber Optics")).places).toContainEqual({ _tag: "Pointer", pointer: "/0/founder" })
+        expect((yield* founderOf("Gale Instruments")).places).toContainEqual({ _tag: "Page", page: 2 })
+        const { found, places } = yield* founderOf("Old Mill Foods")
+        const source = String(documents[plain])
+        expect(places.map((place) => (place._tag === "Characters" ? source.slice(place.start, place.end) : place))).toEqual(
+          found.map(({ quote }) => quote),
+        )
+        // A document that has changed since has no places.
+        yield* Effect.promise(() => writeFile(new URL(sheet, folder), "company,founder\n"))
+        expect((yield* founderOf("Echo Sonar")).places).toEqual([])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
   it.live("gives the source, the title and the version of the document", () =>
     Effect.gen(function* () {
       const { layer, folder } = yield* opened

@@ -143,6 +143,41 @@ describe("decisions", () => {
       120_000,
     )
 
+  it.live("that are taken back leave a fact in the graph that a later batch is sure of", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files, extractor: hesitant() })
+      yield* Effect.gen(function* () {
+        const first = yield* completed(folder)
+        const reviews = yield* Reviews
+        const { factId } = yield* factOf(first.id, "ShipCetus")
+        yield* reviews.accept(first.id, { facts: [factId] }, "ada")
+        yield* completed(folder, { pipeline: { ...defaultPipelineConfig, reviewBelow: 0.2 } })
+        expect(yield* reviews.reopen(first.id, { facts: [factId] }, "ada")).toMatchObject({ decided: 1 })
+        expect(yield* passings(data)).toContain("ShipCetus passed ShipDorado")
+        expect((yield* canonical(data)).lines.filter((line) => line.includes("acceptedBy"))).toEqual([])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("that are taken back and not yet out of the graph leave it with the next process", () =>
+    Effect.gen(function* () {
+      const { layer, folder, data } = yield* harbour({ files, extractor: hesitant() })
+      yield* Effect.gen(function* () {
+        const { id } = yield* completed(folder)
+        const reviews = yield* Reviews
+        yield* reviews.accept(id, { all: true }, "ada")
+        const store = yield* ReviewStore
+        const listed = yield* store.list(id, { limit: 10 })
+        // The process ends here, before the graph follows.
+        expect((yield* store.reopen(sea, listed, "bo", 2_000)).size).toBe(3)
+        expect(yield* passings(data)).toHaveLength(4)
+        yield* reviews.publishPending
+        expect(yield* passings(data)).toEqual(["ShipAlba passed ShipBoreas"])
+        expect(yield* reviews.counts(id)).toEqual({ open: 3, accepted: 0, rejected: 0 })
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
   it.live("stay when a batch with failed documents is retried", () =>
     Effect.gen(function* () {
       const { layer, folder, input, data } = yield* harbour({ files: { ...files, "late.pdf": "%PDF" }, extractor: hesitant() })

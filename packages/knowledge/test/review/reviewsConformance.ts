@@ -89,6 +89,54 @@ export const reviewsConformance = (name: string, stored: Effect.Effect<Pick<Sett
       }),
     )
 
+    it.live("takes a decision back: the graph is as it was, the fact is open, and its history says who decided what", () =>
+      Effect.gen(function* () {
+        const { layer, folder, data } = yield* harbour({ files, extractor: hesitant(), ...(yield* stored) })
+        yield* Effect.gen(function* () {
+          const { id } = yield* completed(folder)
+          const before = yield* canonical(data)
+          const [cetus, alba] = [yield* factOf(id, "ShipCetus"), yield* factOf(id, "ShipAlba")]
+          const reviews = yield* Reviews
+          yield* reviews.accept(id, { facts: [cetus.factId] }, "ada")
+          yield* reviews.reject(id, { facts: [alba.factId] }, "ada")
+          const reopened = yield* reviews.reopen(
+            id,
+            { facts: [cetus.factId, alba.factId, (yield* factOf(id, "ShipElektra")).factId] },
+            "bo",
+          )
+          expect(reopened).toMatchObject({
+            decided: 2,
+            unchanged: 1,
+            refused: [],
+            remaining: 0,
+            review: { open: 3, accepted: 0, rejected: 0 },
+          })
+          expect((yield* canonical(data)).lines).toEqual(before.lines)
+          const open = yield* factOf(id, "ShipCetus")
+          expect(open).toMatchObject({
+            status: "open",
+            history: [
+              { verdict: "accepted", by: "ada" },
+              { verdict: "reopened", by: "bo" },
+            ],
+          })
+          expect(open.decidedBy).toBeUndefined()
+          expect(open.history?.[1]?.at).toBeGreaterThanOrEqual(open.history?.[0]?.at ?? Number.NaN)
+          // It can be decided again, in another name and otherwise.
+          expect(yield* reviews.accept(id, { facts: [cetus.factId, alba.factId] }, "cy")).toMatchObject({ decided: 2, refused: [] })
+          expect((yield* canonical(data)).lines.filter((line) => line.includes('acceptedBy> "cy"'))).toHaveLength(2)
+          expect(yield* reviews.reopen(id, { all: true }, "bo")).toMatchObject({ decided: 2, remaining: 0 })
+          expect((yield* factOf(id, "ShipAlba")).history?.map(({ verdict, by }) => `${by} ${verdict}`)).toEqual([
+            "ada rejected",
+            "bo reopened",
+            "cy accepted",
+            "bo reopened",
+          ])
+          expect((yield* canonical(data)).lines).toEqual(before.lines)
+        }).pipe(Effect.provide(layer))
+      }),
+    )
+
     it.live("lets the first of two reviewers decide, and tells the second who did", () =>
       Effect.gen(function* () {
         const { layer, folder, data } = yield* harbour({ files, extractor: hesitant(), ...(yield* stored) })

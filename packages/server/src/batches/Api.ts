@@ -134,7 +134,7 @@ const confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1
 
 const property = Schema.String.check(Schema.isMaxLength(2000))
 
-/** Which facts are decided: those with these ids, or with `all` every open one that passes `property` and `below`. */
+/** Which facts are decided: those with these ids, or with `all` every open one (to reopen: every decided one) that passes `property` and `below`. */
 export const ReviewDecision = Schema.Struct({
   facts: Schema.optionalKey(Schema.Array(factId).check(Schema.isMinLength(1), Schema.isMaxLength(1000))),
   all: Schema.optionalKey(Schema.Literal(true)),
@@ -256,6 +256,18 @@ export class BatchApi extends HttpApiGroup.make("batches")
     })
       .annotate(OpenApi.Summary, "Reject facts of the review list")
       .annotate(OpenApi.Description, "The facts stay out of the graph, also when the same version of their document is extracted again."),
+    HttpApiEndpoint.post("reopen", "/api/v1/batch/:batchId/review/reopen", {
+      params,
+      payload: ReviewDecision,
+      success: ReviewAnswer,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Reverse decisions on facts of the review list")
+      .annotate(
+        OpenApi.Description,
+        "The facts leave the graph and are open again. Who decided what, and when, stays in the `history` of each fact. `all` are the " +
+          "accepted and rejected facts that pass the filter.",
+      ),
     HttpApiEndpoint.get("documents", "/api/v1/batch/:batchId/documents", {
       params,
       query: { status: Schema.optionalKey(DocumentState), ...paging(DocumentId) },

@@ -77,6 +77,13 @@ export const batchHandlers = HttpApiBuilder.group(
           changing(input, batches.reject(params.batchId, selectionOf(payload), payload.by ?? operator)),
         )
       })
+      .handle("reopen", (input) => {
+        const { request, params, payload } = input
+        return Effect.andThen(
+          decisionKeys(request),
+          changing(input, batches.reopen(params.batchId, selectionOf(payload), payload.by ?? operator)),
+        )
+      })
       .handle("documents", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(batches.documents(params.batchId, { ...query, limit })),
       )

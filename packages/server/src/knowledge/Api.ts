@@ -1,5 +1,5 @@
 /** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
-import { BatchId, contentTypes, ExportFormat, Namespace } from "@detent/knowledge/schemas"
+import { BatchId, contentTypes, ExportFormat, Namespace, Place } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -61,6 +61,8 @@ export const Provenance = Schema.Struct({
   /** Of a fact that was on the review list: who accepted it, and when. */
   acceptedBy: Schema.optionalKey(Schema.String),
   acceptedAt: Schema.optionalKey(Schema.String),
+  /** Where the words stand in the source: a cell of a table, a value in JSON, a page, or characters. */
+  places: Schema.optionalKey(Schema.Array(Place)),
 }).annotate({ identifier: "Provenance" })
 
 const Iri = Schema.String.check(
@@ -111,12 +113,17 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
-      query: { entity: Iri, ...paging(Opaque) },
+      query: { entity: Iri, places: Schema.optionalKey(Schema.Literal("true")), ...paging(Opaque) },
       success: pageOf({ facts: Schema.Array(Provenance) }, Opaque),
       error,
     })
       .annotate(OpenApi.Summary, "Show where facts are stated")
-      .annotate(OpenApi.Description, "Every fact of an entity with its document, the words it rests on, and where they stand."),
+      .annotate(
+        OpenApi.Description,
+        "Every fact of an entity with its document, the words it rests on, and where they stand in the text it was read as. With " +
+          "`places=true` also where they stand in the source: a cell of a table, a value in JSON, a page, or characters. A document that " +
+          "has changed since has no places; at most twenty documents of a page are read for them.",
+      ),
     HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error })
       .annotate(OpenApi.Summary, "Query a graph by SPARQL")
       .annotate(OpenApi.Description, queryDescription)

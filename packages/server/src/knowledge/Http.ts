@@ -34,9 +34,11 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       .handle("relations", ({ params: { namespace }, query: asked }) =>
         operating(Effect.flatMap(graph.current(namespace), (version) => graph.relations(version, { ...asked, timeout: queryTimeout }))),
       )
-      .handle("provenance", ({ params: { namespace }, query: { entity, ...asked } }) =>
+      .handle("provenance", ({ params: { namespace }, query: { entity, places, ...asked } }) =>
         operating(
-          Effect.flatMap(graph.current(namespace), (version) => graph.provenance(version, entity, { ...asked, timeout: queryTimeout })),
+          Effect.flatMap(graph.current(namespace), (version) =>
+            graph.provenance(version, entity, { ...asked, places: places !== undefined, timeout: queryTimeout }),
+          ),
         ),
       )
       .handleRaw("query", ({ params, query: { query: text } }) => operating(query(params.namespace, text)))

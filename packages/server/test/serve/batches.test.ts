@@ -97,7 +97,9 @@ describe("batches over HTTP", () => {
       for (const { types } of entities) assert.isAbove(types.length, 0)
       const { facts } = yield* client.knowledge.provenance({ params: { namespace }, query: { entity } })
       assert.isAbove(facts.length, 1)
-      for (const { quote, start, end } of facts) assert.isTrue(quote.length > 0 && end > start)
+      for (const { quote, start, end, places } of facts) assert.isTrue(quote.length > 0 && end > start && places === undefined)
+      const placed = yield* client.knowledge.provenance({ params: { namespace }, query: { entity, places: "true" } })
+      for (const { places } of placed.facts) assert.isAbove(places?.length ?? 0, 0)
       const asked = yield* request(
         `${url}/api/v1/knowledge/coast/sparql?query=${encodeURIComponent("SELECT (COUNT(*) AS ?n) { ?s ?p ?o }")}`,
       )

@@ -65,6 +65,19 @@ describe("the review list of a batch over HTTP", () => {
         })
         assert.lengthOf(JSON.parse(asked.text).results.bindings, accepted.decided)
 
+        const reopened = yield* client.batches.reopen({ params, payload: { facts: [one?.factId ?? ""], by: "bo" } })
+        assert.deepInclude(reopened, { decided: 1, refused: [] })
+        assert.strictEqual(reopened.review.rejected, 0)
+        const open = yield* client.batches.review({ params, query: { status: "open" } })
+        const history = open.facts.find(({ factId }) => factId === one?.factId)?.history
+        assert.deepStrictEqual(
+          history?.map(({ verdict, by }) => [verdict, by]),
+          [
+            ["rejected", "ada"],
+            ["reopened", "bo"],
+          ],
+        )
+
         const reader = yield* makeClient({ url, token: read })
         assert.isAbove((yield* reader.batches.review({ params, query: {} })).facts.length, 0)
         const address = `${url}/api/v1/batch/${started.batchId}/review/accept`

@@ -198,6 +198,10 @@ const deciding = <E, R>(id: BatchId, verdict: "accepted" | "rejected", decide: E
     return { ...outcome, decided: outcome.decided + earlier, unchanged: Math.max(0, outcome.unchanged - earlier) }
   })
 
+/** Reverses decisions on facts: they leave the graph and are open again. */
+export const reopen = (id: BatchId, selection: ReviewSelection, by: string) =>
+  Effect.flatMap(Reviews, (reviews) => reviews.reopen(id, selection, reviewerOf(by)))
+
 /** The facts that a batch added to its graph and removed from it, by document. */
 export const changes = (id: BatchId, limit: number) =>
   Effect.map(

@@ -11,6 +11,7 @@ import {
   type GraphQueryService,
   type GraphRelation,
   Namespace,
+  type Place,
   reportedText,
   type SourcedFact,
 } from "@detent/knowledge"
@@ -79,7 +80,12 @@ const relationOf = ({ subject, property, object, confidence, witnesses }: GraphR
   witnesses,
 })
 
-const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact) => ({ ...said, ...objectOf(object), run: runId })
+const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact, places: ReadonlyArray<Place> | undefined) => ({
+  ...said,
+  ...objectOf(object),
+  run: runId,
+  ...optional({ places }),
+})
 
 type Facts = (typeof GraphFacts)["Service"]
 
@@ -97,12 +103,19 @@ export const relations = (version: GraphVersion, asked: Parameters<Facts["relati
     ({ items, next }) => paged({ relations: items.map(relationOf) }, next),
   )
 
+type ProvenanceQuery = NonNullable<Parameters<Facts["factsOf"]>[2]> & {
+  /** Whether to read the documents for where the words stand in them: a cell of a table, a value in JSON, a page, or characters. */
+  readonly places?: boolean
+}
+
 /** A page of the facts of an entity, each with its document and the words it rests on. */
-export const provenance = (version: GraphVersion, entity: string, asked: Parameters<Facts["factsOf"]>[2]) =>
-  Effect.map(
-    Effect.flatMap(GraphFacts, (facts) => facts.factsOf(version, entity, asked)),
-    ({ items, next }) => paged({ facts: items.map(provenanceOf) }, next),
-  )
+export const provenance = (version: GraphVersion, entity: string, { places = false, ...asked }: ProvenanceQuery = {}) =>
+  Effect.gen(function* () {
+    const facts = yield* GraphFacts
+    const { items, next } = yield* facts.factsOf(version, entity, asked)
+    const found = places ? yield* facts.placesOf(items) : new Map<SourcedFact, ReadonlyArray<Place>>()
+    return paged({ facts: items.map((fact) => provenanceOf(fact, found.get(fact))) }, next)
+  })
 
 /** How many triples a version has: as many as its export has lines. */
 export const countTriples = (version: GraphVersion) =>
