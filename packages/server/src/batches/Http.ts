@@ -3,7 +3,6 @@ import type { ReviewSelection } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
-import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
@@ -11,8 +10,9 @@ import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { artifactType, ReviewDecision, type StartBatch, StartManifest, StartManifestUri } from "./Api.ts"
+import { artifactType, ReviewDecision } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
+import { withStart } from "./StartBody.ts"
 
 /** Tokens stand for roles, not for people: a request that names no reviewer is that of an operator. */
 const operator = "operator"
@@ -27,17 +27,12 @@ export const batchHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating<KnowledgeServices>()
     const changing = yield* makeChanging<KnowledgeServices>()
     const feed = yield* BatchFeed
-    const manifestKeys = refuseUnknownKeys(StartManifest)
-    const manifestUriKeys = refuseUnknownKeys(StartManifestUri)
-    /** The keys of the form that was given, so that a misspelt one is named. */
-    const startKeys = (request: HttpServerRequest, payload: typeof StartBatch.Type) =>
-      ("manifest" in payload ? manifestKeys : manifestUriKeys)(request)
     const decisionKeys = refuseUnknownKeys(ReviewDecision)
     return handlers
-      .handle("start", ({ request, payload, headers }) =>
-        Effect.andThen(startKeys(request, payload), operating(batches.start(payload, headers["idempotency-key"]))),
+      .handleRaw("start", ({ request, headers }) =>
+        withStart(request, (start) => operating(batches.start(start, headers["idempotency-key"]))),
       )
-      .handle("estimate", ({ request, payload }) => Effect.andThen(startKeys(request, payload), operating(batches.estimate(payload))))
+      .handleRaw("estimate", ({ request }) => withStart(request, (start) => operating(batches.estimate(start))))
       .handle("list", ({ query }) => operating(batches.list(query)))
       .handle("get", ({ params }) => operating(batches.status(params.batchId)))
       .handle("cancel", (input) => {

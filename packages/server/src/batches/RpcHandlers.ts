@@ -11,8 +11,9 @@ import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import type { BadRequest } from "../api/Problem.ts"
 import { makeOperating } from "../serve/Operating.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
-import { payloadOf } from "../serve/RpcPayload.ts"
+import { payloadOf, payloadRefused } from "../serve/RpcPayload.ts"
 import { cancel, getStatus, start, startPayloads, streamProgress } from "./Rpc.ts"
+import { decodingManifest } from "./StartBody.ts"
 
 /** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
 export class ReceivedBatchRpc extends RpcGroup.make(
@@ -22,14 +23,16 @@ export class ReceivedBatchRpc extends RpcGroup.make(
   streamProgress.setPayload(Schema.Unknown),
 ) {}
 
+const decodeManifest = decodingManifest(Schema.toCodecJson(startPayloads.manifest))
+
 export const batchProcedures = ReceivedBatchRpc.toLayer(
   Effect.gen(function* () {
     const operating = yield* makeOperating<KnowledgeServices>()
     const workspace = yield* Effect.context<WorkspaceServices | KnowledgeServices>()
-    const [manifestOf, manifestUriOf] = [payloadOf(startPayloads.manifest), payloadOf(startPayloads.manifestUri)]
+    const manifestUriOf = payloadOf(startPayloads.manifestUri)
     /** Decodes the form that was given, so that a misspelt key is named. */
     const startOf = (payload: unknown): Effect.Effect<typeof start.payloadSchema.Type, BadRequest> =>
-      Predicate.hasProperty(payload, "manifestUri") ? manifestUriOf(payload) : manifestOf(payload)
+      Predicate.hasProperty(payload, "manifestUri") ? manifestUriOf(payload) : Effect.mapError(decodeManifest(payload), payloadRefused)
     const [batchOf, cancelOf] = [payloadOf(getStatus.payloadSchema), payloadOf(cancel.payloadSchema)]
     return ReceivedBatchRpc.of({
       batch_start: (payload) =>

@@ -7,8 +7,9 @@ import { badRequest } from "./ProblemOf.ts"
 
 export const payloadOf = <S extends Schema.Top & { readonly DecodingServices: never }>(schema: S) => {
   const decode = decodeStrictly(Schema.toCodecJson(schema))
-  return (payload: unknown): Effect.Effect<S["Type"], BadRequest> =>
-    Effect.mapError(Effect.fromResult(decode(payload)), (problem) =>
-      badRequest("PayloadInvalid", `the payload does not fit: ${problem}; GET /openapi.json tells what is expected`),
-    )
+  return (payload: unknown): Effect.Effect<S["Type"], BadRequest> => Effect.mapError(Effect.fromResult(decode(payload)), payloadRefused)
 }
+
+/** What is wrong with a payload, as the answer to its caller. */
+export const payloadRefused = (problem: string): BadRequest =>
+  badRequest("PayloadInvalid", `the payload does not fit: ${problem}; GET /openapi.json tells what is expected`)
