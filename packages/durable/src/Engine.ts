@@ -336,7 +336,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
       outside("fork", machine, newId, (registered) =>
         Effect.as(forkInstance(engine, registered, id, through, newId), handle(registered, newId)),
       ),
-    check: (machine, options) => checkAll(journal, machine, options?.upcasters ?? {}),
+    check: (machine, options) => checkAll(journal, machine, options?.upcasters),
     repair: (machine, id, sequence, event) =>
       outside("repair", machine, id, (registered) =>
         Effect.as(repairInstance(engine, registered, id, sequence, event), handle(registered, id)),

@@ -131,12 +131,12 @@ const actorProblems = (chart: Chart, given: Given): ReadonlyArray<Problem> => [
       : [],
   ),
   ...Object.keys(given).flatMap((name) =>
-    chart.actors.get(name)?.kind === "promise"
+    chart.actors.get(name)?.kind === "promise" || chart.actors.get(name)?.kind === "machine"
       ? []
       : [
           {
             path: `actors.${name}`,
-            problem: "it is no promise logic of the machine",
+            problem: "it is no promise and no machine of this chart",
             nextStep: "name one that setup({ actors }) makes with fromPromise",
           },
         ],

@@ -7,6 +7,7 @@
  * yield* player.send({ type: "play" })
  * ```
  */
+import type { Upcasters } from "@detent/durable"
 import { DefinitionError, Event, type Machine, type Persistence, State } from "@detent/machine"
 import { type Declarations, fromDeclarations, type Tagged, type TransitionDeclaration, type UntypedUnion } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
@@ -94,6 +95,8 @@ export interface ChartOptions<M extends AnyStateMachine> {
   readonly actors?: ActorImplementations<ActorOf<M>>
   /** An event that no state handles is ignored, as in XState, or refused. Default: ignore. */
   readonly unhandled?: "ignore" | "refuse"
+  /** How to read what older versions stored: for a machine that is invoked or spawned, which the engine registers itself. */
+  readonly upcasters?: Upcasters
   /** When snapshots are stored and how long ended instances stay. */
   readonly persist?: Persistence<string>
 }
@@ -124,6 +127,7 @@ interface UntypedOptions {
   readonly actions?: Readonly<Record<string, AnyImplementation | undefined>>
   readonly actors?: Readonly<Record<string, (AnyImplementation & UntypedOptions) | undefined>>
   readonly unhandled?: "ignore" | "refuse"
+  readonly upcasters?: Upcasters
   readonly persist?: Persistence<string>
 }
 
@@ -194,6 +198,7 @@ class Family {
       finals: chart.finals,
       failures: new Set([errorTag]),
       persistence: options.persist,
+      upcasters: options.upcasters,
       count: 0,
       blueprint: () => chartBlueprint(chart, name, this.#version, effectNames(chart, found.names)),
       readEvent: (event) => readEvent(chart, event),

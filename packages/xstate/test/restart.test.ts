@@ -105,6 +105,49 @@ describe("after a restart", () => {
     }),
   )
 
+  it.live("a child machine of a new version is read through the upcasters in its options", () =>
+    Effect.gen(function* () {
+      const live = yield* lives
+      const wired = (state: string) => {
+        const lamp = setup({ types: { events: {} as { type: "flash" } } }).createMachine({
+          id: "lamp",
+          initial: state,
+          states: { [state]: { on: { flash: { actions: sendParent({ type: "flashed" }) } } } },
+        })
+        return setup({
+          types: { context: {} as { flashes: number }, events: {} as { type: "flash" } | { type: "flashed" } },
+          actors: { lamp },
+        }).createMachine({
+          id: "house",
+          context: { flashes: 0 },
+          invoke: { id: "lamp", src: "lamp" },
+          on: {
+            flash: { actions: sendTo("lamp", { type: "flash" }) },
+            flashed: { actions: assign({ flashes: ({ context }) => context.flashes + 1 }) },
+          },
+        })
+      }
+      yield* live(
+        Effect.gen(function* () {
+          const house = yield* (yield* Engine).start(fromXState(wired("on"), { version: 1 }), "h")
+          yield* house.send({ type: "flash" })
+          yield* house.waitFor(({ context }) => context.flashes === 1)
+        }),
+      )
+      yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          const upcasters = { 1: { state: (state: object) => ({ ...state, _tag: "lit", value: "lit" }) } }
+          const House = fromXState(wired("lit"), { version: 2, upcasters: { 1: {} }, actors: { lamp: { upcasters } } })
+          yield* engine.register(House)
+          const house = yield* engine.ensure(House, "h")
+          yield* house.send({ type: "flash" })
+          yield* house.waitFor(({ context }) => context.flashes === 2)
+        }),
+      )
+    }),
+  )
+
   it("the diagram has the states inside of those that hold them, and one arrow for what holds for all", () => {
     const diagram = Mermaid.stateDiagram(fromXState(parent))
     expect(diagram).toContain('state "home" as home {')

@@ -36,11 +36,11 @@ const check = (
 export const checkAll = (
   journal: JournalService,
   machine: { readonly name: string },
-  upcasters: Upcasters,
+  upcasters: Upcasters | undefined,
 ): Effect.Effect<CheckReport, PersistenceFailed> =>
   Effect.gen(function* () {
     const compiled = compiledOf(machine)
-    const machinery = { compiled, codec: new Codec(compiled, upcasters) }
+    const machinery = { compiled, codec: new Codec(compiled, upcasters ?? compiled.declarations.upcasters ?? {}) }
     const failing: Array<CheckReport["failing"][number]> = []
     let checked = 0
     for (const status of ["running", "held"] as const) {

@@ -94,7 +94,8 @@ export class MachineRegistry {
     const known = this.#machines.get(compiled.name)
     if (known?.compiled === compiled && (upcasters === undefined || upcasters === known.upcasters)) return known
     if (known !== undefined && known.compiled !== compiled) this.#refuseAnother(known, compiled)
-    const registered = new RegisteredMachine(definition, compiled, upcasters ?? known?.upcasters ?? {}, outsideSpans(environment))
+    const read = upcasters ?? known?.upcasters ?? compiled.declarations.upcasters ?? {}
+    const registered = new RegisteredMachine(definition, compiled, read, outsideSpans(environment))
     this.#machines.set(registered.name, registered)
     if (known === undefined) this.#listener?.()
     return registered

@@ -167,10 +167,20 @@ export interface Declarations extends SlotDeclarations {
   readonly readEvent?: (event: unknown) => Tagged
   /** The state whose fields are the input, for a notation that makes its first state in an automatic transition. */
   readonly startState?: string
+  /** How to read what older versions wrote, where the engine is not given it: one step for each version, on the JSON. */
+  readonly upcasters?:
+    | {
+        readonly [version: number]: { readonly state?: (json: JsonObject) => JsonObject; readonly event?: (json: JsonObject) => JsonObject }
+      }
+    | undefined
   /** Machines whose instances belong to those of this one: an engine that registers it registers them. */
   readonly machines?: () => ReadonlyArray<unknown>
   /** The number of declarations made so far. */
   readonly count: number
+}
+
+interface JsonObject {
+  readonly [name: string]: unknown
 }
 
 /** When a snapshot of the state is stored, so that recovery starts there instead of at the first event. */
