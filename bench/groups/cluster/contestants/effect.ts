@@ -17,6 +17,7 @@ import { RunnerAddress } from "effect/unstable/cluster/RunnerAddress"
 import { Sharding } from "effect/unstable/cluster/Sharding"
 import * as Rpc from "effect/unstable/rpc/Rpc"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlError } from "effect/unstable/sql/SqlError"
 import { payload } from "../../durable/machines/toggle.ts"
 import { sendFor } from "../Senders.ts"
 import { hotInstances, type MemberOptions } from "../Team.ts"
@@ -40,20 +41,26 @@ const storing = Volatile.toLayer(
     const sql = yield* SqlClient
     const { entityId } = yield* Entity.CurrentAddress
     yield* sql`insert into instances values (${entityId}, 0, 'Even', 0) on conflict do nothing`
-    const [found] = yield* sql<{ readonly sequence: number }>`select sequence from instances where id = ${entityId}`
-    let sequence = found?.sequence ?? 0
-    const append = (body: string) => {
-      const next = ++sequence
-      const tag = next % 2 === 0 ? "Even" : "Odd"
-      const appended = sql`
-        with moved as (
-          update instances set sequence = ${next}, tag = ${tag}, updated_at = ${Date.now()}
-          where id = ${entityId} and sequence = ${next - 1} returning id
-        )
-        insert into events (id, sequence, at, tag, body) select id, ${next}, ${Date.now()}, ${tag}, ${body} from moved`
-      return Effect.orDie(Effect.as(appended, next))
-    }
-    return Volatile.of({ Turn: ({ payload }) => append(JSON.stringify(payload)) })
+    const read = Effect.map(
+      sql<{ readonly sequence: number }>`select sequence from instances where id = ${entityId}`,
+      ([found]) => found?.sequence ?? 0,
+    )
+    let sequence = yield* read
+    const append = (body: string): Effect.Effect<number, SqlError> =>
+      Effect.gen(function* () {
+        const next = sequence + 1
+        const tag = next % 2 === 0 ? "Even" : "Odd"
+        const stored = yield* sql`
+          with moved as (
+            update instances set sequence = ${next}, tag = ${tag}, updated_at = ${Date.now()}
+            where id = ${entityId} and sequence = ${next - 1} returning id
+          )
+          insert into events (id, sequence, at, tag, body) select id, ${next}, ${Date.now()}, ${tag}, ${body} from moved returning sequence`
+        // The runner that had the entity before may still have stored something.
+        sequence = stored.length === 1 ? next : yield* read
+        return stored.length === 1 ? next : yield* append(body)
+      })
+    return Volatile.of({ Turn: ({ payload }) => Effect.orDie(append(JSON.stringify(payload))) })
   }).pipe(Effect.orDie),
 )
 
