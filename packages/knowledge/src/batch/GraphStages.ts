@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type BatchDocuments, writeDocuments } from "../graph/BatchDocuments.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
+import { publishGraph } from "../graph/GraphExport.ts"
 import { linesOnlyIn, storedLines, writeLines } from "../graph/StoredLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
@@ -28,7 +29,6 @@ import { reportTurtle, type ValidationReport, ValidationReportJson, type Violati
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import type { BatchState, Ingested, Moved, Resolved, S, StageGraph, Validated } from "./BatchState.ts"
 import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
-import { publishGraph } from "./Publication.ts"
 import { BatchStopped, documentGraphs, loadManifest, startedOntology } from "./StageFiles.ts"
 
 type StageReadError = ArtifactError | SortFailed | GraphError

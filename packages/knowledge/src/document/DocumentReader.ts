@@ -5,6 +5,7 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
+import { describe } from "../storage/Describe.ts"
 import type { StorageService } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import type { StorageUri } from "../storage/Uri.ts"
@@ -12,9 +13,16 @@ import { csvReading, csvRecords, csvRecordText } from "./Csv.ts"
 import { decodeHtml, readHtml } from "./Html.ts"
 import { readJson } from "./Json.ts"
 import { readMarkdown } from "./Markdown.ts"
-import { readPdf } from "./Pdf.ts"
-import { DocumentEmpty, type DocumentFormat, DocumentTooLarge, FormatUnknown, type ReadError } from "./ReadError.ts"
-import type { Reading } from "./Reading.ts"
+import {
+  DocumentEmpty,
+  DocumentEncrypted,
+  type DocumentFormat,
+  DocumentMalformed,
+  DocumentTooLarge,
+  FormatUnknown,
+  type ReadError,
+} from "./ReadError.ts"
+import { type Reading, TextBuilder } from "./Reading.ts"
 import { type DecodedText, decodeBytes, decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 export interface DocumentSource {
@@ -183,3 +191,31 @@ const fileName = (address: string): string => {
   const spelled = address.startsWith("file:") ? decodeURIComponent(last) : last
   return spelled.replace(/(?<=.)\.[A-Za-z0-9]+$/, "")
 }
+
+/** The text of a PDF, page by page. */
+const readPdf = (source: string, bytes: Uint8Array): Effect.Effect<Reading, DocumentEncrypted | DocumentMalformed> =>
+  Effect.tryPromise({
+    try: async () => {
+      const { extractText, getDocumentProxy } = await import("unpdf")
+      // The library keeps what it is given, and takes no Node buffers: so it is given a copy.
+      const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 })
+      try {
+        return await extractText(document, { mergePages: false })
+      } finally {
+        await document.loadingTask.destroy()
+      }
+    },
+    catch: (error) =>
+      error instanceof Error && error.name === "PasswordException"
+        ? new DocumentEncrypted({ source })
+        : new DocumentMalformed({ source, format: "pdf", problem: describe(error) }),
+  }).pipe(
+    Effect.map(({ text }) => {
+      const builder = new TextBuilder()
+      for (const [index, page] of text.entries()) {
+        builder.add(page.toWellFormed().trim(), { _tag: "Page", page: index + 1 })
+        builder.breakLine(2)
+      }
+      return builder.build(undefined)
+    }),
+  )
