@@ -37,6 +37,8 @@ export interface EventBody {
   readonly delays?: ReadonlyArray<DelayedChange> | undefined
   /** The name of the delayed event that it is. */
   readonly fired?: string | undefined
+  /** All events that its decision and its hooks raised, where hooks raised some: a replay does not run hooks. */
+  readonly raised?: ReadonlyArray<Tagged> | undefined
 }
 
 /** A delayed event as it is stored. */
@@ -79,6 +81,7 @@ interface StoredBody {
   readonly f?: string
   readonly d?: ReadonlyArray<StoredDelay>
   readonly t?: string
+  readonly r?: ReadonlyArray<unknown>
 }
 
 /** The states in which groups were left, as JSON, by the name of the group. */
@@ -96,6 +99,11 @@ interface StoredSettled {
 }
 
 const notDelayed = {}
+
+const notRaised = {}
+
+/** In the place of a raised event that could not be stored. No machine has an event of this name. */
+const unfit: Tagged = { _tag: "(unfit)" }
 
 const timeoutTag = "@timeout"
 
@@ -156,14 +164,15 @@ export class Codec {
     return stored
   }
 
-  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired }: EventBody): Json {
+  encodeEvent({ event, guardAnswers, inlineGuards, settled, answer, failure, delays, fired, raised }: EventBody): Json {
     const isBare =
       guardAnswers.length === 0 &&
       settled === undefined &&
       answer === undefined &&
       failure === undefined &&
       delays === undefined &&
-      fired === undefined
+      fired === undefined &&
+      raised === undefined
     if (isBare && isTimeout(event)) return this.#encodeTimeout(event)
     const encoded = event._tag === timeoutTag ? event : this.#events.get(event._tag)?.encode(event)
     if (isBare) return JSON.stringify({ v: this.#version, e: encoded } satisfies StoredBody)
@@ -176,6 +185,7 @@ export class Codec {
       ...(failure === undefined ? {} : { f: failure }),
       ...(delays === undefined ? {} : { d: delays.map((delay) => this.#encodeDelay(delay)) }),
       ...(fired === undefined ? {} : { t: fired }),
+      ...(raised === undefined ? {} : { r: raised.map((one) => this.#encodeRaised(one)) }),
     }
     return JSON.stringify(stored)
   }
@@ -203,7 +213,21 @@ export class Codec {
       answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
       failure: stored.f,
       ...this.#delaysOf(stored, stored.v),
+      ...(stored.r === undefined ? notRaised : { raised: this.#decodeRaised(stored.r, stored.v) }),
     }
+  }
+
+  /** A raised event that does not fit its schema is refused when it is handled, not the event that raised it. */
+  #encodeRaised(event: Tagged): unknown {
+    try {
+      return this.encodeEvents([event])[0] ?? null
+    } catch {
+      return null
+    }
+  }
+
+  #decodeRaised(stored: ReadonlyArray<unknown>, version: number): ReadonlyArray<Tagged> {
+    return stored.map((one) => (one === null ? unfit : (this.decodeEvents([one], version)[0] as Tagged)))
   }
 
   /** What a journaled event set and cancelled, and what it was, also where the event itself cannot be decoded any more. */

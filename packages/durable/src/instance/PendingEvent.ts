@@ -67,6 +67,7 @@ export const eventRecord = (
           kept: decision.kept,
         }
       : undefined,
+    raised: decision.raisedByHooks === true && !effectful ? decision.sends : undefined,
     answer: decision.answer,
     failure: envelope.failure,
     delays: decision.delays.length === 0 ? undefined : delayedChanges(decision.delays, at),

@@ -235,7 +235,7 @@ const replayOne = (
         moved: decision._tag === "Goto",
         kept: decision.kept ?? 0,
         stopped: undefined,
-        sends: decision.sends,
+        sends: body.raised ?? decision.sends,
         outcome: decision._tag,
         requests: slotsOf(decision.requests),
       }

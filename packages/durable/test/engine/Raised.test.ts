@@ -67,6 +67,41 @@ test("46 what entering the first state sent is handled once, when the process di
     expect(yield* again.state).toEqual(S.Counting({ count: 1 }))
   }))
 
+test("27 what enter and exit sent, and the event of a group that is completed, are handled once, when the process dies before them", ({
+  open,
+  quiet,
+}) =>
+  Effect.gen(function* () {
+    const G = State({ Idle: {}, Work: State.group({ Busy: { seen: Schema.Array(Schema.String) } }) })
+    const V = Event({ Go: {}, Left: {}, Entered: {}, Done: {}, Decided: {} })
+    const machine = Machine.make({ name: "hooked", state: G, event: V, initial: G.Idle() })
+      .on(G.Idle, V.Go, G.Busy, ({ self }) => {
+        self.send(V.Decided())
+        return G.Busy({ seen: [] })
+      })
+      .exit(G.Idle, ({ self }) => self.send(V.Left()))
+      .enter(G.Busy, ({ self }) => {
+        self.send(V.Entered())
+        // A hook that is an Effect keeps what was sent from sharing the commit of its sender.
+        return Effect.void
+      })
+      .done(G.Work, G.Busy, V.Done())
+      .on(G.Busy, [V.Left, V.Entered, V.Done, V.Decided], G.Busy, ({ state, event }) => G.Busy({ seen: [...state.seen, event._tag] }))
+    for (const lastCommit of [2, 3]) {
+      const id = `hooked-${lastCommit}`
+      const one = yield* open()
+      const instance = yield* one.engine.start(machine, id)
+      let commits = 0
+      one.probe.onCommit = (_, commit) => (++commits >= lastCommit ? Effect.andThen(one.crash, Effect.never) : commit)
+      yield* instance.send(V.Go())
+      yield* quiet
+      const again = yield* (yield* open()).engine.ensure(machine, id)
+      yield* quiet
+      expect(yield* again.state).toEqual(G.Busy({ seen: ["Decided", "Left", "Entered", "Done"] }))
+      expect(yield* again.lastSequence).toBe(5)
+    }
+  }))
+
 test("ids that the engine uses itself are refused", ({ open }) =>
   Effect.gen(function* () {
     const { engine } = yield* open()

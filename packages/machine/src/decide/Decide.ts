@@ -335,8 +335,10 @@ const run = (
   state: Tagged,
   other: Tagged | undefined,
 ) => {
+  const raised = frame.sends.length
   for (const hook of hooks) {
     const returned = hook(frame.hook(state, other))
+    if (frame.sends.length > raised) frame.raisedByHooks = true
     if (Effect.isEffect(returned)) frame.addHook({ phase, state: owner, effect: returned as Hook["effect"] })
   }
 }
@@ -417,6 +419,7 @@ const taken = (
   decision.timers = frame.timers
   decision.delays = frame.delays
   decision.kept = frame.kept
+  decision.raisedByHooks = frame.raisedByHooks
   if (frame.asked !== undefined) {
     decision.guardAnswers = frame.asked.answers
     decision.inlineGuards = frame.asked.inline

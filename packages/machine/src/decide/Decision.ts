@@ -50,6 +50,8 @@ interface Settled<S, E> {
   readonly requests: ReadonlyArray<Request>
   /** Events that the machine raised: handled right after this one. */
   readonly sends: ReadonlyArray<E>
+  /** Whether `enter` or `exit` raised some of them: a replay does not run hooks, so that these must be journaled. */
+  readonly raisedByHooks?: boolean
   /** The answer to a question. */
   readonly answer: unknown
   /** States that automatic transitions passed through on the way to `state`. */
@@ -156,6 +158,7 @@ export class TakenDecision {
   guardAnswers: ReadonlyArray<boolean> = none
   inlineGuards = false
   kept = 0
+  raisedByHooks = false
   reason: string | undefined = undefined
 
   constructor(tag: "Goto" | "Stay" | "Stop", from: Tagged, event: Tagged, state: Tagged, answer: unknown) {

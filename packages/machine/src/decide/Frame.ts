@@ -54,6 +54,8 @@ export class Frame implements Recorder {
   asked: AskedGuards | undefined
   /** The answers of the first decision on the event; set in a replay. */
   recorded: RecordedAnswers | undefined
+  /** Whether hooks raised some of `sends`. */
+  raisedByHooks = false
   /** How many groups around the state that is reached were not left. */
   kept = 0
   closed = false
