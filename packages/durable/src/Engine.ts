@@ -291,7 +291,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
   const resume = (registered: RegisteredMachine): Effect.Effect<void, PersistenceFailed> =>
     table.isClosed || !engine.config.resume || engine.takeover === undefined
       ? Effect.void
-      : Effect.andThen(releaseHeld(engine, registered), engine.takeover.takeOver(registered))
+      : Effect.andThen(releaseHeld(engine, registered), engine.takeover.takeOver(registered, true))
 
   return {
     register: (machine, options) =>

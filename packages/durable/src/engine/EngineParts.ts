@@ -106,6 +106,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       else timers.heap.cancelAfter(instance.name, Number.NEGATIVE_INFINITY)
     },
     bringBack: (key) => recovery.bringBack(key),
+    wake: (key) => void environment.run(remote.wake(key)),
     sendOn: (key, envelopes, error) => {
       const refuse = (refusal: SendError) => {
         for (const envelope of envelopes) envelope.complete(refusal)
@@ -135,7 +136,8 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   })
   const table: InstanceTable = new InstanceTable(context, registry, loader, environment)
   const follower: ChangeFollower = new ChangeFollower(journal, loader, environment, config.followMillis, (name) => table.findNamed(name))
-  const takeover = node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower }, node, config.leaseMillis)
+  const takeover =
+    node === undefined ? undefined : new WorkTakeover({ journal, registry, table, follower, wake: context.wake }, node, config.leaseMillis)
   const recovery: OutageRecovery = new OutageRecovery(table, environment)
   const timers: TimerScheduler = new TimerScheduler(timerStore, table, environment, groupCommit, config.sweeper.intervalMillis)
   const drain = Effect.gen(function* () {

@@ -191,6 +191,11 @@ export class InstanceTable {
       instance.conclude(opened)
       return instance
     }
+    // It went to another node while it was stored, and begins there.
+    if (!this.#context.isLocal(instance.key)) {
+      this.#context.wake(instance.key)
+      return instance
+    }
     this.#keep(instance)
     instance.begin(hooks, sends)
     return instance

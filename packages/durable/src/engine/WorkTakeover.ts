@@ -13,7 +13,7 @@ import * as Semaphore from "effect/Semaphore"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import type { InstanceRecord, JournalService } from "../store/Journal.ts"
+import type { InstanceRecord, JournalService, KeyFilter } from "../store/Journal.ts"
 import type { ChangeFollower } from "./ChangeFollower.ts"
 import type { InstanceTable } from "./InstanceTable.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
@@ -36,6 +36,8 @@ interface Parts {
   readonly registry: MachineRegistry
   readonly table: InstanceTable
   readonly follower: ChangeFollower
+  /** Has the node that has an instance open it. */
+  readonly wake: (key: InstanceKey) => void
 }
 
 export class WorkTakeover {
@@ -108,10 +110,15 @@ export class WorkTakeover {
       const turn = Effect.gen({ self: this }, function* () {
         yield* joined.await
         this.#woken.closeUnsafe()
-        let isAlone = true
         const hasGained = this.#hasGained
         this.#hasGained = false
-        for (const machine of this.#engine.registry.all) if (yield* this.takeOver(machine, hasGained)) isAlone = false
+        const pass = Effect.forEach(this.#engine.registry.all, (machine) => this.takeOver(machine, hasGained))
+        const isShared = yield* Effect.tapError(pass, () =>
+          Effect.sync(() => {
+            this.#hasGained ||= hasGained
+          }),
+        )
+        const isAlone = !isShared.includes(true)
         const pause = isAlone ? this.#aloneMillis : intervalMillis
         yield* Effect.timeoutOption(this.#woken.await, Math.ceil(pause * (0.8 + 0.4 * (yield* Random.next))))
       })
@@ -121,16 +128,18 @@ export class WorkTakeover {
 
   /**
    * Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. Returns whether
-   * other nodes own work of the machine. `hasGained`: nodes that are alive may own instances that have come to this one since.
+   * other nodes own work of the machine. `isNew`: the machine is, or shards are, new to this node. Where instances are divided
+   * between nodes, those that other nodes own in the shards of this one have come to it since.
    */
-  takeOver(machine: RegisteredMachine, hasGained = false): Effect.Effect<boolean, PersistenceFailed> {
+  takeOver(machine: RegisteredMachine, isNew: boolean): Effect.Effect<boolean, PersistenceFailed> {
     const pass = Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
       if (!machine.mayHaveWork || placement === undefined) return false
+      const hasGained = isNew && placement.routing !== undefined
       const owners = yield* this.#engine.journal.owners(machine.name)
       for (const owner of owners) {
         if (this.#engine.table.isClosed) return false
-        if (owner === placement.node()) yield* this.#runUnconfirmed(machine, placement, owner)
+        if (owner === placement.node()) yield* this.#runOwn(machine, placement, owner, hasGained)
         else if (hasGained || (yield* this.#isDead(placement, owner))) yield* this.#takeOverFrom(machine, placement, owner)
       }
       return owners.some((owner) => owner !== placement.node())
@@ -142,13 +151,21 @@ export class WorkTakeover {
     return Effect.tapError(this.#engine.journal.changeOwner(keys, from, to), () => Effect.sync(() => this.#unconfirmed.add(machine)))
   }
 
-  /** Runs instances of which the store did not confirm that this node is their owner now. */
-  #runUnconfirmed(machine: RegisteredMachine, placement: PlacementService, node: string): Effect.Effect<void, PersistenceFailed> {
+  /**
+   * Runs instances that have this node as their owner and do not run here: the store did not confirm that this node is their owner
+   * now, or they left this node and came back before another had become their owner.
+   */
+  #runOwn(
+    machine: RegisteredMachine,
+    placement: PlacementService,
+    node: string,
+    hasGained: boolean,
+  ): Effect.Effect<void, PersistenceFailed> {
     const { journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
-      if (!this.#unconfirmed.has(machine.name)) return
+      if (!hasGained && !this.#unconfirmed.has(machine.name)) return
       for (let after: string | undefined; ; ) {
-        const page = yield* journal.page({ machine: machine.name, owner: node }, pageSize, after)
+        const page = yield* journal.page({ machine: machine.name, owner: node, ...shardsOf(placement) }, pageSize, after)
         yield* this.#run(
           machine,
           placement,
@@ -171,9 +188,7 @@ export class WorkTakeover {
     const { journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       for (let after: string | undefined; ; ) {
-        const shards = placement.routing?.shards()
-        const filter = { machine: machine.name, owner: owner ?? null, ...(shards === undefined ? {} : { shards }) }
-        const page = yield* journal.page(filter, pageSize, after)
+        const page = yield* journal.page({ machine: machine.name, owner: owner ?? null, ...shardsOf(placement) }, pageSize, after)
         const last = page.at(-1)
         // An older version of the machine must not run what a newer one wrote.
         const keys = page.filter((record) => record.version <= machine.version && table.isLocal(record))
@@ -200,6 +215,8 @@ export class WorkTakeover {
   ): Effect.Effect<void, PersistenceFailed> {
     const { table } = this.#engine
     return Effect.gen({ self: this }, function* () {
+      // An instance that went to another node meanwhile names this one as its owner there.
+      for (const key of taken) if (!table.isLocal(key)) this.#engine.wake(key)
       yield* table.openAll(machine, taken)
       const idle = taken.flatMap((key) => table.find(key) ?? []).filter((live) => !live.isAtWork)
       yield* Effect.forEach(idle, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
@@ -237,3 +254,6 @@ export class WorkTakeover {
     )
   }
 }
+
+/** The shards of this node, where instances are divided between nodes. */
+const shardsOf = ({ routing }: PlacementService): Pick<KeyFilter, "shards"> => (routing === undefined ? {} : { shards: routing.shards() })

@@ -94,6 +94,8 @@ export interface InstanceContext {
   readonly gone: (instance: InstanceEntry) => void
   /** It left memory because of the store and has work or events of its own left: it is opened again when the store answers. */
   readonly bringBack: (key: InstanceKey) => void
+  /** Has the node that has an instance open it: it has something to do there. */
+  readonly wake: (key: InstanceKey) => void
   /** Delivers events to the instance that has the id now; where there is none, their senders get the error. */
   readonly sendOn: (key: InstanceKey, envelopes: ReadonlyArray<Envelope>, error: SendError) => void
   /** Work of the instance has started or ended here: while it runs, commits of other nodes must be noticed. */

@@ -979,7 +979,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Starts the work of the state where this node owns it. */
   #startWork() {
-    if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined) return
+    if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined || this.#departure !== undefined) return
     // A node that has lost its lease runs nothing until it has another.
     if (this.context.placement?.fence() === undefined) return
     const runtime = this.#runtimeOf()
@@ -1238,7 +1238,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Where the instance stands is not known: it leaves memory, and the next caller reads the journal. */
   #forget(pending: ReadonlyArray<Pending>, error: SendError, isUnknown = false) {
-    const continues = (this.#isOwner || this.owesEvents) && this.#departure === undefined
+    // An instance that has come back to this node while it was leaving continues here.
+    const continues =
+      this.#departure === undefined
+        ? this.#isOwner || this.owesEvents
+        : (this.#isResident || this.owesEvents) && this.context.isLocal(this.key)
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
     if (this.#departure !== undefined) {
       // What may be stored is not sent again, unless its id shows that it is: its senders get the error.
@@ -1256,9 +1260,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)
     // A sender may ask for the state at once: it must not find the instance here any more.
-    if (isRemoved(error) || this.#departure !== undefined) return this.#sendOn(waiting, error)
-    for (const envelope of waiting) envelope.complete(error)
-    if (continues) this.context.bringBack(this.key)
+    if (isRemoved(error) || this.#departure !== undefined) this.#sendOn(waiting, error)
+    else for (const envelope of waiting) envelope.complete(error)
+    if (continues && !isRemoved(error)) this.context.bringBack(this.key)
   }
 
   /** The id may have been used again, or another node has the instance: events of senders are for the instance that has the id now. */

@@ -1,4 +1,5 @@
 /** An engine whose instances are divided between nodes, with a test in the place of the other nodes. */
+import { Event, Machine, State } from "@detent/machine"
 import { compiledOf } from "@detent/machine/internal"
 import { expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -11,6 +12,7 @@ import { Placement, type PlacementService } from "../../src/engine/Placement.ts"
 import type { Receiver, RemoteAnswer, RemoteRequest, Routing } from "../../src/engine/Routing.ts"
 import { Codec } from "../../src/instance/Codec.ts"
 import * as MemoryStore from "../../src/MemoryStore.ts"
+import { Journal } from "../../src/store/Journal.ts"
 import { E, Job, S } from "../../testing/engine/Machines.ts"
 import { outage, StoreProbe } from "../../testing/engine/StoreProbe.ts"
 
@@ -61,9 +63,24 @@ const open = Effect.gen(function* () {
   })
   const gain = Effect.sync(() => {
     isLocal = true
+    receiver?.gained()
   })
-  return { engine, probe, requested, answers, receive, lose, gain }
+  return { engine, journal: Context.get(stores, Journal), node: base.node, probe, requested, answers, receive, lose, gain }
 })
+
+/** A machine whose only state has work, and how often the work has begun and ended. */
+const working = () => {
+  const log: Array<"begins" | "ends"> = []
+  const W = State({ Working: {} })
+  const machine = Machine.make({ name: "worker", state: W, event: Event({ Never: {} }), initial: W.Working() }).spawn(W.Working, () =>
+    Effect.andThen(
+      Effect.sync(() => log.push("begins")),
+      Effect.onInterrupt(Effect.never, () => Effect.sync(() => log.push("ends"))),
+    ),
+  )
+  const until = (count: number) => Effect.repeat(Effect.sleep(5), { until: () => log.length >= count })
+  return { machine, log, until }
+}
 
 /** The next reading of the journal waits until the test lets it through. */
 const holdReading = (probe: StoreProbe) =>
@@ -142,5 +159,54 @@ it.live("an event for an instance that goes to another node while it is read fol
     yield* letThrough
     expect(yield* Fiber.join(sending)).toMatchObject({ _tag: "InstanceNotFound" })
     expect(requested).toMatchObject([{ _tag: "Send", id: "x" }])
+  }).pipe(Effect.scoped),
+)
+
+it.live("work continues where its instance leaves the node and comes back before another node has run it", () =>
+  Effect.gen(function* () {
+    const { engine, lose, gain } = yield* open
+    const { machine, log, until } = working()
+    yield* engine.start(machine, "w")
+    yield* until(1)
+    yield* lose
+    yield* until(2)
+    yield* gain
+    yield* until(3)
+    expect(log).toEqual(["begins", "ends", "begins"])
+  }).pipe(Effect.scoped),
+)
+
+it.live("work of a node that is dead is taken over by the node that has its instance", () =>
+  Effect.gen(function* () {
+    const { engine, journal, node, lose, gain } = yield* open
+    const { machine, until } = working()
+    const instance = { machine: "worker", id: "w" }
+    yield* engine.start(machine, "w")
+    yield* until(1)
+    yield* lose
+    yield* until(2)
+    yield* gain
+    yield* until(3)
+    yield* lose
+    yield* until(4)
+    expect(yield* journal.changeOwner([instance], node(), "dead/1")).toHaveLength(1)
+    yield* gain
+    yield* until(5)
+    const [record] = yield* journal.page({ machine: "worker" }, 1)
+    expect(record?.owner).toBe(node())
+  }).pipe(Effect.scoped),
+)
+
+it.live("an instance that goes to another node while its start is stored begins there", () =>
+  Effect.gen(function* () {
+    const { engine, probe, requested, lose } = yield* open
+    const { machine, log } = working()
+    yield* engine.register(machine)
+    probe.onCommit = (_, commit) => Effect.tap(commit, () => lose)
+    yield* engine.start(machine, "w")
+    yield* Effect.repeat(Effect.sleep(1), { until: () => requested.length > 0 })
+    expect(requested).toEqual([{ _tag: "Wake" }])
+    expect(log).toEqual([])
+    expect(yield* engine.live).toBe(0)
   }).pipe(Effect.scoped),
 )
