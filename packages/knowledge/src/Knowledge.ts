@@ -3,7 +3,7 @@
  *
  * ```ts
  * const live = Knowledge.layerEmbedded({ folder: "data" })
- * const many = Knowledge.layer({ folder: "data" }).pipe(Layer.provide(PostgresStore.layer({ url })))
+ * const many = Knowledge.layer({ folder: "gs://bucket/data" }).pipe(Layer.provide(PostgresStore.layer({ url })))
  * ```
  */
 import { mkdir } from "node:fs/promises"
@@ -29,20 +29,20 @@ import * as ExtractionWorkflow from "./runs/ExtractionWorkflow.ts"
 import { Extractors } from "./runs/Extractors.ts"
 import { RunStore } from "./runs/RunStore.ts"
 import * as ArtifactStore from "./storage/ArtifactStore.ts"
-import { folderOf } from "./storage/FileBlobs.ts"
-import * as FileStorage from "./storage/FileStorage.ts"
 import type { Storage } from "./storage/Storage.ts"
 import { StorageFailed } from "./storage/StorageError.ts"
+import type { AllowedSince } from "./storage/StorageLocation.ts"
+import * as StorageLocation from "./storage/StorageLocation.ts"
 import type { ContentLimitOptions } from "./threads/ContentLimits.ts"
 import { WorkerPool } from "./threads/WorkerPool.ts"
 
 export interface KnowledgeOptions {
-  /** Where everything but the database is kept. */
+  /** Where everything but the database is kept: a folder, `gs://bucket/prefix` or `s3://bucket/prefix`. */
   readonly folder: string
-  /** Further folders whose documents may be read. */
+  /** Further folders, in the same forms, whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
   /** Folders that were allowed since the workspace was opened. */
-  readonly allowedSince?: (() => ReadonlyArray<string>) | undefined
+  readonly allowedSince?: AllowedSince | undefined
   /** The name of this process, the same after every restart: then it goes on the moment it is back. */
   readonly nodeId?: string
   readonly engine?: EngineOptions
@@ -58,7 +58,7 @@ export interface KnowledgeOptions {
   readonly settings?: KnowledgeSettings
   /** How much time and memory the work on one document, ontology, batch or query may take. Default: those of `settings`. */
   readonly contentLimits?: ContentLimitOptions
-  /** Where blobs are; in the folder, as files, unless told. */
+  /** Where blobs are. Default: in the folder. */
   readonly storage?: Layer.Layer<Storage, StorageFailed>
 }
 
@@ -100,7 +100,7 @@ export const layerOnObservingEngine = (options: OnEngineOptions) =>
   ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
 
 const withReviews = (options: OnEngineOptions, batches: BatchesOptions = {}) => {
-  const folder = folderOf(options.folder)
+  const folder = StorageLocation.folderAt(options.folder)
   return Layer.provideMerge(Reviews.layer(folder), Batches.layer(folder, batches))
 }
 
@@ -140,7 +140,7 @@ const workersOf = (options: OnEngineOptions): Layer.Layer<WorkerPool> => {
 }
 
 const kept = (options: OnEngineOptions) => {
-  const folder = folderOf(options.folder)
+  const folder = StorageLocation.folderAt(options.folder)
   return Layer.mergeAll(
     options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),
     BatchEventLog.layer,
@@ -151,7 +151,8 @@ const kept = (options: OnEngineOptions) => {
   ).pipe(
     Layer.provideMerge(workersOf(options)),
     Layer.provideMerge(
-      options.storage ?? FileStorage.layer({ root: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
+      options.storage ??
+        StorageLocation.layer({ location: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
     ),
   )
 }

@@ -32,6 +32,7 @@ export {
   type LanguageCount,
   type Stage,
 } from "./batch/BatchState.ts"
+export { BatchStateStore, type BatchStateStoreError, type BatchStateStoreService } from "./batch/BatchStateStore.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
 export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { WithdrawalRefused } from "./batch/GraphStages.ts"
@@ -185,6 +186,12 @@ export { DocumentChanged, RunFailed } from "./runs/RunFailed.ts"
 export { ArtifactMissing } from "./runs/RunRows.ts"
 export { RunStore, RunStoreFailed } from "./runs/RunStore.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
+export * as GcsStorage from "./storage/cloud/GcsStorage.ts"
+export { CredentialsRefused, type GoogleCredentials } from "./storage/cloud/GoogleCredentials.ts"
+export type { RetryOptions } from "./storage/cloud/ObjectHttp.ts"
+export type { BucketScope } from "./storage/cloud/ObjectStorage.ts"
+export * as S3Storage from "./storage/cloud/S3Storage.ts"
+export type { AwsKeys } from "./storage/cloud/SignatureV4.ts"
 export * as FileStorage from "./storage/FileStorage.ts"
 export {
   ArtifactKey,
@@ -206,12 +213,15 @@ export * as Paths from "./storage/Paths.ts"
 export * from "./storage/Storage.ts"
 export { routed } from "./storage/Storage.ts"
 export * from "./storage/StorageError.ts"
+export * as StorageKeyValueStore from "./storage/StorageKeyValueStore.ts"
+export * as StorageLocation from "./storage/StorageLocation.ts"
 export {
   BlobReference,
   blobIn,
   FileUri,
   folderIn,
   GcsUri,
+  isBucketLocation,
   MemUri,
   RelativePath,
   resolveReference,

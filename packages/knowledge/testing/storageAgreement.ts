@@ -43,7 +43,8 @@ const preconditionOf = (belief: Operation["belief"], entry: Entry | undefined): 
 }
 
 const isMet = (belief: Operation["belief"], entry: Entry | undefined): boolean =>
-  belief === "none" || (belief === "absent" ? entry === undefined : belief === "current" && entry !== undefined)
+  belief === "none" ||
+  (belief === "absent" ? entry === undefined : entry !== undefined && (belief === "current" || entry.before === entry.generation))
 
 const apply = (storage: StorageService, folder: StorageFolder, model: Map<StorageUri, Entry>, step: Operation) =>
   Effect.gen(function* () {

@@ -1,5 +1,4 @@
 /** The operations of the `Uploads` service, and the service that runs them. */
-import { rm } from "node:fs/promises"
 import { basename, join, resolve } from "node:path"
 import type { Instance, ReadError } from "@detent/durable"
 import type { EntityState, EntityWorkflow, TriggerEvent, UpdateEvent } from "@detent/entity"
@@ -24,12 +23,13 @@ import {
 } from "./batch/BatchProblem.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
 import { checkContentType, type HashedFile, inspect, md5Of } from "./file/FileInspection.ts"
-import { FileDamaged, type FileProblem } from "./file/FileProblem.ts"
+import { FileDamaged, type FileProblem, FileUnreadable } from "./file/FileProblem.ts"
+import { isAddress, localFiles } from "./file/UploadFiles.ts"
 import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/HNItemEntity.ts"
 import type { JsonObject } from "./item/ItemKind.ts"
 import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
-import { receive } from "./Receive.ts"
+import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { findEntry, findStored, replaceContent } from "./store/Entries.ts"
@@ -226,10 +226,11 @@ export class UploadService implements UploadsService {
     return Effect.gen({ self: this }, function* () {
       const path = resolve(file)
       const fileName = options.fileName ?? basename(path)
-      const { limits, readOnce } = this.#uploading
+      const { limits, readOnce, files, shared } = this.#uploading
       const kind = yield* this.#kind(options.kind)
-      const before = yield* inspect(path, fileName, limits, options.contentType)
-      const { md5, chunks } = yield* md5Of(path, fileName, limits, readOnce.limit)
+      if (shared !== undefined && !isAddress(path)) return yield* this.#share(path, { ...options, fileName })
+      const before = yield* inspect(files, path, fileName, limits, options.contentType)
+      const { md5, chunks } = yield* md5Of(files, path, fileName, limits, readOnce.limit)
       const batchId = options.batchId ?? (yield* freshId)
       const batch = yield* this.#claim({ ...options, kind, batchId, path, fileName, hashed: { md5, chunks } })
       const isSame = before.fileSize === batch.fileSize && before.modifiedAt === batch.fileModifiedAt
@@ -243,21 +244,38 @@ export class UploadService implements UploadsService {
   ): Effect.Effect<BatchStatus, StartError | E, R> {
     return Effect.gen({ self: this }, function* () {
       const batchId = options.batchId ?? (yield* freshId)
-      const { limits, readOnce, folder } = this.#uploading
+      const { limits, readOnce, folder, files, shared } = this.#uploading
       const kind = yield* this.#kind(options.kind)
       // Before the bytes are read: a file of another type is refused at once.
       yield* checkContentType(options.fileName, options.contentType)
       if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
       // The name is unique: another request may send a batch of the same id at the same time.
-      const target = resolve(join(folder, `${fileNameOf(batchId)}-${yield* freshNumber}`))
+      const name = `${fileNameOf(batchId)}-${yield* freshNumber}`
+      const target = shared === undefined ? localTarget(resolve(join(folder, name))) : sharedTarget(shared, shared.addressOf(name))
       const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.limit)
-      const remove = Effect.promise(() => rm(path, { force: true }))
+      const remove = Effect.promise(() => files.remove(path))
       // A file that became no batch is removed. After the claim an error does not prove that the batch has not begun, so the file stays.
       const batch = yield* Effect.onError(this.#claim({ ...options, kind, batchId, path, hashed }), () => remove)
       const status = yield* this.#begin(batch, hashed)
       if (status.batch.filePath !== path) yield* remove
       return status
     })
+  }
+
+  /** Copies a file of this machine to where all machines reach it. */
+  #share(path: string, options: StartOptions & { readonly fileName: string }): Effect.Effect<BatchStatus, StartError> {
+    const { fileName } = options
+    const unreadable = (cause: unknown) =>
+      new FileUnreadable({ file: fileName, problem: isMissing(cause) ? "there is no such file" : String(cause), while: "reading" })
+    const bytes = Stream.unwrap(
+      Effect.map(
+        Effect.acquireRelease(Effect.tryPromise({ try: () => localFiles.open(path), catch: unreadable }), (file) =>
+          Effect.promise(() => file.close()),
+        ),
+        (file) => Stream.fromAsyncIterable(file.read(0), unreadable),
+      ),
+    )
+    return this.receive(bytes, options)
   }
 
   #begin(batch: UploadBatch, hashed: HashedFile | undefined): Effect.Effect<BatchStatus, StartError> {
@@ -278,7 +296,13 @@ export class UploadService implements UploadsService {
     return Effect.gen({ self: this }, function* () {
       if (expected !== undefined && expected.toLowerCase() !== md5)
         return yield* Effect.fail(new FileDamaged({ file: fileName, md5, expected }))
-      const { fileSize, modifiedAt, contentType, packed } = yield* inspect(path, fileName, this.#uploading.limits, file.contentType)
+      const { fileSize, modifiedAt, contentType, packed } = yield* inspect(
+        this.#uploading.files,
+        path,
+        fileName,
+        this.#uploading.limits,
+        file.contentType,
+      )
       const batchId = yield* this.#claimId(file)
       return {
         ...newBatch({ batchId, kind: kind.name, fileName, filePath: path }),
@@ -488,6 +512,8 @@ const historyLimit = 1000
 
 /** What people watch; the time until completion is a guess that changes with every look. */
 const visible = ({ state, step, items, problem }: BatchStatus) => [state, step, items, problem]
+
+const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
 
 const freshNumber = Effect.map(Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)]), (parts) =>
   parts.map((part) => part.toString(16).padStart(8, "0")).join(""),

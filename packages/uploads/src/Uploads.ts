@@ -22,6 +22,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Notice } from "./batch/BatchWork.ts"
 import { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
+import { filesIn, type SharedFiles } from "./file/UploadFiles.ts"
 import { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 import { HackerNews } from "./item/HackerNews.ts"
 import { loadItemWorkflow } from "./item/HNItemWorkflow.ts"
@@ -54,6 +55,8 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
   /** Folder of received files. Default: `uploads` in the current folder. */
   readonly folder?: string
+  /** Stores received files where all machines of the database reach them. Default: they are in the folder. */
+  readonly sharedFiles?: SharedFiles | undefined
   /** Schema of the tables on PostgreSQL. Default: `detent`. */
   readonly schema?: string
   /** How long a failing database is retried before the batch fails. Default: one minute. */
@@ -88,6 +91,8 @@ const make = (options: UploadsOptions) =>
       kinds,
       limits: limitsOf(options),
       folder: options.folder ?? "uploads",
+      shared: options.sharedFiles,
+      files: filesIn(options.sharedFiles),
       notify: options.notify,
       storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "1 minute"),
       readOnce: new ReadOnce(options.keptBytes ?? defaultKeptBytes),

@@ -28,6 +28,7 @@ export {
 } from "./file/FileProblem.ts"
 export { ItemSplitter, type SplitterOptions } from "./file/ItemSplitter.ts"
 export { behind, type Layout, type Position, type RawItem } from "./file/RawItem.ts"
+export type { FileStamp, OpenedFile, SharedFiles, UploadFiles } from "./file/UploadFiles.ts"
 export { defaultLimits, type UploadLimits } from "./file/UploadLimits.ts"
 export type { ItemStep } from "./ItemHistory.ts"
 export type { FieldValue } from "./item/FieldToken.ts"

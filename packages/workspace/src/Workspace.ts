@@ -7,7 +7,7 @@
  * Effect.provide(program, Workspace.open({ data: ".detent", role: "observe", config: defineConfig({ machines: [Order] }) }))
  * ```
  */
-import { join, resolve } from "node:path"
+import { join } from "node:path"
 import {
   Commands,
   DurableWorkflow,
@@ -35,6 +35,7 @@ import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
 import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices } from "./Config.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
+import { dataOf, isBucketLocation, localFolderOf } from "./DataLocation.ts"
 import type { SystemName } from "./errors.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
@@ -50,7 +51,10 @@ export { type KnowledgeServices, Systems } from "./Systems.ts"
 export type Role = "observe" | "work"
 
 export interface WorkspaceOptions {
-  /** The data folder, created if it is missing. Default: `.detent`. */
+  /**
+   * The data folder, created if it is missing, or `gs://BUCKET/PREFIX` or `s3://BUCKET/PREFIX`, which need a database besides.
+   * Default: `.detent`.
+   */
   readonly data?: string
   /** `sqlite:PATH` or `postgres://…`. Default: DETENT_DATABASE_URL, then `detent.db` in the folder. */
   readonly database?: string | undefined
@@ -66,7 +70,7 @@ export interface WorkspaceOptions {
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
   /** Folders that were allowed since the workspace was opened. Asked when a document is in none of the others. */
-  readonly allowedSince?: (() => ReadonlyArray<string>) | undefined
+  readonly allowedSince?: Knowledge.KnowledgeOptions["allowedSince"]
   /** Turns knowledge on, whatever the configuration says. */
   readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "allowedSince" | "nodeId">
   /** Turns uploads on, whatever the configuration says. */
@@ -85,7 +89,7 @@ export interface WorkspaceOptions {
 
 /** The facts about the opened workspace. */
 export interface WorkspaceService {
-  /** An absolute path. */
+  /** An absolute path, or the address of a folder of a bucket. */
   readonly data: string
   readonly database: Database["_tag"]
   readonly role: Role
@@ -125,13 +129,19 @@ export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@
 const opened = (options: WorkspaceOptions) =>
   Layer.unwrap(
     Effect.gen(function* () {
-      const data = resolve(options.data ?? ".detent")
-      const database = yield* Effect.fromResult(databaseOf(options.database ?? (yield* databaseInEnvironment), data))
+      const data = dataOf(options.data ?? ".detent")
+      const address = options.database ?? (yield* databaseInEnvironment)
+      if (isBucketLocation(data)) yield* checkBucket(data, address)
+      const database = yield* Effect.fromResult(databaseOf(address, data))
       const config = options.config === undefined ? undefined : yield* decodeConfig("the configuration", options.config)
       yield* Effect.try({
-        try: () => makeFolder(data),
+        try: () => makeFolder(localFolderOf(data)),
         catch: (cause) =>
-          new WorkspaceRefused({ problem: `the folder ${data} cannot be made`, nextStep: "choose another with --data", cause }),
+          new WorkspaceRefused({
+            problem: `the folder ${localFolderOf(data)} cannot be made`,
+            nextStep: isBucketLocation(data) ? "name another with XDG_STATE_HOME" : "choose another with --data",
+            cause,
+          }),
       })
       const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config })
       return Layer.effectContext(inhabited({ ...options, data, config })).pipe(
@@ -140,6 +150,16 @@ const opened = (options: WorkspaceOptions) =>
       )
     }),
   )
+
+/** A bucket has no room for a database, and an address that is none must not be found out by the first batch. */
+const checkBucket = (data: string, database: string) =>
+  Effect.gen(function* () {
+    const refused = (nextStep: string, cause: Error) =>
+      new WorkspaceRefused({ problem: `no workspace can be opened in ${data}`, nextStep, cause })
+    if (database === "") return yield* refused("give --database postgres://…", new Error("a bucket holds no database"))
+    const { locate } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
+    yield* Effect.mapError(Effect.fromResult(locate(data)), (cause) => refused("correct --data", cause))
+  })
 
 /** The same variable for every command and the server. */
 const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))
@@ -153,7 +173,8 @@ type Opening = WorkspaceOptions & { readonly data: string }
 const inhabited = (options: Opening) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const nodeId = options.role === "work" ? yield* Effect.mapError(takeNodeName(options.data), notWritable(options.data)) : undefined
+    const nodeId =
+      options.role === "work" ? yield* Effect.mapError(takeNodeName(localFolderOf(options.data)), notWritable(options.data)) : undefined
     const stores: Context.Context<Stores> = Context.pick(
       Journal,
       Timers,
@@ -322,15 +343,16 @@ const knowledgeIn = ({ data, role, readable = [], allowedSince, knowledge = {}, 
   })
 
 const uploadsIn = ({ data, uploads, config }: Opening) =>
-  Effect.map(
-    Effect.promise(() => import("@detent/uploads")),
-    ({ Uploads, HackerNews }) => {
-      const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
-      const kinds = named === undefined ? {} : { uploads: named, hackerNews: "if stored" as const }
-      const itemLimit = optional({ itemLimit: config?.limits?.uploadItem })
-      return Uploads.layer({ ...kinds, ...itemLimit, ...uploads, folder: join(data, "uploads") })
-    },
-  )
+  Effect.gen(function* () {
+    const { Uploads, HackerNews } = yield* Effect.promise(() => import("@detent/uploads"))
+    const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
+    const kinds = named === undefined ? {} : { uploads: named, hackerNews: "if stored" as const }
+    const itemLimit = optional({ itemLimit: config?.limits?.uploadItem })
+    const given = { ...kinds, ...itemLimit, ...uploads, folder: join(localFolderOf(data), "uploads") }
+    if (!isBucketLocation(data)) return Uploads.layer(given)
+    const { sharedUploads } = yield* Effect.promise(() => import("./SharedUploads.ts"))
+    return Layer.unwrap(Effect.map(sharedUploads(data), (sharedFiles) => Uploads.layer({ ...given, sharedFiles })))
+  })
 
 /** Registers the machines with their upcasters, and the retention of all machines. */
 const registerMachines = ({ machines, upcasters = {}, retention = {} }: Config) =>

@@ -5,6 +5,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { localFolderOf } from "./DataLocation.ts"
 
 /** The answer to a challenge; undefined where no process has worked in the folder yet. */
 export const proofOf = (data: string, challenge: string): string | undefined => {
@@ -20,7 +21,7 @@ export const isProof = (data: string, challenge: string, proof: string): boolean
 
 const nameIn = (data: string): string | undefined => {
   try {
-    return readFileSync(join(data, "nodes", "name"), "utf8")
+    return readFileSync(join(localFolderOf(data), "nodes", "name"), "utf8")
   } catch (error) {
     if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return undefined
     throw error

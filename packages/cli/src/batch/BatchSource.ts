@@ -1,18 +1,23 @@
 /** What `detent batch run` is given: a manifest, a folder that has one, or a folder of documents and an ontology. */
-import { readFileSync, statSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { statSync } from "node:fs"
+import { dirname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
 import {
   BatchId,
-  FileUri,
+  blobIn,
+  getText,
+  isBucketLocation,
   ManifestFile,
   ManifestJson,
   ManifestRefused,
   manifestOfFolder,
   Namespace,
   readManifestFile,
-  StorageFolder,
+  Storage,
+  type StorageFolder,
+  StorageUri,
 } from "@detent/knowledge"
+import { folderAt, locate } from "@detent/knowledge/StorageLocation"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -36,7 +41,7 @@ export interface BatchSource {
   readonly manifest: ManifestFile
 }
 
-/** All folders that the batch has to read. */
+/** All folders that the batch has to read. Whether those of a bucket are there is found out when they are read. */
 export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<string>, NothingFound | WrongUsage> =>
   Effect.suspend((): Effect.Effect<ReadonlyArray<string>, NothingFound | WrongUsage> => {
     const kind = kindOf(input.source)
@@ -46,9 +51,17 @@ export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<strin
     const missing = named.find(({ file }) => kindOf(file) !== "file")
     if (missing !== undefined)
       return Effect.fail(new WrongUsage({ problem: `--${missing.option} ${missing.file}: there is no such file`, nextStep: "name one" }))
-    const beside = named.map(({ file }) => dirname(resolve(file)))
-    return Effect.succeed([kind === "folder" ? resolve(input.source) : dirname(resolve(input.source)), ...beside])
+    const locations = [kind === "folder" ? locationOf(input.source) : besideOf(input.source), ...named.map(({ file }) => besideOf(file))]
+    const wrong = locations.find((location) => Result.isFailure(locate(location)))
+    return wrong === undefined
+      ? Effect.succeed(locations)
+      : Effect.fail(new WrongUsage({ problem: `${wrong} is no folder of a bucket`, nextStep: "write it as gs://BUCKET/PREFIX" }))
   })
+
+const locationOf = (text: string): string => (isBucketLocation(text) ? text.replace(/\/{1,100}$/, "") : resolve(text))
+
+/** The folder that a file is in. */
+const besideOf = (file: string): string => (isBucketLocation(file) ? file.slice(0, file.lastIndexOf("/")) : dirname(resolve(file)))
 
 const namedFiles = (input: SourceInput) =>
   (["ontology", "shapes", "examples"] as const).flatMap((option) => {
@@ -66,52 +79,54 @@ export const problemOfOption = (input: SourceInput, problem: string): string | u
 
 export const sourceOf = (input: SourceInput) =>
   Effect.gen(function* () {
-    const path = resolve(input.source)
-    const manifestFile = kindOf(path) === "file" ? path : join(path, "manifest.json")
-    if (kindOf(manifestFile) === "file") {
-      const uri = FileUri.make(pathToFileURL(manifestFile).href)
+    const storage = yield* Storage
+    const isFile = kindOf(input.source) === "file"
+    const folder = folderAt(isFile ? besideOf(input.source) : locationOf(input.source))
+    const uri = isFile ? referenceOf(input.source) : blobIn(folder, "manifest.json")
+    if (isFile || Option.isSome(yield* storage.info(uri))) {
       const manifest = yield* readManifestFile(uri)
-      yield* hasKnownKeys(uri, manifestFile)
+      yield* hasKnownKeys(uri, yield* getText(storage, uri))
       // The manifest stands for what it names: documents that it no longer names are gone.
       const { collection = uri, keepMissing = input["keep-missing"] } = manifest
-      return { folder: folderOf(dirname(manifestFile)), manifest: { ...manifest, collection, keepMissing } } satisfies BatchSource
+      return { folder, manifest: { ...manifest, collection, keepMissing } } satisfies BatchSource
     }
     if (input.ontology === undefined || input.namespace === undefined)
       return yield* new WrongUsage({
         problem: `${input.source} has no manifest.json`,
         nextStep: "say what the documents are about with --ontology FILE and where the facts go with --namespace NAME",
       })
-    const manifest = yield* manifestOfFolder(folderOf(path), {
+    const manifest = yield* manifestOfFolder(folder, {
       targetNamespace: yield* namespaceOf(input.namespace),
       ontology: referenceOf(input.ontology),
       ...(input.shapes === undefined ? {} : { shapes: referenceOf(input.shapes) }),
       ...(input.examples === undefined ? {} : { examples: referenceOf(input.examples) }),
       keepMissing: input["keep-missing"],
     })
-    return { folder: folderOf(path), manifest } satisfies BatchSource
+    return { folder, manifest } satisfies BatchSource
   })
 
 const decodeManifest = decodeStrictly(Schema.toCodecJson(ManifestFile))
 
 /** A misspelt setting of a manifest must not be dropped without a word. */
-const hasKnownKeys = (uri: FileUri, file: string): Effect.Effect<void, ManifestRefused> =>
+const hasKnownKeys = (uri: StorageUri, text: string): Effect.Effect<void, ManifestRefused> =>
   Effect.suspend(() => {
-    const text = readFileSync(file, "utf8")
     // The manifest.json that a batch has stored has keys of its own.
     if (Option.isSome(Schema.decodeOption(ManifestJson)(text))) return Effect.void
     const decoded = decodeManifest(JSON.parse(text))
     return Result.isSuccess(decoded) ? Effect.void : Effect.fail(new ManifestRefused({ uri, problem: decoded.failure }))
   })
 
+/** Of a bucket, an address that has a name with a dot at its end is a file. */
 const kindOf = (path: string): "file" | "folder" | undefined => {
+  if (isBucketLocation(path)) return /\/[^/]+\.[a-z0-9]{1,10}$/i.test(path) ? "file" : "folder"
   const found = statSync(resolve(path), { throwIfNoEntry: false })
   if (found === undefined) return undefined
   return found.isDirectory() ? "folder" : "file"
 }
 
-const folderOf = (path: string) => StorageFolder.make(`${pathToFileURL(path).href}/`)
+const referenceOf = (file: string): StorageUri => decodeUri(isBucketLocation(file) ? file : pathToFileURL(resolve(file)).href)
 
-const referenceOf = (path: string) => FileUri.make(pathToFileURL(resolve(path)).href)
+const decodeUri = Schema.decodeUnknownSync(StorageUri)
 
 const namespaceOf = (text: string): Effect.Effect<Namespace, WrongUsage> =>
   Effect.mapError(

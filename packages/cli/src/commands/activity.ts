@@ -1,7 +1,6 @@
 /** `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. */
-import { pathToFileURL } from "node:url"
-import { StorageFolder } from "@detent/knowledge"
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
+import { folderAt } from "@detent/knowledge/StorageLocation"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -33,8 +32,7 @@ const activity = command(
       const given = yield* inputOf(input.input ?? process.env["ACTIVITY_INPUT"])
       return yield* Effect.gen(function* () {
         const { data } = yield* Workspace
-        const folder = StorageFolder.make(`${pathToFileURL(data).href}/`)
-        const result = yield* runActivity(folder, name, given)
+        const result = yield* runActivity(folderAt(data), name, given)
         yield* output.write(`${JSON.stringify(result)}\n`)
       }).pipe(Effect.provide(knowledge.working(input)))
     }),

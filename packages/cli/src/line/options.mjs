@@ -1,7 +1,14 @@
 /** Options that every command has. */
 
 export const globalOptions = /** @type {const} */ ([
-  { name: "data", kind: "text", value: "DIR", default: ".detent", summary: "folder where everything is kept", complete: "folder" },
+  {
+    name: "data",
+    kind: "text",
+    value: "DIR",
+    default: ".detent",
+    summary: "folder where everything is kept, or gs://BUCKET/PREFIX, s3://BUCKET/PREFIX",
+    complete: "folder",
+  },
   {
     name: "database",
     kind: "text",

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { ManifestFileJson, StorageFolder } from "@detent/knowledge"
 import { writeItemFile } from "@detent/uploads/generate"
+import { localFolderOf } from "@detent/workspace/DataLocation"
 import * as batches from "@detent/workspace/operations/batches"
 import * as uploads from "@detent/workspace/operations/uploads"
 import { Workspace } from "@detent/workspace/Workspace"
@@ -24,9 +25,10 @@ export const loadDemo = Effect.gen(function* () {
   }
   const before = yield* uploads.list({ limit: 1 })
   if (before.uploads.length > 0) return
-  const file = join(data, "demo", "items.jsonl")
+  const folder = join(localFolderOf(data), "demo")
+  const file = join(folder, "items.jsonl")
   yield* Effect.promise(async () => {
-    mkdirSync(join(data, "demo"), { recursive: true })
+    mkdirSync(folder, { recursive: true })
     await writeItemFile(file, { items: 2000, seed: 11, layout: "lines", bad: { missing_id: 0.005, unknown_type: 0.005 } })
   })
   const { batchId } = yield* uploads.start(file, { force: false })

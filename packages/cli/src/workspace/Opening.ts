@@ -8,6 +8,7 @@ import type { Uploads } from "@detent/uploads"
 import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import { findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
+import { isBucketLocation } from "@detent/workspace/DataLocation"
 import type { SystemName, SystemOff } from "@detent/workspace/errors"
 import { type KnowledgeServices, Systems } from "@detent/workspace/Systems"
 import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"
@@ -93,7 +94,7 @@ const observedWith = (place: Place, asked: ReadonlyArray<SystemName>): Opened =>
 const opened = (place: Place, options: Opening, asked: ReadonlyArray<SystemName> = []): Opened =>
   Layer.unwrap(
     Effect.gen(function* () {
-      yield* madeFolder(place.data)
+      if (!isBucketLocation(place.data)) yield* madeFolder(place.data)
       const config = Option.getOrUndefined(yield* findConfig("."))
       const sources = yield* knownSources(place.data)
       return Workspace.open({
@@ -130,7 +131,7 @@ const sqliteFileOf = (address: string | undefined): string | undefined => {
 /** Refuses where nothing is, so that a mistyped folder is not made and found empty. */
 export const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() =>
-    databaseOf(place) !== undefined || existsSync(resolve(place.data))
+    databaseOf(place) !== undefined || isBucketLocation(place.data) || existsSync(resolve(place.data))
       ? Effect.void
       : Effect.fail(
           new NothingFound({

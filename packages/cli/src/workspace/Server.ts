@@ -4,7 +4,8 @@
  */
 import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { join } from "node:path"
+import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"
 import { type SystemName, SystemOff } from "@detent/workspace/errors"
 import { isProof } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
@@ -16,7 +17,7 @@ import { databaseOf, type Place } from "./Opening.ts"
 /** `database` tells which one the server works on without giving its address away. */
 const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.String, pid: Schema.Int, database: Schema.String }))
 
-const fileOf = (data: string) => join(resolve(data), "server.json")
+const fileOf = (data: string) => join(localFolderOf(data), "server.json")
 
 /** Tells the workspace's other processes where the server is, for as long as it is. */
 export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> =>
@@ -81,7 +82,7 @@ const liveServer = (place: Place, url: string): Effect.Effect<{ readonly systems
     const answer: unknown = yield* Effect.tryPromise(async () =>
       (await fetch(address, { headers, signal: AbortSignal.timeout(2000), redirect: "error" })).json(),
     )
-    return isLive(answer) && isProof(resolve(place.data), challenge, answer.proof) ? answer : undefined
+    return isLive(answer) && isProof(dataOf(place.data), challenge, answer.proof) ? answer : undefined
   }).pipe(Effect.orElseSucceed(() => undefined))
 
 const announcedUrl = (place: Place): string | undefined => {

@@ -193,7 +193,9 @@ export const S = State({
 export type BatchState = typeof S.Type
 
 /** A state as `status.json` has it. */
-export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(S.$schema))
+export const BatchStateSchema = S.$schema
+
+export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(BatchStateSchema))
 
 /** The tags of all states. */
 export const batchStates = S.$tags

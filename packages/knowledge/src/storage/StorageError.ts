@@ -57,4 +57,8 @@ export class StorageFailed extends Schema.TaggedError<StorageFailed>()("StorageF
   }
 }
 
+const isOne = Schema.is(Schema.Union([BlobNotFound, PreconditionFailed, StorageFull, AddressRefused, StorageFailed]))
+
+export const isStorageError = (value: unknown): value is StorageError => isOne(value)
+
 export type StorageError = BlobNotFound | PreconditionFailed | StorageFull | AddressRefused | StorageFailed

@@ -3,19 +3,20 @@
  * caller: one that stores slowly reads slowly.
  */
 import { createHash, type Hash } from "node:crypto"
-import { type FileHandle, open } from "node:fs/promises"
 import { Readable } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable } from "./FileProblem.ts"
+import type { FileStamp, OpenedFile, UploadFiles } from "./UploadFiles.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
-/** So much is read at a time. */
+/** So much is unpacked at a time. */
 const chunkBytes = 256 * 1024
 
 /** Before so much is unpacked, the ratio says nothing. */
 const ratioFrom = 10_000_000
 
 export interface BytesOptions {
+  readonly files: UploadFiles
   readonly path: string
   readonly name: string
   readonly packed: boolean
@@ -26,21 +27,9 @@ export interface BytesOptions {
   readonly content?: ReadonlyArray<Uint8Array>
 }
 
-/** What tells a file that was written to from one that was not. */
-export interface FileStamp {
-  readonly fileSize: number
-  /** In milliseconds since 1970. */
-  readonly modifiedAt: number
-}
-
-export const stampOf = ({ size, mtimeMs }: { readonly size: number; readonly mtimeMs: number }): FileStamp => ({
-  fileSize: size,
-  modifiedAt: Math.floor(mtimeMs),
-})
-
 export class FileBytes {
   readonly #options: BytesOptions
-  #file: Promise<FileHandle> | undefined = undefined
+  #file: Promise<OpenedFile> | undefined = undefined
   readonly #hash: Hash | undefined
   readonly #chunks: AsyncIterator<Buffer>
   /** Bytes of the file itself that have been read. */
@@ -72,7 +61,7 @@ export class FileBytes {
   /** How the file looks now. Rejects with a {@link FileProblem}. */
   async stamp(): Promise<FileStamp> {
     try {
-      return stampOf(await (await this.#open()).stat())
+      return await (await this.#open()).stamp()
     } catch (cause) {
       throw this.#problemOf(cause)
     }
@@ -85,8 +74,8 @@ export class FileBytes {
     await file?.close()
   }
 
-  #open(): Promise<FileHandle> {
-    this.#file ??= open(this.#options.path, "r")
+  #open(): Promise<OpenedFile> {
+    this.#file ??= this.#options.files.open(this.#options.path)
     return this.#file
   }
 
@@ -109,8 +98,7 @@ export class FileBytes {
 
   async *#read(offset: number): AsyncGenerator<Buffer, undefined> {
     const file = await this.#open()
-    const chunks = file.createReadStream({ start: offset, highWaterMark: chunkBytes, autoClose: false })
-    yield* chunks as AsyncIterable<Buffer>
+    yield* file.read(offset)
     return undefined
   }
 

@@ -1,9 +1,9 @@
 /** What can be told of a file before its items are read: that it is there, how large it is, and how it is written. */
-import { open, stat } from "node:fs/promises"
 import { createGunzip } from "node:zlib"
 import * as Effect from "effect/Effect"
-import { FileBytes, type FileStamp, stampOf } from "./FileBytes.ts"
+import { FileBytes } from "./FileBytes.ts"
 import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable, UnsupportedContentType } from "./FileProblem.ts"
+import type { FileStamp, UploadFiles } from "./UploadFiles.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
 export interface FileInspection extends FileStamp {
@@ -13,6 +13,7 @@ export interface FileInspection extends FileStamp {
 
 /** Looks at a file, and at its first bytes. */
 export const inspect = (
+  files: UploadFiles,
   path: string,
   name: string,
   limits: UploadLimits,
@@ -20,12 +21,12 @@ export const inspect = (
 ): Effect.Effect<FileInspection, FileProblem> =>
   Effect.gen(function* () {
     yield* checkContentType(name, contentType)
-    const stamp = stampOf(yield* reading(name, () => stat(path)))
+    const stamp = yield* reading(name, () => files.stamp(path))
     if (stamp.fileSize > limits.maxFileBytes) {
       return yield* Effect.fail(new FileTooLarge({ file: name, bytes: stamp.fileSize, limit: limits.maxFileBytes, what: "file" }))
     }
     if (stamp.fileSize === 0) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it is empty" }))
-    const head = yield* reading(name, () => firstBytes(path))
+    const head = yield* reading(name, () => firstBytes(files, path))
     const packed = head[0] === 0x1f && head[1] === 0x8b
     const text = packed ? yield* unpackedHead(name, head) : head
     const layout = layoutOf(text)
@@ -48,11 +49,17 @@ export interface HashedFile {
 }
 
 /** The MD5 of a file, and its bytes if they are to be kept. */
-export const md5Of = (path: string, name: string, limits: UploadLimits, keep = 0): Effect.Effect<HashedFile, FileProblem> =>
+export const md5Of = (
+  files: UploadFiles,
+  path: string,
+  name: string,
+  limits: UploadLimits,
+  keep = 0,
+): Effect.Effect<HashedFile, FileProblem> =>
   Effect.scoped(
     Effect.gen(function* () {
       const bytes = yield* Effect.acquireRelease(
-        Effect.sync(() => new FileBytes({ path, name, packed: false, limits })),
+        Effect.sync(() => new FileBytes({ files, path, name, packed: false, limits })),
         (one) => Effect.promise(() => one.close()),
       )
       const kept = new Collected(keep)
@@ -103,13 +110,19 @@ const reading = <A>(file: string, read: () => Promise<A>): Effect.Effect<A, File
 
 const headBytes = 64 * 1024
 
-const firstBytes = async (path: string): Promise<Buffer> => {
-  const handle = await open(path, "r")
+const firstBytes = async (files: UploadFiles, path: string): Promise<Buffer> => {
+  const file = await files.open(path)
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(headBytes), 0, headBytes, 0)
-    return buffer.subarray(0, bytesRead)
+    const chunks: Array<Buffer> = []
+    let size = 0
+    for await (const chunk of file.read(0)) {
+      chunks.push(chunk)
+      size += chunk.length
+      if (size >= headBytes) break
+    }
+    return Buffer.concat(chunks).subarray(0, headBytes)
   } finally {
-    await handle.close()
+    await file.close()
   }
 }
 

@@ -1,13 +1,15 @@
 /** The items of a file, a few at a time, from its start or from behind an item. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
-import { FileBytes, type FileStamp } from "./FileBytes.ts"
+import { FileBytes } from "./FileBytes.ts"
 import { FileInvalid, type FileProblem } from "./FileProblem.ts"
 import { ItemSplitter } from "./ItemSplitter.ts"
 import type { Layout, Position, RawItem } from "./RawItem.ts"
+import type { FileStamp, UploadFiles } from "./UploadFiles.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
 export interface ItemFileOptions {
+  readonly files: UploadFiles
   readonly path: string
   /** What it is called in errors. */
   readonly name: string
@@ -34,12 +36,20 @@ export interface ItemFile {
 }
 
 /** Opens a file; it is closed with the scope. */
-export const openItems = ({ path, name, packed, limits, from, content }: ItemFileOptions): Effect.Effect<ItemFile, never, Scope.Scope> =>
+export const openItems = ({
+  files,
+  path,
+  name,
+  packed,
+  limits,
+  from,
+  content,
+}: ItemFileOptions): Effect.Effect<ItemFile, never, Scope.Scope> =>
   Effect.gen(function* () {
     const resumed = from !== undefined && from.position.index > 0 ? from : undefined
     const offset = resumed?.position.offset ?? 0
     const bytes = yield* Effect.acquireRelease(
-      Effect.sync(() => new FileBytes({ path, name, packed, limits, offset, ...(content === undefined ? {} : { content }) })),
+      Effect.sync(() => new FileBytes({ files, path, name, packed, limits, offset, ...(content === undefined ? {} : { content }) })),
       (open) => Effect.promise(() => open.close()),
     )
     const splitter = new ItemSplitter({

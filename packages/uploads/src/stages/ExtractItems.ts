@@ -5,10 +5,10 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { UploadUnknown } from "../batch/BatchProblem.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
-import type { FileStamp } from "../file/FileBytes.ts"
 import { inspect, md5Of } from "../file/FileInspection.ts"
 import { FileChanged, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
+import type { FileStamp } from "../file/UploadFiles.ts"
 import { beginRun, findBatch } from "../store/Batches.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import { type Page, pageSize } from "./Page.ts"
@@ -47,9 +47,9 @@ const extractFrom = (
   Effect.scoped(
     Effect.gen(function* () {
       const { filePath: path, fileName: name, contentEncoding, layout = "array", totalItemsInFile } = batch
-      const { limits } = uploading
+      const { limits, files } = uploading
       const position = kept?.end ?? { index: row.next_index, offset: row.next_offset, line: row.next_line }
-      const items = yield* openItems({ path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
+      const items = yield* openItems({ files, path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
       const ids = new StoredIds(uploading.store, row)
       /** What was read before this moment came from the file that was validated. */
       const store = (page: Page) =>
@@ -72,12 +72,12 @@ const extractFrom = (
   )
 
 /** Before extraction begins or resumes. */
-const checkFile = ({ limits }: Uploading, kind: Kind, batch: UploadBatch): Effect.Effect<void, FileProblem> =>
+const checkFile = ({ limits, files }: Uploading, kind: Kind, batch: UploadBatch): Effect.Effect<void, FileProblem> =>
   Effect.gen(function* () {
     const { filePath, fileName, fileMd5Hash } = batch
-    yield* checkUnchanged(kind, batch, yield* inspect(filePath, fileName, limits))
+    yield* checkUnchanged(kind, batch, yield* inspect(files, filePath, fileName, limits))
     if (kind.integrity !== "hash") return
-    const { md5 } = yield* md5Of(filePath, fileName, limits)
+    const { md5 } = yield* md5Of(files, filePath, fileName, limits)
     if (md5 !== fileMd5Hash) {
       const problem = `its MD5 is ${md5}, it was ${fileMd5Hash} when it was validated`
       return yield* Effect.fail(new FileChanged({ file: fileName, problem }))

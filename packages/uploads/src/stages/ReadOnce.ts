@@ -2,8 +2,9 @@
  * Keeps what was read of files for the next stage, so that a file is read once: the bytes that were hashed for validation, and
  * the items that were validated for extraction. It is only a shortcut: what is not here, or does not fit, is read from the file.
  */
-import type { FileStamp } from "../file/FileBytes.ts"
+
 import type { Position } from "../file/RawItem.ts"
+import type { FileStamp } from "../file/UploadFiles.ts"
 import type { Page } from "./Page.ts"
 
 /** The content of a file, in the order it was read. */

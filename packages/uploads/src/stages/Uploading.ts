@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import { UploadUnknown } from "../batch/BatchProblem.ts"
 import type { Notice } from "../batch/BatchWork.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
+import type { SharedFiles, UploadFiles } from "../file/UploadFiles.ts"
 import type { UploadLimits } from "../file/UploadLimits.ts"
 import type { loadItemWorkflow } from "../item/HNItemWorkflow.ts"
 import type { ItemKind } from "../item/ItemKind.ts"
@@ -25,8 +26,11 @@ export interface Uploading {
   /** By name. */
   readonly kinds: ReadonlyMap<string, Kind>
   readonly limits: UploadLimits
-  /** Where received files are stored. */
+  /** Where received files are stored, where they are not shared. */
   readonly folder: string
+  /** Where received files are stored for all machines. */
+  readonly shared: SharedFiles | undefined
+  readonly files: UploadFiles
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
   /** For how long a database that fails is asked again. */
   readonly storeTimeout: Duration.Duration

@@ -18,13 +18,13 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { filePath: path, fileName: name, batchId } = batch
-      const { limits, readOnce, store } = uploading
+      const { limits, readOnce, store, files } = uploading
       const kind = yield* kindOfBatch(uploading, batch)
-      const inspection = yield* inspect(path, name, limits, batch.contentType)
+      const inspection = yield* inspect(files, path, name, limits, batch.contentType)
       const { fileSize, modifiedAt: fileModifiedAt, contentType, packed } = inspection
       const kept = readOnce.takeBytes(batchId)
       const isSame = kept?.fileSize === fileSize && kept.modifiedAt === fileModifiedAt
-      const items = yield* openItems({ path, name, packed, limits, ...(isSame ? { content: kept.chunks } : {}) })
+      const items = yield* openItems({ files, path, name, packed, limits, ...(isSame ? { content: kept.chunks } : {}) })
       const row = yield* findBatch(store, batchId)
       if (row === undefined) return yield* Effect.fail(new BatchNotFound({ batchId }))
       const errors = new ErrorCount()

@@ -9,6 +9,7 @@ import { BatchNotFound, type UploadUnknown } from "../batch/BatchProblem.ts"
 import type { BatchWork, Notice } from "../batch/BatchWork.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect, md5Of } from "../file/FileInspection.ts"
+import { isAddress } from "../file/UploadFiles.ts"
 import { findBatch } from "../store/Batches.ts"
 import { countEntries, summarizeErrors } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
@@ -18,7 +19,7 @@ import { firstKind, kindOfBatch, type Uploading } from "./Uploading.ts"
 import { validateFile } from "./ValidateFile.ts"
 
 export const makeBatchWork = (uploading: Uploading): BatchWork => {
-  const { store, limits } = uploading
+  const { store, limits, files } = uploading
   const withRow = <A, E = never>(
     { batchId }: UploadBatch,
     use: (row: BatchRow) => Effect.Effect<A, PersistenceFailed | E>,
@@ -37,8 +38,8 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
     inspect: (batch) =>
       Effect.gen(function* () {
         const { filePath, fileName } = located(uploading, batch)
-        const { fileSize, modifiedAt, contentType, packed } = yield* inspect(filePath, fileName, limits, batch.contentType)
-        const { md5: fileMd5Hash } = yield* md5Of(filePath, fileName, limits)
+        const { fileSize, modifiedAt, contentType, packed } = yield* inspect(files, filePath, fileName, limits, batch.contentType)
+        const { md5: fileMd5Hash } = yield* md5Of(files, filePath, fileName, limits)
         return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, contentEncoding: packed ? "gzip" : "identity" }
       }),
     validate: (batch) => validateFile(uploading, located(uploading, batch)),
@@ -58,7 +59,7 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
 
 /** A received file has a name of its own: it is found in another folder, too, where the data folder was copied. */
 const located = ({ folder }: Uploading, batch: UploadBatch): UploadBatch => {
-  if (existsSync(batch.filePath)) return batch
+  if (isAddress(batch.filePath) || existsSync(batch.filePath)) return batch
   const filePath = resolve(join(folder, basename(batch.filePath)))
   return existsSync(filePath) ? { ...batch, filePath } : batch
 }

@@ -7,6 +7,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { openItems } from "../../src/file/ItemFile.ts"
 import { behind, type RawItem } from "../../src/file/RawItem.ts"
+import { localFiles } from "../../src/file/UploadFiles.ts"
 import { defaultLimits } from "../../src/file/UploadLimits.ts"
 import { writeItemFile } from "../../src/generate/index.ts"
 import { freshFolder } from "../support/Databases.ts"
@@ -33,7 +34,7 @@ describe("the items of a file", () => {
     Effect.gen(function* () {
       const path = `${yield* freshFolder}/items`
       yield* Effect.promise(() => writeItemFile(path, { items: 3000, layout, gzip }))
-      const file = { path, name: "items", packed: gzip, limits }
+      const file = { files: localFiles, path, name: "items", packed: gzip, limits }
       const items = yield* openItems(file)
       const all = yield* takeAll(items, 500)
       expect(all.map(({ index }) => index)).toEqual(Array.from({ length: 3000 }, (_, index) => index))
@@ -55,7 +56,7 @@ describe("the items of a file", () => {
       const path = `${yield* freshFolder}/items`
       yield* Effect.promise(() => writeItemFile(path, { items: 40_000, gzip }))
       const { size } = statSync(path)
-      const items = yield* openItems({ path, name: "items", packed: gzip, limits })
+      const items = yield* openItems({ files: localFiles, path, name: "items", packed: gzip, limits })
       yield* items.take(1)
       yield* Effect.promise(() => sleep(100))
       expect(items.readBytes()).toBeLessThan(1_500_000)
@@ -71,7 +72,7 @@ describe("the items of a file", () => {
       const path = `${yield* freshFolder}/items`
       const count = 300_000
       yield* Effect.promise(() => writeFile(path, `[${"1,".repeat(count - 1)}1]`))
-      const items = yield* openItems({ path, name: "items", packed: false, limits })
+      const items = yield* openItems({ files: localFiles, path, name: "items", packed: false, limits })
       let taken = 0
       for (let page = yield* items.take(2000); page.length > 0; page = yield* items.take(2000)) {
         expect(page.length).toBeLessThanOrEqual(2000)
@@ -87,7 +88,7 @@ describe("the items of a file", () => {
       const path = `${yield* freshFolder}/items`
       const large = JSON.stringify({ id: 1, type: "story", text: "x".repeat(900_000) })
       yield* Effect.promise(() => writeFile(path, `[${Array.from({ length: 20 }, () => large).join(",")}]`))
-      const items = yield* openItems({ path, name: "items", packed: false, limits })
+      const items = yield* openItems({ files: localFiles, path, name: "items", packed: false, limits })
       const page = yield* items.take(1000)
       expect(page.length).toBeGreaterThan(0)
       expect(page.length).toBeLessThan(7)
@@ -100,7 +101,9 @@ describe("the items of a file", () => {
       const folder = yield* freshFolder
       const path = `${folder}/items`
       const taken = (packed: boolean, name = path, more = {}) =>
-        Effect.flatMap(openItems({ path: name, name: "f", packed, limits: { ...limits, ...more } }), (items) => Effect.flip(items.take(10)))
+        Effect.flatMap(openItems({ files: localFiles, path: name, name: "f", packed, limits: { ...limits, ...more } }), (items) =>
+          Effect.flip(items.take(10)),
+        )
       expect(yield* taken(false, `${folder}/missing`)).toMatchObject({ _tag: "FileUnreadable", problem: "there is no such file" })
       expect(yield* taken(true, `${folder}/missing`)).toMatchObject({ _tag: "FileUnreadable", problem: "there is no such file" })
       yield* Effect.promise(() => writeFile(path, "[1, 2, 3]"))

@@ -1,6 +1,5 @@
 /** What a user can do with batches of documents: start, look, cancel, retry, resume, withdraw, review, and read what they left. */
 import { createHash } from "node:crypto"
-import { pathToFileURL } from "node:url"
 import type { InstanceRecord } from "@detent/durable"
 import {
   type BatchConfig,
@@ -29,6 +28,7 @@ import {
   unreadNextStep,
   ValidationReportJson,
 } from "@detent/knowledge"
+import { folderAt } from "@detent/knowledge/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -41,7 +41,7 @@ import { statusOf } from "./batchStatus.ts"
 
 export { type BatchStatus, statusOf } from "./batchStatus.ts"
 
-const workspaceFolder = Effect.map(Workspace, ({ data }) => StorageFolder.make(`${pathToFileURL(data).href}/`))
+const workspaceFolder = Effect.map(Workspace, ({ data }) => folderAt(data))
 
 export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batches.state(id))
 

@@ -5,16 +5,20 @@ import {
   type BatchId,
   CanonicalGraph,
   factReport,
+  folderIn,
   GraphFacts,
   type GraphObject,
   GraphQuery,
   type GraphQueryService,
   type GraphRelation,
+  isBucketLocation,
   Namespace,
   type Place,
   reportedText,
   type SourcedFact,
+  Storage,
 } from "@detent/knowledge"
+import { folderAt } from "@detent/knowledge/StorageLocation"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -30,14 +34,25 @@ import * as batches from "./batches.ts"
 type GraphVersion = Parameters<GraphQueryService["query"]>[0]
 
 /** The graphs of the workspace, by name. */
-export const namespaces = Effect.map(Workspace, ({ data }): ReadonlyArray<Namespace> => {
+export const namespaces = Effect.flatMap(Workspace, ({ data }) =>
+  isBucketLocation(data) ? namespacesInBucket(data) : Effect.sync(() => namespacesInFolder(data)),
+)
+
+const namespacesInFolder = (data: string): ReadonlyArray<Namespace> => {
   const folder = join(data, "canonical")
   if (!existsSync(folder)) return []
   return readdirSync(folder)
     .filter(Schema.is(Namespace))
     .filter((name) => existsSync(join(folder, name, "current.json")))
     .sort()
-})
+}
+
+const namespacesInBucket = (data: string) =>
+  Effect.gen(function* () {
+    const folder = folderIn(folderAt(data), "canonical")
+    const names = Stream.map((yield* Storage).list(folder), ({ uri }) => /^([^/]+)\/current\.json$/.exec(uri.slice(folder.length))?.[1])
+    return (yield* Stream.runCollect(names)).filter(Schema.is(Namespace))
+  })
 
 /** The current version of a graph. */
 export const current = (namespace: Namespace) =>

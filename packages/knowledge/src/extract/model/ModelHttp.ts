@@ -14,7 +14,7 @@ import * as HttpClient from "effect/unstable/http/HttpClient"
 import type { HttpClientError } from "effect/unstable/http/HttpClientError"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
-import { describe } from "../../storage/Describe.ts"
+import { innermostReason } from "../../storage/Describe.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 
 export interface Endpoint {
@@ -46,7 +46,7 @@ export const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => E
       })
 
     const unreachable = (error: HttpClientError) =>
-      failed({ ...unavailable, nextStep: "check the address and that it answers" }, reasonOf(error))
+      failed({ ...unavailable, nextStep: "check the address and that it answers" }, innermostReason(error))
 
     const read = (response: HttpClientResponse) =>
       Effect.mapError(textOf(response), (error) => (error === "TooLong" ? failed(tooLong, "the answer is too long") : unreachable(error)))
@@ -170,13 +170,4 @@ const detailOf = ({ url, apiKey }: Endpoint, { nextStep }: Fault, said: string):
 const withoutKey = (text: string, key: Redacted.Redacted<string> | undefined): string => {
   const secret = key === undefined ? "" : Redacted.value(key)
   return secret === "" ? text : text.replaceAll(secret, "<redacted>")
-}
-
-/** The innermost cause names the address or the name that did not answer. */
-const reasonOf = (error: unknown): string => {
-  let inner = error
-  for (let depth = 0; depth < 5 && inner instanceof Error && inner.cause !== undefined; depth++) inner = inner.cause
-  const code = fieldOf(inner, "code")
-  const said = describe(inner)
-  return said === "" && typeof code === "string" ? code : said
 }

@@ -1,0 +1,136 @@
+import { mkdir, readdir, readFile } from "node:fs/promises"
+import { join, relative } from "node:path"
+import { blobIn, GcsStorage, S3Storage, StorageFolder, type StorageService } from "@detent/knowledge"
+import { startFakeGcs, startFakeS3 } from "@detent/knowledge/testing/cloud"
+import { writeItemFile } from "@detent/uploads/generate"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
+import { detentProcess, type Settings, start, temporaryFolder } from "../support/Detent.ts"
+import { corpus } from "../support/Project.ts"
+
+const bucket = "detent-test"
+
+const keys = { accessKeyId: "AKIDTEST", secretAccessKey: "secret" }
+
+type Scheme = "gs" | "s3"
+
+const decodeFolder = Schema.decodeUnknownSync(StorageFolder)
+
+/** A fake store for the test's time: where it is, and what its processes need to reach it. */
+const stores = {
+  gs: Effect.acquireRelease(
+    Effect.promise(async () => {
+      const fake = await startFakeGcs({ buckets: [bucket], anonymous: true })
+      return { fake, env: { STORAGE_EMULATOR_HOST: fake.url } }
+    }),
+    ({ fake }) => Effect.promise(() => fake.close()),
+  ),
+  s3: Effect.acquireRelease(
+    Effect.promise(async () => {
+      const fake = await startFakeS3({ buckets: [bucket], ...keys })
+      const env = {
+        AWS_ENDPOINT_URL_S3: fake.url,
+        AWS_ACCESS_KEY_ID: keys.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: keys.secretAccessKey,
+        AWS_REGION: "us-east-1",
+      }
+      return { fake, env }
+    }),
+    ({ fake }) => Effect.promise(() => fake.close()),
+  ),
+}
+
+const storageOf = (scheme: Scheme, endpoint: string): Effect.Effect<StorageService> => {
+  const root = decodeFolder(`${scheme}://${bucket}/`)
+  return scheme === "gs"
+    ? GcsStorage.make({ root, endpoint, credentials: { token: Effect.succeed(Redacted.make("none")), forget: Effect.void } })
+    : S3Storage.make({ root, endpoint, keys: { accessKeyId: keys.accessKeyId, secretAccessKey: Redacted.make(keys.secretAccessKey) } })
+}
+
+/** The corpus as a user has put it there with another program. */
+const putCorpus = (scheme: Scheme, endpoint: string) =>
+  Effect.gen(function* () {
+    const storage = yield* storageOf(scheme, endpoint)
+    const entries = yield* Effect.promise(() => readdir(corpus, { recursive: true, withFileTypes: true }))
+    yield* Effect.forEach(
+      entries.filter((entry) => entry.isFile()),
+      (entry) =>
+        Effect.gen(function* () {
+          const file = join(entry.parentPath, entry.name)
+          const content = yield* Effect.promise(() => readFile(file))
+          yield* storage.set(blobIn(decodeFolder(`${scheme}://${bucket}/corpus/`), relative(corpus, file)), content)
+        }),
+      { concurrency: 8 },
+    )
+  })
+
+/** A machine of its own: it shares no folder with another one. */
+const machine = async (env: Readonly<Record<string, string>>): Promise<Settings> => {
+  const cwd = await temporaryFolder()
+  await mkdir(join(cwd, "work"))
+  return { cwd: join(cwd, "work"), env: { ...env, HOME: cwd, XDG_STATE_HOME: join(cwd, "state") } }
+}
+
+describe("two machines that share a database and a bucket", { timeout: 300_000 }, () => {
+  for (const scheme of ["gs", "s3"] as const)
+    it.live(`finish each other's batches and uploads after kill -9 (${scheme}://)`, () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const { fake, env } = yield* stores[scheme]
+        yield* putCorpus(scheme, fake.url)
+        yield* Effect.promise(async () => {
+          const [one, other] = [await machine(env), await machine(env)]
+          const place = ["--data", `${scheme}://${bucket}/data`, "--database", url]
+
+          const batch = start(["batch", "run", `${scheme}://${bucket}/corpus`, "--json", ...place], one)
+          await batch.until('"Extracting"')
+          assert.strictEqual((await batch.stop("SIGKILL")).signal, "SIGKILL")
+          await writeItemFile(join(one.cwd ?? "", "items.jsonl"), { items: 20_000, seed: 3, layout: "lines" })
+          const upload = start(["upload", "run", "items.jsonl", "--json", ...place], one)
+          await upload.until('"extract')
+          assert.strictEqual((await upload.stop("SIGKILL")).signal, "SIGKILL")
+
+          const worked = await detentProcess(["worker", "--until-idle", ...place], other)
+          assert.strictEqual(worked.code, 0, worked.err)
+          const batches = await detentProcess(["batch", "list", "--json", ...place], other)
+          assert.match(batches.out, /"state":"(Completed|PartiallyCompleted)"/, batches.out)
+          const uploads = await detentProcess(["upload", "list", "--json", ...place], other)
+          assert.match(uploads.out, /"state":"completed"/, uploads.out)
+          const stats = await detentProcess(["graph", "stats", "--json", ...place], other)
+          assert.strictEqual(stats.code, 0, stats.err)
+          // Neither machine keeps anything of the work for itself.
+          for (const { cwd } of [one, other]) {
+            const left = await readdir(join(cwd ?? "", ".."), { recursive: true, withFileTypes: true })
+            const names = left.filter((entry) => entry.isFile()).map(({ name }) => name)
+            assert.deepStrictEqual(
+              names.filter((name) => !/^(name|\d+\.lock.*|items\.jsonl)$/.test(name)),
+              [],
+            )
+          }
+        })
+      }).pipe(Effect.scoped),
+    )
+
+  it.live("are refused without a database, and where the bucket is missing, with the next step", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const { env } = yield* stores.gs
+      yield* Effect.promise(async () => {
+        const here = await machine(env)
+        const alone = await detentProcess(["batch", "list", "--data", `gs://${bucket}/data`], here)
+        assert.match(alone.err, /a bucket holds no database; give --database postgres/)
+        const wrong = await detentProcess(["batch", "list", "--data", "gs://x/../y", "--database", url], here)
+        assert.match(wrong.err, /write it as gs:\/\/BUCKET\/PREFIX/)
+        const missing = await detentProcess(
+          ["batch", "run", "gs://no-such-bucket/docs", "--data", `gs://${bucket}/data`, "--database", url],
+          here,
+        )
+        assert.match(missing.err, /create the bucket, or correct its name/)
+        assert.notStrictEqual(missing.code, 0)
+      })
+    }).pipe(Effect.scoped),
+  )
+})

@@ -1,0 +1,76 @@
+/**
+ * Effect's `KeyValueStore` on a folder of any storage: one blob for each key. Many processes may use one folder: `modify` writes
+ * only while the value is the one it has read, and begins again otherwise. A store that does not answer is never read as empty.
+ *
+ * ```ts
+ * const state = StorageKeyValueStore.layer(folderIn(root, "workflow-state")).pipe(Layer.provide(GcsStorage.layer({ root })))
+ * ```
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Stream from "effect/Stream"
+import * as KeyValueStore from "effect/unstable/persistence/KeyValueStore"
+import { describe } from "./Describe.ts"
+import { type Blob, ifGeneration, Storage } from "./Storage.ts"
+import type { StorageError } from "./StorageError.ts"
+import { blobIn, type StorageFolder, type StorageUri } from "./Uri.ts"
+
+export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValueStore, never, Storage> =>
+  Effect.map(Storage, (storage) => {
+    const failed =
+      (method: string, key?: string) =>
+      (cause: unknown): KeyValueStore.KeyValueStoreError =>
+        new KeyValueStore.KeyValueStoreError({ method, message: describe(cause), cause, ...(key === undefined ? {} : { key }) })
+
+    const at = <A>(method: string, key: string, use: (uri: StorageUri) => Effect.Effect<A, StorageError>) =>
+      Effect.try({ try: () => blobIn(folder, nameOf(key)), catch: failed(method, key) }).pipe(
+        Effect.flatMap((uri) => Effect.mapError(use(uri), failed(method, key))),
+      )
+
+    const found = (uri: StorageUri): Effect.Effect<Blob | undefined, StorageError> =>
+      Effect.catchTag(storage.get(uri), "BlobNotFound", () => Effect.undefined)
+
+    /** Begins again where another process has written or removed the value meanwhile. */
+    const modified = <V extends string | Uint8Array>(uri: StorageUri, read: (bytes: Uint8Array) => V, change: (value: V) => V) =>
+      Effect.gen(function* () {
+        const blob = yield* found(uri)
+        if (blob === undefined) return undefined
+        const value = change(read(blob.bytes))
+        yield* storage.set(uri, value, ifGeneration(blob.generation))
+        return value
+      }).pipe(
+        Effect.tapErrorTag("PreconditionFailed", () => Effect.flatMap(Random.nextIntBetween(1, 50), (wait) => Effect.sleep(wait))),
+        Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }),
+      )
+
+    return KeyValueStore.make({
+      get: (key) => at("get", key, (uri) => Effect.map(found(uri), (blob) => (blob === undefined ? undefined : textOf(blob.bytes)))),
+      getUint8Array: (key) => at("getUint8Array", key, (uri) => Effect.map(found(uri), (blob) => blob?.bytes)),
+      set: (key, value) => at("set", key, (uri) => Effect.asVoid(storage.set(uri, value))),
+      remove: (key) => at("remove", key, (uri) => Effect.asVoid(storage.remove(uri))),
+      has: (key) => at("has", key, (uri) => Effect.map(storage.info(uri), Option.isSome)),
+      modify: (key, change) => at("modify", key, (uri) => modified(uri, textOf, change)),
+      modifyUint8Array: (key, change) => at("modifyUint8Array", key, (uri) => modified(uri, (bytes) => bytes, change)),
+      size: Effect.mapError(Stream.runCount(storage.list(folder)), failed("size")),
+      isEmpty: Effect.mapError(Effect.map(Stream.runHead(storage.list(folder)), Option.isNone), failed("isEmpty")),
+      clear: Effect.mapError(
+        Stream.runForEach(storage.list(folder), ({ uri }) => storage.remove(uri)),
+        failed("clear"),
+      ),
+    })
+  })
+
+/** Values in a folder of the storage. */
+export const layer = (folder: StorageFolder): Layer.Layer<KeyValueStore.KeyValueStore, never, Storage> =>
+  Layer.effect(KeyValueStore.KeyValueStore, make(folder))
+
+const textOf = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+
+/** Any key as one name of an address; different keys have different names. An escape that no text has stands for no text. */
+const nameOf = (key: string): string => {
+  const name = encodeURIComponent(key)
+  if (name === "") return "%empty"
+  return name === "." || name === ".." ? name.replaceAll(".", "%2E") : name
+}

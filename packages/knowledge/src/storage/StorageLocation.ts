@@ -1,0 +1,76 @@
+/**
+ * Where a workspace keeps its blobs, as users name it: the path of a folder, or `gs://bucket/prefix` and `s3://bucket/prefix`. The
+ * storage of a location writes there and nowhere else. It reads there and in the further locations that it is given, wherever these
+ * are: documents may be in a bucket while results are in a folder.
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import * as GcsStorage from "./cloud/GcsStorage.ts"
+import type { BucketScope } from "./cloud/ObjectStorage.ts"
+import * as S3Storage from "./cloud/S3Storage.ts"
+import { folderOf } from "./FileBlobs.ts"
+import * as FileStorage from "./FileStorage.ts"
+import { routed, Storage, type StorageService } from "./Storage.ts"
+import { AddressRefused, type StorageFailed } from "./StorageError.ts"
+import { isBucketLocation, StorageFolder, schemeOf } from "./Uri.ts"
+
+/** Locations that were allowed since the storage was opened. Asked when an address is in none of the others. */
+export type AllowedSince = () => ReadonlyArray<string> | Promise<ReadonlyArray<string>>
+
+export interface StorageLocationOptions {
+  readonly location: string
+  /** Further locations that may be read. */
+  readonly readable?: ReadonlyArray<string>
+  readonly allowedSince?: AllowedSince | undefined
+}
+
+const decodeFolder = Schema.decodeOption(StorageFolder)
+
+/** The folder of a location. */
+export const locate = (location: string): Result.Result<StorageFolder, AddressRefused> => {
+  if (!isBucketLocation(location)) return Result.succeed(folderOf(location))
+  return Option.match(decodeFolder(location.endsWith("/") ? location : `${location}/`), {
+    onNone: () =>
+      Result.fail(
+        new AddressRefused({
+          uri: location,
+          problem: "is no folder of a bucket",
+          nextStep: "write it as gs://BUCKET/PREFIX or s3://BUCKET/PREFIX",
+        }),
+      ),
+    onSome: Result.succeed,
+  })
+}
+
+/** The same. Throws on an address that is none: locations from outside go through {@link locate} first. */
+export const folderAt = (location: string): StorageFolder => Result.getOrThrow(locate(location))
+
+export const make = ({
+  location,
+  readable = [],
+  allowedSince,
+}: StorageLocationOptions): Effect.Effect<StorageService, StorageFailed, Scope.Scope> =>
+  Effect.gen(function* () {
+    const root = folderAt(location)
+    const scheme = schemeOf(root)
+    const paths = {
+      readable: readable.filter((one) => !isBucketLocation(one)),
+      allowedSince: allowedSince && (async () => (await allowedSince()).filter((one) => !isBucketLocation(one))),
+    }
+    const file = scheme === "file" ? yield* FileStorage.make({ root: location, ...paths }) : yield* FileStorage.makeReading(paths)
+    const scopeOf = (own: "gs" | "s3"): BucketScope => {
+      const foldersIn = (locations: ReadonlyArray<string>) => locations.flatMap((one) => (one.startsWith(`${own}:`) ? [folderAt(one)] : []))
+      return {
+        root: scheme === own ? root : undefined,
+        readable: foldersIn(readable),
+        allowedSince: allowedSince && (async () => foldersIn(await allowedSince())),
+      }
+    }
+    return routed({ file, gs: yield* GcsStorage.make(scopeOf("gs")), s3: yield* S3Storage.make(scopeOf("s3")) })
+  })
+
+export const layer = (options: StorageLocationOptions): Layer.Layer<Storage, StorageFailed> => Layer.effect(Storage, make(options))

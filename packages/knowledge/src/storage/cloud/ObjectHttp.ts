@@ -1,0 +1,245 @@
+/**
+ * Requests to an object store, with retries. What is retried is safe to send again: every write carries a precondition or belongs to
+ * an upload session, so a second copy of a request that had arrived changes nothing. Throttled and failed requests are sent again
+ * after an exponential backoff with jitter; the time that the store asks for is respected. No span is made of a request, redirects
+ * are not followed, and no error holds a header of the request.
+ */
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Stream from "effect/Stream"
+import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
+import * as HttpClient from "effect/unstable/http/HttpClient"
+import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
+import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
+import { innermostReason } from "../Describe.ts"
+import { type StorageError, StorageFailed, StorageFull } from "../StorageError.ts"
+import type { StorageFolder, StorageUri } from "../Uri.ts"
+
+export type Headers = Readonly<Record<string, string>>
+
+export interface ObjectRequest {
+  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE"
+  /** With the query, percent-encoded. */
+  readonly url: string
+  readonly headers: Headers
+  readonly body?: Uint8Array
+}
+
+/** What the request is about, for errors. */
+export interface Target {
+  readonly uri: StorageUri | StorageFolder
+  readonly operation: StorageFailed["operation"]
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly body: Uint8Array
+  /** An earlier attempt may have taken effect: its answer did not arrive, or said that the store had failed. */
+  readonly isUncertain: boolean
+}
+
+/** A store's own words for a failure. */
+export interface Problem {
+  readonly code: string
+  readonly message: string
+}
+
+export interface RetryOptions {
+  /** How often a request is sent at most. Default: 7. */
+  readonly attempts?: number
+  /** The first wait; each later one is twice as long. Default: 250 milliseconds. */
+  readonly base?: Duration.Input
+  /** The longest wait, also where the store asks for more. Default: 20 seconds. */
+  readonly longest?: Duration.Input
+  /** How long one request may take until its answer begins. Default: two minutes. */
+  readonly timeout?: Duration.Input
+}
+
+export interface ObjectHttpOptions {
+  readonly retry?: RetryOptions | undefined
+  /** Adds what proves who sends the request. Fails with the reason and the next step. */
+  readonly authorize: (request: ObjectRequest, nowMillis: number) => Effect.Effect<Headers, Error>
+  /** Forgets what `authorize` has cached: the store says that it is no longer valid. */
+  readonly forget: Effect.Effect<void>
+  readonly isExpired: (status: number, problem: Problem) => boolean
+  /** Reads the store's own words out of the body of a failure. */
+  readonly problemOf: (body: Uint8Array) => Problem
+  /** What a user does about a refusal. */
+  readonly nextSteps: { readonly unauthorized: string; readonly forbidden: string; readonly missing: string }
+  readonly client?: HttpClient.HttpClient | undefined
+}
+
+export interface ObjectHttp {
+  /** The answer with any status but those that are retried. */
+  readonly send: (target: Target, request: ObjectRequest) => Effect.Effect<Answer, StorageError>
+  /** The same for an answer whose body is read piece by piece. A body of a status from 300 on is in the answer. */
+  readonly open: (target: Target, request: ObjectRequest) => Effect.Effect<Answer & { readonly stream: ByteStream }, StorageError>
+  /** Waits before attempt `attempt` (from 1 on) of something that is retried outside of a request. */
+  readonly backoff: (attempt: number, retryAfterMillis?: number) => Effect.Effect<void>
+  readonly attempts: number
+  /** What a status that the caller did not expect means. */
+  readonly failure: (target: Target, answer: Answer) => StorageError
+  readonly problemOf: (answer: Answer) => Problem
+}
+
+/** No answer, or not all of it: the reason in the words of the network. */
+export class ConnectionBroken extends Data.TaggedError("ConnectionBroken")<{ readonly message: string }> {}
+
+export type ByteStream = Stream.Stream<Uint8Array, ConnectionBroken>
+
+/** Bodies of answers that are not content: listings and problems. */
+const longestAnswer = 64_000_000
+
+const isTransient = (status: number): boolean => status === 408 || status === 429 || status >= 500
+
+export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
+  const { attempts = 7, base = "250 millis", longest = "20 seconds", timeout = "2 minutes" } = options.retry ?? {}
+  const [baseMillis, longestMillis] = [Duration.toMillis(base), Duration.toMillis(longest)]
+
+  const backoff = (attempt: number, retryAfterMillis?: number) =>
+    Effect.flatMap(Random.next, (chance) => {
+      const wait = Math.min(longestMillis, baseMillis * 2 ** (attempt - 1)) * (0.5 + chance / 2)
+      return Effect.sleep(Math.min(longestMillis, Math.max(wait, retryAfterMillis ?? 0)))
+    })
+
+  const failed = ({ uri, operation }: Target, retryable: boolean, problem: string) =>
+    new StorageFailed({ uri, operation, retryable, cause: new Error(problem) })
+
+  const problemOf = (answer: Answer) => options.problemOf(answer.body)
+
+  const failure = (target: Target, answer: Answer): StorageError => {
+    const { status } = answer
+    const { code, message } = problemOf(answer)
+    const said = `${status} ${code}${message === "" ? "" : `: ${message}`}`.trim()
+    if (status === 507) return new StorageFull({ uri: target.uri, cause: new Error(said) })
+    if (isTransient(status)) return failed(target, true, said)
+    if (status === 401) return failed(target, false, `${said}; ${options.nextSteps.unauthorized}`)
+    if (status === 403) return failed(target, false, `${said}; ${options.nextSteps.forbidden}`)
+    if (status === 404) return failed(target, false, `${said}; ${options.nextSteps.missing}`)
+    if (status >= 300 && status < 400) return failed(target, false, `${said}; the bucket is elsewhere: correct the region or the endpoint`)
+    return failed(target, false, said)
+  }
+
+  const attempt = (target: Target, request: ObjectRequest) =>
+    Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      const proof = yield* Effect.mapError(options.authorize(request, now), (error) => failed(target, false, error.message))
+      const prepared = HttpClientRequest.make(request.method)(request.url).pipe(
+        HttpClientRequest.setHeaders({ ...request.headers, ...proof }),
+        request.body === undefined
+          ? (same) => same
+          : HttpClientRequest.bodyUint8Array(request.body, request.headers["content-type"] ?? "application/octet-stream"),
+      )
+      return yield* HttpClient.execute(prepared).pipe(
+        Effect.mapError((error) => new ConnectionBroken({ message: innermostReason(error) })),
+        Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(new ConnectionBroken({ message: "no answer came in time" })) }),
+        Effect.result,
+      )
+    }).pipe(
+      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
+      Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
+      options.client === undefined ? Effect.provide(FetchHttpClient.layer) : Effect.provideService(HttpClient.HttpClient, options.client),
+    )
+
+  /** Sends until the answer is one that is not retried. `read` says which bodies are read as a whole. */
+  const exchange = (target: Target, request: ObjectRequest, isWhole: (status: number) => boolean) =>
+    Effect.gen(function* () {
+      let isUncertain = false
+      let hasRenewed = false
+      for (let count = 1; ; count++) {
+        const sent = yield* attempt(target, request)
+        if (sent._tag === "Failure") {
+          isUncertain = true
+          if (count >= attempts) return yield* failed(target, true, sent.failure.message)
+          yield* backoff(count)
+          continue
+        }
+        const response = sent.success
+        const { status, headers } = response
+        if (!isWhole(status)) return { status, headers, body: noBytes, isUncertain, stream: streamOf(response) }
+        const body = yield* Effect.result(wholeBody(response))
+        if (body._tag === "Failure") {
+          isUncertain = true
+          if (count >= attempts) return yield* failed(target, true, body.failure.message)
+          yield* backoff(count)
+          continue
+        }
+        const answer = { status, headers, body: body.success, isUncertain, stream: noStream }
+        if (isTransient(status) && status !== 507) {
+          // A throttled request was not carried out.
+          isUncertain ||= status !== 429
+          if (count >= attempts) return yield* failure(target, answer)
+          yield* backoff(count, retryAfterMillis(headers["retry-after"]))
+          continue
+        }
+        if (!hasRenewed && options.isExpired(status, problemOf(answer))) {
+          hasRenewed = true
+          yield* options.forget
+          continue
+        }
+        return answer
+      }
+    })
+
+  return {
+    attempts,
+    backoff,
+    failure,
+    problemOf,
+    send: (target, request) => exchange(target, request, () => true),
+    open: (target, request) => exchange(target, request, (status) => status >= 300),
+  }
+}
+
+const noBytes = new Uint8Array(0)
+
+const noStream: ByteStream = Stream.empty
+
+/** An answer to HEAD has no body, nor has one without content. */
+const streamOf = (response: HttpClientResponse): ByteStream =>
+  Stream.catch(response.stream, (error) =>
+    error.reason._tag === "EmptyBodyError" ? Stream.empty : Stream.fail(new ConnectionBroken({ message: innermostReason(error) })),
+  )
+
+const wholeBody = (response: HttpClientResponse): Effect.Effect<Uint8Array, ConnectionBroken> =>
+  Effect.suspend(() => {
+    const pieces: Array<Uint8Array> = []
+    let size = 0
+    return Effect.map(
+      Stream.runForEach(streamOf(response), (piece) => {
+        size += piece.byteLength
+        if (size > longestAnswer) return Effect.fail(new ConnectionBroken({ message: "the answer is too long" }))
+        pieces.push(piece)
+        return Effect.void
+      }),
+      () => joined(pieces, size),
+    )
+  })
+
+/** The pieces as one array. */
+export const joined = (pieces: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
+  const [only] = pieces
+  if (pieces.length === 1 && only !== undefined) return only
+  const all = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    all.set(piece, at)
+    at += piece.byteLength
+  }
+  return all
+}
+
+/** In seconds; a point in time is not waited for. */
+const retryAfterMillis = (header: string | undefined): number | undefined =>
+  header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined
+
+/** The HttpClient of the caller, if there is one. */
+export const clientInContext: Effect.Effect<HttpClient.HttpClient | undefined> = Effect.map(
+  Effect.serviceOption(HttpClient.HttpClient),
+  Option.getOrUndefined,
+)

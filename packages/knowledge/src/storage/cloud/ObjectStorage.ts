@@ -1,0 +1,430 @@
+/**
+ * A storage on a bucket of an object store. What the stores have in common is here: which addresses are served, reads that resume
+ * where their connection broke, checksums, uploads in chunks of bounded memory, and writes that happen once although their answer
+ * was lost: every write carries an id of its own in the metadata of the object.
+ */
+import { createHash } from "node:crypto"
+import { crc32 } from "node:zlib"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Random from "effect/Random"
+import * as Stream from "effect/Stream"
+import { contentHashOf } from "../Identity.ts"
+import { type Blob, type BlobInfo, type Generation, type Precondition, type StorageService, startHash, type Written } from "../Storage.ts"
+import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError, StorageFailed } from "../StorageError.ts"
+import type { StorageFolder, StorageUri } from "../Uri.ts"
+import { type ByteStream, ConnectionBroken, joined, type ObjectHttp } from "./ObjectHttp.ts"
+
+/** Which blobs of a bucket are served. */
+export interface BucketScope {
+  /** The folder that is written to: `gs://bucket/prefix/`. Without one, nothing is written. */
+  readonly root?: StorageFolder | undefined
+  /** Further folders whose blobs may be read. */
+  readonly readable?: ReadonlyArray<StorageFolder>
+  /** Folders that were allowed since the storage was opened. Asked when an address is in none of the others. */
+  readonly allowedSince?: (() => ReadonlyArray<StorageFolder> | Promise<ReadonlyArray<StorageFolder>>) | undefined
+}
+
+/** What must hold for a write. `undefined`: anything. */
+export type Expected = { readonly generation: Generation | undefined } | undefined
+
+export interface ObjectHead {
+  readonly generation: Generation
+  readonly size: number
+  /** The id of the write that made it, where this program made it. */
+  readonly writeId: string | undefined
+  /** What that write has replaced, where its precondition said so: a generation, or `none`. */
+  readonly before: string | undefined
+}
+
+/** Of the whole object, as the store names it. */
+export interface Checksum {
+  readonly algorithm: "md5" | "crc32"
+  /** In lower-case hex digits. */
+  readonly value: string
+}
+
+export interface OpenedObject {
+  readonly generation: Generation
+  /** Undefined where the store unpacks the object on the way. */
+  readonly size: number | undefined
+  readonly checksum: Checksum | undefined
+  readonly stream: ByteStream
+}
+
+export interface Upload {
+  readonly uri: StorageUri
+  readonly expected: Expected
+  readonly writeId: string
+}
+
+/** What a write says of itself in the metadata of its object. */
+export const metadataOf = ({ writeId, expected }: Upload): Readonly<Record<string, string>> => ({
+  [writeIdName]: writeId,
+  ...(expected === undefined ? {} : { [beforeName]: expected.generation ?? "none" }),
+})
+
+export const writeIdName = "detent-write"
+
+export const beforeName = "detent-before"
+
+export interface Digests {
+  readonly md5: Buffer
+  readonly crc32: number
+}
+
+/** Refused, the precondition does not hold. */
+export type Stored =
+  | { readonly _tag: "Stored"; readonly generation: Generation }
+  | {
+      readonly _tag: "Refused"
+      /** An earlier attempt of the same write may have taken effect. */
+      readonly isUncertain: boolean
+    }
+
+/** The protocol of one store. Every operation has been retried when it fails. */
+export interface ObjectClient<Session> {
+  readonly http: ObjectHttp
+  /** What errors name: `gs://`. */
+  readonly start: "gs://" | "s3://"
+  readonly head: (uri: StorageUri) => Effect.Effect<Option.Option<ObjectHead>, StorageError>
+  readonly open: (uri: StorageUri) => Effect.Effect<OpenedObject, StorageError>
+  /** The bytes from `offset` on. Undefined: the object is no longer at that generation. */
+  readonly reopen: (uri: StorageUri, generation: Generation, offset: number) => Effect.Effect<ByteStream | undefined, StorageError>
+  readonly put: (upload: Upload, bytes: Uint8Array, digests: Digests) => Effect.Effect<Stored, StorageError>
+  /** Begins an upload of more than one chunk. Undefined: the precondition does not hold already. */
+  readonly begin: (upload: Upload) => Effect.Effect<Session | undefined, StorageError>
+  readonly append: (session: Session, bytes: Uint8Array, offset: number) => Effect.Effect<void, StorageError>
+  /** The last chunk. After it the object is there, or the precondition did not hold. */
+  readonly finish: (session: Session, bytes: Uint8Array, offset: number, digests: Digests) => Effect.Effect<Stored, StorageError>
+  /** Removes what was uploaded of an object that is not finished. */
+  readonly abandon: (session: Session) => Effect.Effect<void, StorageError>
+  readonly list: (
+    folder: StorageFolder,
+    page: string | undefined,
+  ) => Effect.Effect<{ readonly found: ReadonlyArray<BlobInfo>; readonly next: string | undefined }, StorageError>
+  /** Whether it was at that generation and is gone. */
+  readonly remove: (uri: StorageUri, generation: Generation) => Effect.Effect<boolean, StorageError>
+}
+
+/** The size of a chunk in bytes. It grows, since a store takes a limited number of chunks; 10,000 of them hold 580 GB. */
+const chunkSize = (index: number): number => Math.min(64, 8 * 2 ** Math.floor(index / 1000)) * 1024 * 1024
+
+export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope: BucketScope): StorageService => {
+  const { http } = client
+  const { root, allowedSince } = scope
+  const opened = [...(root === undefined ? [] : [root]), ...(scope.readable ?? [])]
+
+  const readable = (uri: StorageUri | StorageFolder): Effect.Effect<void, AddressRefused> =>
+    Effect.suspend(() => {
+      const isIn = (folder: StorageFolder) => uri.startsWith(folder) && uri.startsWith(client.start)
+      if (opened.some(isIn)) return Effect.void
+      const nextStep =
+        opened.length === 0
+          ? `no folder that begins with ${client.start} is opened: a batch that is started from one opens it`
+          : `opened are ${opened.join(", ")}`
+      return Effect.flatMap(
+        Effect.promise(async () => (await allowedSince?.())?.some(isIn) === true),
+        (isAllowed) =>
+          isAllowed ? Effect.void : Effect.fail(new AddressRefused({ uri, problem: "is not in an opened folder", nextStep })),
+      )
+    })
+
+  const writable = (uri: StorageUri): Effect.Effect<void, AddressRefused> =>
+    Effect.suspend(() =>
+      root !== undefined && uri.startsWith(root)
+        ? Effect.void
+        : Effect.fail(
+            new AddressRefused({
+              uri,
+              problem: "is not in the folder that is written to",
+              nextStep: root === undefined ? "name that folder with --data" : `that is ${root}`,
+            }),
+          ),
+    )
+
+  const newWriteId = Effect.map(Effect.all([Random.nextIntBetween(0, 2 ** 48), Random.nextIntBetween(0, 2 ** 48)]), (parts) =>
+    parts.map((part) => part.toString(16).padStart(12, "0")).join(""),
+  )
+
+  const uploadAt = (uri: StorageUri, expected: Expected): Effect.Effect<Upload> =>
+    Effect.map(newWriteId, (writeId) => ({ uri, expected, writeId }))
+
+  /**
+   * The generation of a finished write. A write whose answer was lost meets its own object when it is sent again. Where it meets that
+   * of another writer, which has replaced another generation than it was to replace, nothing tells whether it was refused, or
+   * happened and was replaced in turn.
+   */
+  const concluded = ({ uri, expected, writeId }: Upload, stored: Stored): Effect.Effect<Generation, StorageError> =>
+    stored._tag === "Stored"
+      ? Effect.succeed(stored.generation)
+      : Effect.flatMap(client.head(uri), (head): Effect.Effect<Generation, StorageError> => {
+          const found = Option.getOrUndefined(head)
+          if (found?.writeId === writeId) return Effect.succeed(found.generation)
+          if (stored.isUncertain && found !== undefined && found.before !== (expected?.generation ?? "none")) {
+            const cause = new Error("the answer was lost, and another writer has written since: it may have been written; read it again")
+            return Effect.fail(new StorageFailed({ uri, operation: "write", retryable: true, cause }))
+          }
+          return Effect.fail(new PreconditionFailed({ uri, expected: expected?.generation, actual: found?.generation }))
+        })
+
+  /**
+   * Repeats a change that is to happen in any case, each time against the generation that is there: sent without a precondition, a
+   * repeated request could undo the write of another process.
+   */
+  const atCurrent = <A>(
+    uri: StorageUri,
+    change: (current: Option.Option<ObjectHead>) => Effect.Effect<A, StorageError>,
+    attempt = 1,
+  ): Effect.Effect<A, StorageError> =>
+    Effect.flatMap(client.head(uri), change).pipe(
+      Effect.catchTag("PreconditionFailed", (failure) =>
+        attempt >= mostRaces
+          ? Effect.fail(failure)
+          : Effect.andThen(
+              http.backoff(Math.min(attempt, 3)),
+              Effect.suspend(() => atCurrent(uri, change, attempt + 1)),
+            ),
+      ),
+    )
+
+  const putAt = (uri: StorageUri, bytes: Uint8Array, expected: Expected, digests: Digests): Effect.Effect<Generation, StorageError> =>
+    Effect.gen(function* () {
+      const upload = yield* uploadAt(uri, expected)
+      return yield* concluded(upload, yield* client.put(upload, bytes, digests))
+    })
+
+  const putWhole = (uri: StorageUri, bytes: Uint8Array, precondition: Precondition | undefined, digests = digestsOf(bytes)) =>
+    precondition === undefined
+      ? atCurrent(uri, (current) => putAt(uri, bytes, expectedAt(current), digests))
+      : putAt(uri, bytes, expectedBy(precondition), digests)
+
+  const setStream = <E, R>(
+    uri: StorageUri,
+    content: Stream.Stream<Uint8Array, E, R>,
+    precondition: Precondition | undefined,
+  ): Effect.Effect<Written, StorageError | E, R> =>
+    Effect.gen(function* () {
+      yield* writable(uri)
+      const upload = yield* uploadAt(uri, precondition === undefined ? undefined : expectedBy(precondition))
+      const chunks = new Chunks()
+      let session: Session | undefined
+      const flush = Effect.gen(function* () {
+        for (let chunk = chunks.take(); chunk !== undefined; chunk = chunks.take()) {
+          session ??= yield* client.begin(upload)
+          if (session === undefined) return yield* Effect.asVoid(concluded(upload, { _tag: "Refused", isUncertain: false }))
+          yield* client.append(session, chunk.bytes, chunk.offset)
+        }
+      })
+      const run = Effect.gen(function* () {
+        yield* Stream.runForEach(content, (piece) => {
+          chunks.add(piece)
+          return chunks.isReady ? flush : Effect.void
+        })
+        const { bytes, offset } = chunks.last()
+        const digests = chunks.digests()
+        const generation =
+          session === undefined
+            ? yield* putWhole(uri, bytes, precondition, digests)
+            : yield* concluded(upload, yield* client.finish(session, bytes, offset, digests))
+        return { uri, generation, size: offset + bytes.byteLength, hash: chunks.hash.end() }
+      })
+      return yield* Effect.onError(run, () => (session === undefined ? Effect.void : abandoned(client, session, uri)))
+    })
+
+  /** From an opened object to its end: a connection that breaks is replaced by one that reads on. */
+  const wholeOf = (uri: StorageUri, opened: OpenedObject): Stream.Stream<Uint8Array, StorageError> =>
+    Stream.suspend(() => {
+      const md5 = createHash("md5")
+      let crc = 0
+      let at = 0
+      let failures = 0
+      const failed = (cause: Error) => Stream.fail(new StorageFailed({ uri, operation: "read", retryable: true, cause }))
+      const verified = (): Stream.Stream<never, StorageError> => {
+        if (opened.checksum === undefined) return Stream.empty
+        const { algorithm, value } = opened.checksum
+        const actual = algorithm === "md5" ? md5.digest("hex") : hexOf(crc)
+        return actual === value
+          ? Stream.empty
+          : failed(new ReadBroken(`its ${algorithm} is ${actual}, and the store names ${value}: the content was damaged on the way`))
+      }
+      const readOn = (problem: string): Stream.Stream<Uint8Array, StorageError> =>
+        Stream.unwrap(
+          Effect.gen(function* () {
+            failures++
+            if (failures >= http.attempts || opened.size === undefined) return failed(new Error(problem))
+            yield* http.backoff(failures)
+            const stream = yield* client.reopen(uri, opened.generation, at)
+            return stream === undefined ? failed(new ReadBroken("it was written or removed while it was read")) : passing(stream)
+          }),
+        )
+      const passing = (stream: ByteStream): Stream.Stream<Uint8Array, StorageError> =>
+        stream.pipe(
+          Stream.map((piece) => {
+            failures = 0
+            at += piece.byteLength
+            md5.update(piece)
+            crc = crc32(piece, crc)
+            return piece
+          }),
+          Stream.concat(
+            Stream.suspend(
+              (): Stream.Stream<never, ConnectionBroken | StorageError> =>
+                opened.size !== undefined && at < opened.size
+                  ? Stream.fail(new ConnectionBroken({ message: "the answer ended early" }))
+                  : verified(),
+            ),
+          ),
+          Stream.catchTag("ConnectionBroken", ({ message }) => readOn(message)),
+        )
+      return passing(opened.stream)
+    })
+
+  const get = (uri: StorageUri): Effect.Effect<Blob, StorageError> =>
+    Effect.gen(function* () {
+      yield* readable(uri)
+      const opened = yield* client.open(uri)
+      const pieces: Array<Uint8Array> = []
+      let size = 0
+      yield* Stream.runForEach(wholeOf(uri, opened), (piece) =>
+        Effect.sync(() => {
+          size += piece.byteLength
+          pieces.push(piece)
+        }),
+      )
+      const bytes = joined(pieces, size)
+      return { uri, generation: opened.generation, size, bytes, hash: contentHashOf(bytes) }
+    })
+
+  const remove = (uri: StorageUri, precondition: Precondition | undefined): Effect.Effect<boolean, StorageError> =>
+    Effect.andThen(
+      writable(uri),
+      precondition === undefined
+        ? atCurrent(uri, (current) => (Option.isNone(current) ? Effect.succeed(false) : removeAt(uri, current.value.generation)))
+        : Effect.flatMap(client.head(uri), (head) => {
+            // Asked first: an object that is not found after a lost answer may have been removed by that attempt, or never have been.
+            const { generation: expected } = expectedBy(precondition)
+            const actual = Option.getOrUndefined(head)?.generation
+            if (actual !== expected) return Effect.fail(new PreconditionFailed({ uri, expected, actual }))
+            return expected === undefined ? Effect.succeed(false) : removeAt(uri, expected)
+          }),
+    )
+
+  const removeAt = (uri: StorageUri, generation: Generation): Effect.Effect<boolean, StorageError> =>
+    Effect.filterOrElse(
+      client.remove(uri, generation),
+      (isGone) => isGone,
+      () =>
+        Effect.flatMap(client.head(uri), (head) =>
+          Effect.fail(new PreconditionFailed({ uri, expected: generation, actual: Option.getOrUndefined(head)?.generation })),
+        ),
+    )
+
+  return {
+    // A broken read is repeated as a whole: nothing of it has been given out.
+    get: (uri) =>
+      Effect.retry(get(uri), {
+        times: http.attempts,
+        while: (error) => error._tag === "StorageFailed" && error.cause instanceof ReadBroken,
+      }),
+    getStream: (uri) => Stream.unwrap(Effect.map(Effect.andThen(readable(uri), client.open(uri)), (opened) => wholeOf(uri, opened))),
+    info: (uri) =>
+      Effect.map(
+        Effect.andThen(readable(uri), client.head(uri)),
+        Option.map(({ generation, size }) => ({ uri, generation, size })),
+      ),
+    set: (uri, content, precondition) =>
+      Effect.gen(function* () {
+        yield* writable(uri)
+        const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content
+        if (bytes.byteLength > chunkSize(0)) return yield* setStream(uri, Stream.succeed(bytes), precondition)
+        const generation = yield* putWhole(uri, bytes, precondition)
+        return { uri, generation, size: bytes.byteLength, hash: contentHashOf(bytes) }
+      }),
+    setStream,
+    list: (folder) =>
+      Stream.unwrap(
+        Effect.as(
+          readable(folder),
+          Stream.paginate(undefined as string | undefined, (page) =>
+            Effect.map(client.list(folder, page), ({ found, next }) => [
+              found,
+              Option.fromUndefinedOr(next).pipe(Option.map((one): string | undefined => one)),
+            ]),
+          ),
+        ),
+      ),
+    remove,
+  }
+}
+
+/** How often a change that is to happen in any case is tried against other writers. */
+const mostRaces = 50
+
+/** What was read so far is of no use: it is damaged, or its end is gone. */
+class ReadBroken extends Error {}
+
+const expectedBy = (precondition: Precondition): NonNullable<Expected> => ({
+  generation: precondition._tag === "AtGeneration" ? precondition.generation : undefined,
+})
+
+const expectedAt = (current: Option.Option<ObjectHead>): Expected => ({ generation: Option.getOrUndefined(current)?.generation })
+
+const digestsOf = (bytes: Uint8Array): Digests => ({ md5: createHash("md5").update(bytes).digest(), crc32: crc32(bytes) })
+
+export const hexOf = (crc: number): string => crc.toString(16).padStart(8, "0")
+
+/** What an abandoned upload leaves is removed by the store's lifecycle rules too, so a failure here is a warning. */
+const abandoned = <Session>(client: ObjectClient<Session>, session: Session, uri: StorageUri): Effect.Effect<void> =>
+  Effect.catch(client.abandon(session), (error) =>
+    Effect.logWarning(`an unfinished upload of ${uri} could not be removed: ${error.message}`),
+  )
+
+/** Pieces of any size become chunks of the size that a store takes. The last one is kept back until the content has ended. */
+class Chunks {
+  readonly hash = startHash()
+  readonly #md5 = createHash("md5")
+  #crc = 0
+  #pieces: Array<Uint8Array> = []
+  #held = 0
+  #offset = 0
+  #index = 0
+
+  add(piece: Uint8Array): void {
+    if (piece.byteLength === 0) return
+    this.hash.update(piece)
+    this.#md5.update(piece)
+    this.#crc = crc32(piece, this.#crc)
+    this.#pieces.push(piece)
+    this.#held += piece.byteLength
+  }
+
+  get isReady(): boolean {
+    return this.#held > chunkSize(this.#index)
+  }
+
+  /** A chunk that is not the last one. */
+  take(): { readonly bytes: Uint8Array; readonly offset: number } | undefined {
+    if (!this.isReady) return undefined
+    const size = chunkSize(this.#index)
+    const all = joined(this.#pieces, this.#held)
+    const rest = all.subarray(size)
+    this.#pieces = [rest]
+    this.#held = rest.byteLength
+    const chunk = { bytes: all.subarray(0, size), offset: this.#offset }
+    this.#offset += size
+    this.#index++
+    return chunk
+  }
+
+  last(): { readonly bytes: Uint8Array; readonly offset: number } {
+    return { bytes: joined(this.#pieces, this.#held), offset: this.#offset }
+  }
+
+  digests(): Digests {
+    return { md5: this.#md5.copy().digest(), crc32: this.#crc }
+  }
+}
+
+/** What a store answers about an object that is not there. */
+export const notFound = (uri: StorageUri): BlobNotFound => new BlobNotFound({ uri })

@@ -1,0 +1,322 @@
+/**
+ * Blobs as objects of a bucket of Amazon S3, Cloudflare R2 or another store that speaks its protocol with conditional writes, under
+ * `s3://bucket/` addresses. Safe among any number of machines. Every write carries `If-None-Match` or `If-Match`.
+ *
+ * A blob's generation is the object's ETag. The ETag follows from the content: a blob that is written again with the same content
+ * has the same generation as before, which a writer that asks for it cannot tell from the blob it has read.
+ *
+ * ```ts
+ * const storage = S3Storage.layer({ root: StorageFolder.make("s3://my-bucket/detent/"), region: "eu-central-1" })
+ * ```
+ */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import { Generation, Storage, type StorageService } from "../Storage.ts"
+import { type StorageError, StorageFailed } from "../StorageError.ts"
+import type { StorageUri } from "../Uri.ts"
+import { fromEnvironment } from "./AwsCredentials.ts"
+import { listedUri, locationOf } from "./BucketAddress.ts"
+import {
+  type Answer,
+  clientInContext,
+  makeObjectHttp,
+  type ObjectRequest,
+  type Problem,
+  type RetryOptions,
+  type Target,
+} from "./ObjectHttp.ts"
+import {
+  type BucketScope,
+  beforeName,
+  type Checksum,
+  type Digests,
+  type Expected,
+  hexOf,
+  makeObjectStorage,
+  metadataOf,
+  notFound,
+  type ObjectClient,
+  type Stored,
+  type Upload,
+  writeIdName,
+} from "./ObjectStorage.ts"
+import { type AwsKeys, encoded, signed } from "./SignatureV4.ts"
+import { childrenIn, escapeXml, parseXml, textIn } from "./XmlAnswer.ts"
+
+export interface S3StorageOptions extends BucketScope {
+  /** Default: those of the environment, then of the profile. */
+  readonly keys?: AwsKeys
+  /** Default: that of the environment or the profile, then `auto` for R2 and `us-east-1`. */
+  readonly region?: string
+  /** Default: AWS_ENDPOINT_URL_S3, then Amazon's in the region. For R2: `https://ACCOUNT.r2.cloudflarestorage.com`. */
+  readonly endpoint?: string
+  readonly retry?: RetryOptions
+}
+
+interface Session {
+  readonly upload: Upload
+  readonly id: string
+  /** The ETags of the parts, in order. */
+  readonly parts: Array<string>
+}
+
+export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =>
+  Effect.gen(function* () {
+    const environment = yield* fromEnvironment
+    const endpoint = (options.endpoint ?? environment.endpoint)?.replace(/\/$/, "")
+    const isR2 = endpoint?.endsWith(".r2.cloudflarestorage.com") === true
+    const region = options.region ?? environment.region ?? (isR2 ? "auto" : "us-east-1")
+    const keys = options.keys === undefined ? environment.keys : Effect.succeed(options.keys)
+    const http = makeObjectHttp({
+      retry: options.retry,
+      client: yield* clientInContext,
+      authorize: (request, now) => Effect.map(keys, (known) => signed(request, known, region, now)),
+      forget: Effect.void,
+      isExpired: (_, { code }) => code === "ExpiredToken",
+      problemOf,
+      nextSteps: {
+        unauthorized: "check the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        forbidden: "check the keys and the region, and that the keys may read, write, list and delete objects of the bucket",
+        missing: "create the bucket, or correct its name",
+      },
+    })
+
+    /** Amazon's certificates do not cover buckets with a dot as a host, and other stores know no hosts of buckets. */
+    const bucketUrl = (bucket: string) => {
+      if (endpoint !== undefined) return `${endpoint}/${bucket}`
+      return bucket.includes(".") ? `https://s3.${region}.amazonaws.com/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`
+    }
+    const objectUrl = (uri: StorageUri, query = "") => {
+      const { bucket, key } = locationOf(uri)
+      return `${bucketUrl(bucket)}/${key.split("/").map(encoded).join("/")}${query === "" ? "" : `?${query}`}`
+    }
+
+    const isMissingBucket = (answer: Answer) => http.problemOf(answer).code === "NoSuchBucket"
+
+    /** Sends again what the store refuses since another writer is at work on the object, or answers with an error under a good status. */
+    const sendOver = (target: Target, request: ObjectRequest, isUnfinished: (answer: Answer) => boolean) =>
+      Effect.gen(function* () {
+        let isUncertain = false
+        for (let attempt = 1; ; attempt++) {
+          const answer = yield* http.send(target, request)
+          isUncertain ||= answer.isUncertain
+          if (!isUnfinished(answer) || attempt >= http.attempts) return { ...answer, isUncertain }
+          isUncertain ||= answer.status === 200
+          yield* http.backoff(attempt)
+        }
+      })
+
+    const isConflict = ({ status }: Answer) => status === 409
+
+    /** Whether the precondition of a write did not hold. A missing object has no ETag to match. */
+    const isRefused = (answer: Answer, expected: Expected) =>
+      answer.status === 412 || (answer.status === 404 && expected?.generation !== undefined && http.problemOf(answer).code === "NoSuchKey")
+
+    const etagOf = (target: Target, etag: string | undefined): Effect.Effect<Generation, StorageFailed> =>
+      etag === undefined ? Effect.fail(lost(target, "the answer names no ETag")) : Effect.succeed(generationOf(etag))
+
+    /** A HEAD has no body that says whether the bucket or the object is missing: the bucket is asked for until it was found. */
+    let isBucketKnown = false
+    const knowBucket = (uri: StorageUri) =>
+      Effect.gen(function* () {
+        if (isBucketKnown) return
+        const target: Target = { uri, operation: "read" }
+        const url = `${bucketUrl(locationOf(uri).bucket)}/?list-type=2&max-keys=1`
+        const answer = yield* http.send(target, { method: "GET", url, headers: {} })
+        if (answer.status !== 200) return yield* http.failure(target, answer)
+        isBucketKnown = true
+      })
+
+    const client: ObjectClient<Session> = {
+      http,
+      start: "s3://",
+      head: (uri) =>
+        Effect.gen(function* () {
+          const target: Target = { uri, operation: "read" }
+          const answer = yield* http.send(target, { method: "HEAD", url: objectUrl(uri), headers: {} })
+          if (answer.status === 404) return yield* Effect.as(knowBucket(uri), Option.none())
+          if (answer.status !== 200) return yield* http.failure(target, answer)
+          const { headers } = answer
+          const generation = yield* etagOf(target, headers["etag"])
+          return Option.some({
+            generation,
+            size: Number(headers["content-length"]),
+            writeId: headers[`${metadataPrefix}${writeIdName}`],
+            before: headers[`${metadataPrefix}${beforeName}`],
+          })
+        }),
+      open: (uri) =>
+        Effect.gen(function* () {
+          const target: Target = { uri, operation: "read" }
+          const answer = yield* http.open(target, { method: "GET", url: objectUrl(uri), headers: { "x-amz-checksum-mode": "ENABLED" } })
+          if (answer.status === 404 && !isMissingBucket(answer)) return yield* notFound(uri)
+          if (answer.status !== 200) return yield* http.failure(target, answer)
+          const { headers, stream } = answer
+          const isPacked = headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity"
+          return {
+            generation: yield* etagOf(target, headers["etag"]),
+            size: isPacked ? undefined : Number(headers["content-length"]),
+            checksum: isPacked ? undefined : checksumOf(headers),
+            stream,
+          }
+        }),
+      reopen: (uri, generation, offset) =>
+        Effect.gen(function* () {
+          const target: Target = { uri, operation: "read" }
+          const headers = { range: `bytes=${offset}-`, "if-match": `"${generation}"` }
+          const answer = yield* http.open(target, { method: "GET", url: objectUrl(uri), headers })
+          if (answer.status === 412 || (answer.status === 404 && !isMissingBucket(answer))) return undefined
+          return answer.status === 206 ? answer.stream : yield* http.failure(target, answer)
+        }),
+      put: (upload, bytes, digests) =>
+        Effect.gen(function* () {
+          const target: Target = { uri: upload.uri, operation: "write" }
+          const headers = {
+            "content-type": octets,
+            ...metadataHeaders(upload),
+            "x-amz-checksum-crc32": crcText(digests),
+            ...conditionOf(upload.expected),
+          }
+          const answer = yield* sendOver(target, { method: "PUT", url: objectUrl(upload.uri), headers, body: bytes }, isConflict)
+          if (isRefused(answer, upload.expected)) return { _tag: "Refused", isUncertain: answer.isUncertain }
+          if (answer.status !== 200) return yield* http.failure(target, answer)
+          return { _tag: "Stored", generation: yield* etagOf(target, answer.headers["etag"]) }
+        }),
+      begin: (upload) =>
+        Effect.gen(function* () {
+          const target: Target = { uri: upload.uri, operation: "write" }
+          const checksums = isR2 ? {} : { "x-amz-checksum-algorithm": "CRC32", "x-amz-checksum-type": "FULL_OBJECT" }
+          const headers = { "content-type": octets, ...metadataHeaders(upload), ...checksums }
+          const answer = yield* http.send(target, { method: "POST", url: objectUrl(upload.uri, "uploads="), headers })
+          const id = textIn(parseXml(answer.body), "UploadId")
+          if (answer.status !== 200 || id === undefined) return yield* http.failure(target, answer)
+          return { upload, id, parts: [] }
+        }),
+      append: (session, bytes) => sendPart(session, bytes),
+      finish: (session, bytes, offset, digests) =>
+        Effect.andThen(
+          sendPart(session, bytes),
+          Effect.suspend(() => complete(session, offset + bytes.byteLength, digests)),
+        ),
+      abandon: ({ upload, id }) =>
+        Effect.gen(function* () {
+          const target: Target = { uri: upload.uri, operation: "write" }
+          const url = objectUrl(upload.uri, `uploadId=${encoded(id)}`)
+          const answer = yield* http.send(target, { method: "DELETE", url, headers: {} })
+          if (answer.status !== 204 && answer.status !== 404) return yield* http.failure(target, answer)
+        }),
+      list: (folder, page) =>
+        Effect.gen(function* () {
+          const target: Target = { uri: folder, operation: "list" }
+          const { bucket, key: prefix } = locationOf(folder)
+          const from = page === undefined ? "" : `&continuation-token=${encoded(page)}`
+          const query = `list-type=2&encoding-type=url&max-keys=1000&prefix=${encoded(prefix)}${from}`
+          const answer = yield* http.send(target, { method: "GET", url: `${bucketUrl(bucket)}/?${query}`, headers: {} })
+          if (answer.status !== 200) return yield* http.failure(target, answer)
+          const listing = parseXml(answer.body)
+          const objects = childrenIn(listing, "Contents").map((one) => ({
+            key: decodeURIComponent((textIn(one, "Key") ?? "").replaceAll("+", "%20")),
+            generation: generationOf(textIn(one, "ETag") ?? ""),
+            size: Number(textIn(one, "Size")),
+          }))
+          const found = yield* Effect.forEach(
+            objects.filter(({ key }) => !key.endsWith("/")),
+            ({ key, generation, size }) => Effect.map(listedUri(folder, bucket, key), (uri) => ({ uri, generation, size })),
+          )
+          return { found, next: textIn(listing, "IsTruncated") === "true" ? textIn(listing, "NextContinuationToken") : undefined }
+        }),
+      remove: (uri, generation) =>
+        Effect.gen(function* () {
+          const target: Target = { uri, operation: "remove" }
+          // Not every store that speaks the protocol checks this condition. The caller has seen that it held just now.
+          const headers = { "if-match": `"${generation}"` }
+          const answer = yield* sendOver(target, { method: "DELETE", url: objectUrl(uri), headers }, isConflict)
+          if (answer.status === 204) return true
+          if (answer.status === 412) return false
+          if (answer.status === 404 && !isMissingBucket(answer)) return answer.isUncertain
+          if (answer.status !== 501) return yield* http.failure(target, answer)
+          const plain = yield* http.send(target, { method: "DELETE", url: objectUrl(uri), headers: {} })
+          return plain.status === 204 ? true : yield* http.failure(target, plain)
+        }),
+    }
+
+    const sendPart = (session: Session, bytes: Uint8Array): Effect.Effect<void, StorageError> =>
+      Effect.gen(function* () {
+        const { upload, id, parts } = session
+        const target: Target = { uri: upload.uri, operation: "write" }
+        const url = objectUrl(upload.uri, `partNumber=${parts.length + 1}&uploadId=${encoded(id)}`)
+        const answer = yield* http.send(target, { method: "PUT", url, headers: {}, body: bytes })
+        if (answer.status !== 200) return yield* http.failure(target, answer)
+        parts.push(yield* etagOf(target, answer.headers["etag"]))
+      })
+
+    const complete = (session: Session, size: number, digests: Digests): Effect.Effect<Stored, StorageError> =>
+      Effect.gen(function* () {
+        const { upload, id, parts } = session
+        const target: Target = { uri: upload.uri, operation: "write" }
+        const list = parts.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(`"${etag}"`)}</ETag></Part>`)
+        const checksums = isR2
+          ? {}
+          : { "x-amz-checksum-crc32": crcText(digests), "x-amz-checksum-type": "FULL_OBJECT", "x-amz-mp-object-size": String(size) }
+        const request: ObjectRequest = {
+          method: "POST",
+          url: objectUrl(upload.uri, `uploadId=${encoded(id)}`),
+          headers: { "content-type": "application/xml", ...checksums, ...conditionOf(upload.expected) },
+          body: Buffer.from(`<CompleteMultipartUpload xmlns="${namespace}">${list.join("")}</CompleteMultipartUpload>`),
+        }
+        // The answer begins before the store is done, so an error can follow a good status.
+        const answer = yield* sendOver(target, request, (one) => one.status === 200 && parseXml(one.body).name === "Error")
+        const xml = parseXml(answer.body)
+        if (answer.status === 200 && xml.name !== "Error") return { _tag: "Stored", generation: yield* etagOf(target, textIn(xml, "ETag")) }
+        const { code, message } = http.problemOf(answer)
+        if (code === "NoSuchUpload") {
+          // An attempt before may have finished it.
+          const head = Option.getOrUndefined(yield* client.head(upload.uri))
+          if (head?.writeId === upload.writeId) return { _tag: "Stored", generation: head.generation }
+          return yield* lost(target, "the upload is gone")
+        }
+        if (isRefused(answer, upload.expected)) return { _tag: "Refused", isUncertain: answer.isUncertain }
+        // The parts of an upload that conflicts with another writer are gone: its content has to be sent again.
+        return yield* answer.status === 200 || answer.status === 409 ? lost(target, `${code}: ${message}`) : http.failure(target, answer)
+      })
+
+    return makeObjectStorage(client, options)
+  })
+
+export const layer = (options: S3StorageOptions): Layer.Layer<Storage> => Layer.effect(Storage, make(options))
+
+const octets = "application/octet-stream"
+
+const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
+
+const metadataPrefix = "x-amz-meta-"
+
+const metadataHeaders = (upload: Upload): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(metadataOf(upload)).map(([name, value]) => [`${metadataPrefix}${name}`, value]))
+
+const generationOf = (etag: string): Generation => Generation.make(etag.replaceAll('"', ""))
+
+const conditionOf = (expected: Expected): Readonly<Record<string, string>> => {
+  if (expected === undefined) return {}
+  return expected.generation === undefined ? { "if-none-match": "*" } : { "if-match": `"${expected.generation}"` }
+}
+
+const crcText = ({ crc32 }: Digests): string => Buffer.from(hexOf(crc32), "hex").toString("base64")
+
+/** The ETag of an object that was sent whole is its MD5, except where the store encrypts it with a key of its own service. */
+const checksumOf = (headers: Answer["headers"]): Checksum | undefined => {
+  const crc = headers["x-amz-checksum-crc32"]
+  if (crc !== undefined && !crc.includes("-")) return { algorithm: "crc32", value: Buffer.from(crc, "base64").toString("hex") }
+  const etag = generationOf(headers["etag"] ?? "")
+  const isEncrypted = (headers["x-amz-server-side-encryption"] ?? "AES256") !== "AES256"
+  return /^[0-9a-f]{32}$/.test(etag) && !isEncrypted ? { algorithm: "md5", value: etag } : undefined
+}
+
+const lost = (target: Target, problem: string): StorageFailed =>
+  new StorageFailed({ ...target, retryable: true, cause: new Error(problem) })
+
+const problemOf = (body: Uint8Array): Problem => {
+  const error = parseXml(body.subarray(0, 10_000))
+  return { code: textIn(error, "Code") ?? "", message: textIn(error, "Message") ?? "" }
+}

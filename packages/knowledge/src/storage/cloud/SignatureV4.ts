@@ -1,0 +1,71 @@
+/** AWS Signature Version 4 for S3: the headers that prove who sends a request, and that its body is the one that was sent. */
+import { createHash, createHmac } from "node:crypto"
+import * as DateTime from "effect/DateTime"
+import * as Redacted from "effect/Redacted"
+
+export interface AwsKeys {
+  readonly accessKeyId: string
+  readonly secretAccessKey: Redacted.Redacted<string>
+  readonly sessionToken?: Redacted.Redacted<string> | undefined
+}
+
+export interface UnsignedRequest {
+  readonly method: string
+  /** With path and query percent-encoded as RFC 3986 says. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array | undefined
+}
+
+/** Returns the headers to add. All headers of the request are signed. */
+export const signed = (request: UnsignedRequest, keys: AwsKeys, region: string, nowMillis: number): Readonly<Record<string, string>> => {
+  const url = new URL(request.url)
+  const time = DateTime.formatIso(DateTime.makeUnsafe(nowMillis)).replace(/[-:]|\.\d{3}/g, "")
+  const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`
+  const contentHash = hashOf(request.body ?? "")
+  const added = {
+    "x-amz-date": time,
+    "x-amz-content-sha256": contentHash,
+    ...(keys.sessionToken === undefined ? {} : { "x-amz-security-token": Redacted.value(keys.sessionToken) }),
+  }
+  const headers = Object.entries({ ...request.headers, ...added, host: url.host })
+    .map(([name, value]) => [name.toLowerCase(), value.trim().replace(/ {2,}/g, " ")] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const names = headers.map(([name]) => name).join(";")
+  const canonical = [
+    request.method,
+    url.pathname,
+    canonicalQuery(url.search),
+    ...headers.map(([name, value]) => `${name}:${value}`),
+    "",
+    names,
+    contentHash,
+  ].join("\n")
+  const toSign = ["AWS4-HMAC-SHA256", time, scope, hashOf(canonical)].join("\n")
+  const key = [time.slice(0, 8), region, "s3", "aws4_request"].reduce<string | Buffer>(
+    (secret, part) => hmac(secret, part),
+    `AWS4${Redacted.value(keys.secretAccessKey)}`,
+  )
+  const signature = hmac(key, toSign).toString("hex")
+  return {
+    ...added,
+    authorization: `AWS4-HMAC-SHA256 Credential=${keys.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+  }
+}
+
+/** Every character but letters, digits and `-._~` as a percent sign and two digits. */
+export const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const canonicalQuery = (search: string): string =>
+  search
+    .slice(1)
+    .split("&")
+    .filter((part) => part !== "")
+    .map((part) => (part.includes("=") ? part : `${part}=`))
+    .toSorted()
+    .join("&")
+
+const hashOf = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex")
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest()

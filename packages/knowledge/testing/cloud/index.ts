@@ -1,0 +1,3 @@
+export { type FakeGcs, type FakeGcsOptions, startFakeGcs } from "./FakeGcs.ts"
+export { type FakeS3, type FakeS3Options, startFakeS3 } from "./FakeS3.ts"
+export { byChance, type Fault, type FaultPlan, inTurn } from "./FakeServer.ts"
