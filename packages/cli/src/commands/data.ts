@@ -2,18 +2,16 @@
 import { join } from "node:path"
 import { findConfig } from "@detent/workspace/Config"
 import * as operations from "@detent/workspace/operations/data"
-import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import * as Queue from "effect/Queue"
-import * as Stream from "effect/Stream"
+import { backup, restore } from "../data/backup.ts"
+import { noteOpened, openedInstances, withProgress } from "../data/DataProgress.ts"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { Output } from "../output/Output.ts"
-import { followed, type Step } from "../output/Progress.ts"
 import { tableText } from "../output/Table.ts"
-import { databaseOf, observed } from "../workspace/Opening.ts"
+import { databaseOf } from "../workspace/Opening.ts"
 
 const copy = command(
   {
@@ -48,12 +46,11 @@ const copy = command(
       const from = input.from ?? databaseOf(input) ?? `sqlite:${join(data, "detent.db")}`
       const config = Option.getOrUndefined(yield* findConfig("."))
       const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
-      const { isResumed, tables, left, files } = yield* copied({ from, to, data, toData, force, uploads })
-      const checks = yield* Effect.provide(machines.check(undefined), observed({ data: toData ?? data, database: to }))
+      const request = { from, to, data, toData, force, uploads }
+      const { isResumed, tables, left, files } = yield* withProgress((onProgress) => operations.copy({ ...request, onProgress }))
+      const opened = yield* openedInstances({ data: toData ?? data, database: to })
+      const { checked, failing, unchecked } = opened
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)
-      const checked = checks.reduce((sum, one) => sum + one.checked, 0)
-      const failing = checks.flatMap(({ machine, failing: found }) => found.map((one) => ({ machine, ...one })))
-      const unchecked = checks.filter((one) => one.unchecked > 0)
       const told = { rows, isResumed, tables, left, checked, failing, unchecked: unchecked.map(({ machine }) => machine) }
       yield* output.value(files === undefined ? told : { ...told, files }, () =>
         tableText(
@@ -71,36 +68,12 @@ const copy = command(
       )
       if (files !== undefined)
         yield* output.note(`${files.files} files (${files.bytes} bytes) are equal in both folders; ${files.kept} of them were there before`)
-      yield* output.note(`instances that have not ended: ${checked} were opened there, ${failing.length} would not open`)
-      for (const { machine, id, problem } of failing) yield* output.note(`${machine}/${id} would not open: ${problem}`)
-      for (const { machine, unchecked: count } of unchecked)
-        yield* output.note(`${count} of ${machine} were not opened: it is not in detent.config.ts`)
+      yield* noteOpened(opened)
       if (left.length > 0) yield* output.note(`not copied, as they are your own: ${left.join(", ")}`)
       return failing.length > 0 ? ExitCode.failed : ExitCode.ok
     }),
 )
 
-/** Copies and shows how far it is. */
-const copied = (request: Omit<operations.CopyRequest, "onProgress">) =>
-  Effect.gen(function* () {
-    let report: Effect.Success<ReturnType<typeof operations.copy>> | undefined
-    const progress = Stream.callback<operations.DataProgress, unknown>((queue) =>
-      Effect.gen(function* () {
-        report = yield* operations.copy({ ...request, onProgress: (one) => Effect.asVoid(Queue.offer(queue, one)) })
-      }).pipe(Queue.into(queue)),
-    )
-    yield* followed(progress, { step: stepOf, json: (one) => one })
-    return report ?? (yield* Effect.die(new Error("a copy ends with a report")))
-  })
+export const noun = { name: "data", summary: "all that is stored: back it up, restore it, copy it to another database or folder" }
 
-const doing = { files: "copying", copy: "copying", index: "indexing", check: "checking" } as const
-
-const stepOf = ({ stage, part, rows, total }: operations.DataProgress): Step => ({
-  stage: doing[stage],
-  percent: total === 0 ? 100 : Math.floor((rows / total) * 100),
-  text: stage === "index" ? part : `${rows} of ${total} ${stage === "files" ? "files" : "rows"}, ${part}`,
-})
-
-export const noun = { name: "data", summary: "all that is stored: copy it to another database or folder" }
-
-export const commands = [copy]
+export const commands = [copy, backup, restore]

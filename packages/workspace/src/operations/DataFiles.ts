@@ -15,6 +15,8 @@ export interface FilesRequest {
   /** The data folders. */
   readonly from: string
   readonly to: string
+  /** Whether processes work in the source: files may be removed and written meanwhile. Default: false. */
+  readonly isLive?: boolean
   readonly onFile: (progress: FileProgress) => Effect.Effect<void>
 }
 
@@ -33,9 +35,12 @@ export interface FilesReport {
 }
 
 /** What the systems keep in files. Locks, names of nodes and the address of a server belong to the folder they are in. */
-const folders = ["uploads", "batches", "canonical", "documents", "ontologies", "runs"]
+const folders = ["uploads", "batches", "canonical", "documents", "ontologies", "runs", "settings", "workflow-state"]
 
-export const copyFiles = ({ from, to, onFile }: FilesRequest): Effect.Effect<FilesReport, CopyRefused | CopyFailed> =>
+/** The folders whose documents may be read: batches that resume read them. */
+const single = ["sources.json"]
+
+export const copyFiles = ({ from, to, isLive = false, onFile }: FilesRequest): Effect.Effect<FilesReport, CopyRefused | CopyFailed> =>
   Effect.gen(function* () {
     const [source, target] = [resolve(from), resolve(to)]
     if (isInside(source, target) || isInside(target, source))
@@ -47,7 +52,7 @@ export const copyFiles = ({ from, to, onFile }: FilesRequest): Effect.Effect<Fil
     let bytes = 0
     let kept = 0
     for (const [index, file] of files.entries()) {
-      const copied = yield* trying(file, () => copyFile(join(source, file), join(target, file)))
+      const copied = yield* trying(file, () => (isLive ? copyLiveFile : copyFile)(join(source, file), join(target, file)))
       bytes += copied.bytes
       kept += copied.isKept ? 1 : 0
       yield* onFile({ file, files: index + 1, total: files.length })
@@ -66,7 +71,7 @@ const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFa
 
 /** Paths of all files, in order. Files that are still being received are left out. */
 const filesIn = async (source: string): Promise<ReadonlyArray<string>> => {
-  const found: Array<string> = []
+  const found: Array<string> = single.filter((file) => existsSync(join(source, file)))
   for (const folder of folders.filter((one) => existsSync(join(source, one)))) {
     const entries = await readdir(join(source, folder), { recursive: true, withFileTypes: true })
     for (const entry of entries)
@@ -94,6 +99,18 @@ const copyFile = async (from: string, to: string): Promise<{ readonly bytes: num
     throw cause
   }
   return { bytes: size, isKept: false }
+}
+
+/** Of a file that a process works with: one that is removed meanwhile is left out, and one that is written is copied again. */
+const copyLiveFile = async (from: string, to: string): ReturnType<typeof copyFile> => {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await copyFile(from, to)
+    } catch (cause) {
+      if (!existsSync(from)) return { bytes: 0, isKept: false }
+      if (attempt >= 5) throw cause
+    }
+  }
 }
 
 const digestOf = async (path: string): Promise<string> => {

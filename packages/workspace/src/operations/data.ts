@@ -1,8 +1,9 @@
 /** What a user can do with all data of a workspace: copy it to another database, and its files to another folder. */
 import { existsSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import {
   CopyFailed,
+  type CopyOptions,
   type CopyProgress,
   CopyRefused,
   copyDatabase,
@@ -18,6 +19,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { type Database, databaseOf, type Stores, storesIn } from "../Database.ts"
+import { belowData } from "../DataLocation.ts"
 import { RequestKeys } from "../RequestKeys.ts"
 import { copyFiles } from "./DataFiles.ts"
 
@@ -50,11 +52,7 @@ export const copy = ({ from, to, data, toData, force, uploads = [], onProgress }
         return yield* new CopyRefused({ problem: "source and target are one database", nextStep: "name two" })
       if (source._tag === "Sqlite" && !existsSync(source.file))
         return yield* new CopyRefused({ problem: `there is no SQLite database ${source.file}`, nextStep: "correct --from" })
-      const stores = { source: yield* storesOf(source), target: yield* storesOf(target) }
-      const clients = { source: Context.get(stores.source, SqlClient), target: Context.get(stores.target, SqlClient) }
-      const tables = yield* tableNames(clients.source)
-      yield* prepare(stores.source, tables, data)
-      if (isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
+      const between = yield* openBoth({ source, target, sourceData: data, targetData: toData ?? data, uploads })
       // Before the rows: a database whose copy is complete is not copied to again.
       const files =
         toData === undefined
@@ -64,20 +62,38 @@ export const copy = ({ from, to, data, toData, force, uploads = [], onProgress }
               to: toData,
               onFile: ({ file, files: rows, total }) => onProgress({ stage: "files", part: file, rows, total }),
             })
-      if (!(yield* isCopyUnfinished(clients.target))) yield* prepare(stores.target, tables, toData ?? data)
-      const report = yield* copyDatabase({
-        ...clients,
-        name: nameOf(source),
-        force,
-        indexes: yield* indexesOf(clients.target, tables, uploads),
-        onProgress,
-      })
-      return { ...report, files }
+      return { ...(yield* between.copyRows({ name: nameOf(source), force, onProgress })), files }
     }),
   )
 
+export interface BothDatabases {
+  readonly source: Database
+  readonly target: Database
+  readonly sourceData: string
+  readonly targetData: string
+  /** Undefined: no index of words is made in the target. */
+  readonly uploads: ReadonlyArray<AnyUpload> | undefined
+}
+
+/** Opens a database to copy from, with the tables of this version, and one to copy to. */
+export const openBoth = ({ source, target, sourceData, targetData, uploads }: BothDatabases) =>
+  Effect.gen(function* () {
+    const stores = { source: yield* storesOf(source), target: yield* storesOf(target) }
+    const clients = { source: Context.get(stores.source, SqlClient), target: Context.get(stores.target, SqlClient) }
+    const tables = yield* tableNames(clients.source)
+    yield* prepare(stores.source, tables, sourceData)
+    if (uploads !== undefined && isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
+    const copyRows = (options: Pick<CopyOptions, "name" | "force" | "onProgress">) =>
+      Effect.gen(function* () {
+        if (!(yield* isCopyUnfinished(clients.target))) yield* prepare(stores.target, tables, targetData)
+        const indexes = uploads === undefined ? [] : yield* indexesOf(clients.target, tables, uploads)
+        return yield* copyDatabase({ ...clients, ...options, indexes })
+      })
+    return { ...clients, copyRows }
+  })
+
 /** Without what may be secret in an address. */
-const nameOf = (database: Database): string => {
+export const nameOf = (database: Database): string => {
   if (database._tag === "Sqlite") return `sqlite:${resolve(database.file)}`
   const { hostname, port, pathname } = new URL(Redacted.value(database.url))
   return `postgres://${hostname}${port === "" ? "" : `:${port}`}${pathname}`
@@ -115,7 +131,7 @@ const opened = (stores: Context.Context<Stores>, part: Layer.Layer<never, unknow
 const systemsIn = (data: string) =>
   Effect.promise(async () => {
     const [{ Knowledge }, { Uploads }] = await Promise.all([import("@detent/knowledge"), import("@detent/uploads")])
-    return Uploads.layer({ folder: join(data, "uploads") }).pipe(Layer.provideMerge(Knowledge.layerObserving({ folder: data })))
+    return Uploads.layer({ folder: belowData(data, "uploads") }).pipe(Layer.provideMerge(Knowledge.layerObserving({ folder: data })))
   })
 
 const refuseUnknownKinds = (source: SqlClient, uploads: ReadonlyArray<AnyUpload>) =>

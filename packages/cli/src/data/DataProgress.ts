@@ -1,0 +1,52 @@
+/** What the commands on all data of a workspace have in common: how far they are, and whether the result opens. */
+import type { DataProgress } from "@detent/workspace/operations/data"
+import * as machines from "@detent/workspace/operations/machines"
+import * as Effect from "effect/Effect"
+import * as Queue from "effect/Queue"
+import * as Stream from "effect/Stream"
+import { Output } from "../output/Output.ts"
+import { followed, type Step } from "../output/Progress.ts"
+import { observed, type Place } from "../workspace/Opening.ts"
+
+/** Runs it and shows how far it is. */
+export const withProgress = <A, E>(run: (onProgress: (progress: DataProgress) => Effect.Effect<void>) => Effect.Effect<A, E>) =>
+  Effect.gen(function* () {
+    let report: { readonly value: A } | undefined
+    const progress = Stream.callback<DataProgress, E>((queue) =>
+      Effect.gen(function* () {
+        report = { value: yield* run((one) => Effect.asVoid(Queue.offer(queue, one))) }
+      }).pipe(Queue.into(queue)),
+    )
+    yield* followed(progress, { step: stepOf, json: (one) => one })
+    return report === undefined ? yield* Effect.die(new Error("it ends with a report")) : report.value
+  })
+
+const doing = { files: "copying", copy: "copying", index: "indexing", check: "checking" } as const
+
+const stepOf = ({ stage, part, rows, total }: DataProgress): Step => ({
+  stage: doing[stage],
+  percent: total === 0 ? 100 : Math.floor((rows / total) * 100),
+  text: stage === "index" ? part : `${rows} of ${total} ${stage === "files" ? "files" : "rows"}, ${part}`,
+})
+
+/** Opens every instance that has not ended, as a process that works there would. */
+export const openedInstances = (place: Place) =>
+  Effect.gen(function* () {
+    const checks = yield* Effect.provide(machines.check(undefined), observed(place))
+    return {
+      checked: checks.reduce((sum, one) => sum + one.checked, 0),
+      failing: checks.flatMap(({ machine, failing: found }) => found.map((one) => ({ machine, ...one }))),
+      unchecked: checks.filter((one) => one.unchecked > 0),
+    }
+  })
+
+export type OpenedInstances = Effect.Success<ReturnType<typeof openedInstances>>
+
+export const noteOpened = ({ checked, failing, unchecked }: OpenedInstances) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    yield* output.note(`instances that have not ended: ${checked} were opened there, ${failing.length} would not open`)
+    for (const { machine, id, problem } of failing) yield* output.note(`${machine}/${id} would not open: ${problem}`)
+    for (const { machine, unchecked: count } of unchecked)
+      yield* output.note(`${count} of ${machine} were not opened: it is not in detent.config.ts`)
+  })

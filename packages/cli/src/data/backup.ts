@@ -1,0 +1,75 @@
+/** `detent data backup` and `detent data restore`. */
+import { findConfig } from "@detent/workspace/Config"
+import * as operations from "@detent/workspace/operations/backup"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { WrongUsage } from "../Failure.ts"
+import { command } from "../line/Command.ts"
+import { ExitCode } from "../line/ExitCode.mjs"
+import { Output } from "../output/Output.ts"
+import { databaseOf } from "../workspace/Opening.ts"
+import { noteOpened, openedInstances, withProgress } from "./DataProgress.ts"
+
+export const backup = command(
+  {
+    name: "data backup",
+    summary: "back up a workspace while it runs",
+    detail:
+      "Takes the database in one consistent snapshot, SQLite or PostgreSQL, and then the files of the data folder. Processes of the\n" +
+      "workspace work on meanwhile. The backup is a folder with detent.db, files/ and backup.json, which is written last.\n" +
+      "Where the data is in a bucket, the backup holds the database: turn on versioning of the bucket for the files.\n" +
+      "Instances, batches and uploads resume from where they were at the moment of the snapshot when it is restored.",
+    arguments: [],
+    options: [{ name: "to", kind: "text", value: "DIR", summary: "a folder that is empty or missing" }],
+    examples: [
+      { line: "detent data backup --to backups/monday", says: "then: detent data restore --from backups/monday --data new" },
+      { line: "detent data backup --database postgres://db/detent --to backups/monday", says: "of PostgreSQL" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { data, to } = input
+      if (to === undefined) return yield* new WrongUsage({ problem: "back up to where?", nextStep: "name a new folder with --to" })
+      const manifest = yield* withProgress((onProgress) => operations.backup({ database: databaseOf(input), data, to, onProgress }))
+      yield* output.value(manifest, () => `${to}\n`)
+      const files =
+        manifest.files === undefined ? `files are in ${manifest.bucket}` : `${manifest.files.files} files (${manifest.files.bytes} bytes)`
+      yield* output.note(`the database (${manifest.bytes} bytes) and ${files}, as of ${manifest.createdAt}`)
+      yield* output.note(`restore it with: detent data restore --from ${to} --data NEW`)
+    }),
+)
+
+export const restore = command(
+  {
+    name: "data restore",
+    summary: "make a workspace out of a backup",
+    detail:
+      "Checks the backup, then writes its database and its files to --data and --database, which have to be empty. A backup of\n" +
+      "PostgreSQL may be restored to SQLite, and the other way. At the end it opens every instance that has not ended.\n" +
+      "Stop the processes of the workspace that was backed up first, if both would act on the same outside systems.",
+    arguments: [],
+    options: [{ name: "from", kind: "text", value: "DIR", summary: "the folder that `detent data backup` made" }],
+    examples: [
+      { line: "detent data restore --from backups/monday --data new", says: "then: detent serve --data new" },
+      { line: "detent data restore --from backups/monday --data new --database postgres://db/empty", says: "to PostgreSQL" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { data, from } = input
+      if (from === undefined) return yield* new WrongUsage({ problem: "restore from where?", nextStep: "name the backup with --from" })
+      const config = Option.getOrUndefined(yield* findConfig("."))
+      const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
+      const restored = yield* withProgress((onProgress) =>
+        operations.restore({ from, database: databaseOf(input), data, uploads, onProgress }),
+      )
+      const opened = yield* openedInstances({ data, database: databaseOf(input) })
+      const { checked, failing } = opened
+      yield* output.value({ ...restored, checked, failing }, () => `${data}\n`)
+      yield* output.note(`the workspace is as of ${restored.createdAt}`)
+      yield* noteOpened(opened)
+      return failing.length > 0 ? ExitCode.failed : ExitCode.ok
+    }),
+)

@@ -1,0 +1,243 @@
+/**
+ * Backups of a workspace while processes work in it. The database is taken in one consistent snapshot: on SQLite by its online
+ * backup, on PostgreSQL in one read-only transaction of isolation level repeatable read. It becomes a SQLite file, whichever it
+ * came from. The files follow: what the rows name was stored before the rows, so it is among them.
+ *
+ * A backup is a folder with `detent.db`, `files/` and `backup.json`, which is written last and holds the SHA-256 of the database.
+ */
+import { createHash } from "node:crypto"
+import { createReadStream, existsSync, readdirSync } from "node:fs"
+import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { dirname, join, resolve } from "node:path"
+import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
+import { pipeline } from "node:stream/promises"
+import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
+import type { AnyUpload } from "@detent/uploads"
+import * as Clock from "effect/Clock"
+import * as DateTime from "effect/DateTime"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import { type Database, databaseOf } from "../Database.ts"
+import { isBucketLocation } from "../DataLocation.ts"
+import { copyFiles, type FilesReport } from "./DataFiles.ts"
+import { type DataProgress, nameOf, openBoth } from "./data.ts"
+
+const Manifest = Schema.Struct({
+  /** Of the form of backups. */
+  version: Schema.Literal(1),
+  createdAt: Schema.String,
+  /** What the database was taken from. */
+  database: Schema.Literals(["Sqlite", "Postgres"]),
+  /** Of `detent.db`. */
+  bytes: Schema.Int,
+  sha256: Schema.String,
+  /** Undefined where the files are in a bucket. */
+  files: Schema.optionalKey(Schema.Struct({ files: Schema.Int, bytes: Schema.Int })),
+  /** The bucket that the files are in. */
+  bucket: Schema.optionalKey(Schema.String),
+})
+export type BackupManifest = typeof Manifest.Type
+
+const ManifestJson = Schema.fromJsonString(Manifest)
+
+export interface BackupRequest {
+  /** `sqlite:PATH` or `postgres://…`. Default: `detent.db` in the data folder. */
+  readonly database: string | undefined
+  readonly data: string
+  /** A folder that is empty or missing. */
+  readonly to: string
+  readonly onProgress: (progress: DataProgress) => Effect.Effect<void>
+}
+
+export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const source = yield* Effect.fromResult(databaseOf(database, data))
+      const folder = resolve(to)
+      if (existsSync(folder) && readdirSync(folder).length > 0)
+        return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "name a new folder with --to" })
+      if (source._tag === "Sqlite" && !existsSync(source.file))
+        return yield* new CopyRefused({ problem: `there is no SQLite database ${source.file}`, nextStep: "correct --data or --database" })
+      yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true }))
+      const file = join(folder, "detent.db")
+      yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
+      if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
+      else yield* snapshotOf(source, data, folder, onProgress)
+      const files = isBucketLocation(data) ? undefined : yield* copiedFiles(data, join(folder, "files"), true, onProgress)
+      const manifest: BackupManifest = {
+        version: 1,
+        createdAt: DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
+        database: source._tag,
+        ...(yield* trying("the database", () => digestOf(file))),
+        ...(files === undefined ? { bucket: data } : { files: { files: files.files, bytes: files.bytes } }),
+      }
+      yield* trying("backup.json", () => writeDurably(join(folder, "backup.json"), `${Schema.encodeSync(ManifestJson)(manifest)}\n`))
+      return manifest
+    }),
+  )
+
+export interface RestoreRequest {
+  /** The folder of a backup. */
+  readonly from: string
+  /** `sqlite:PATH` or `postgres://…`, of an empty database. Default: `detent.db` in the data folder. */
+  readonly database: string | undefined
+  /** A folder without data. */
+  readonly data: string
+  /** The kinds of uploads of the workspace: they say by which words and fields their items are found. */
+  readonly uploads?: ReadonlyArray<AnyUpload> | undefined
+  readonly onProgress: (progress: DataProgress) => Effect.Effect<void>
+}
+
+/** Makes a workspace out of a backup. What the backup held is checked before anything is written. */
+export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const folder = resolve(from)
+      const manifest = yield* readManifest(folder)
+      const file = join(folder, "detent.db")
+      const found = yield* trying("the database of the backup", () => digestOf(file))
+      if (found.sha256 !== manifest.sha256)
+        return yield* new CopyRefused({
+          problem: `${file} is damaged: its SHA-256 is ${found.sha256}, and backup.json says ${manifest.sha256}`,
+          nextStep: "restore another backup",
+        })
+      const target = yield* Effect.fromResult(databaseOf(database, data))
+      if (target._tag === "Sqlite" && existsSync(target.file))
+        return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "restore into a new folder with --data, or remove it" })
+      if (manifest.files === undefined && !isBucketLocation(data))
+        yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
+      const files =
+        manifest.files === undefined || isBucketLocation(data)
+          ? undefined
+          : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
+      yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
+      if (target._tag === "Sqlite" && manifest.database === "Sqlite") yield* trying("the database", () => placeFile(file, target.file))
+      else yield* rowsInto(file, folder, target, data, uploads, manifest, onProgress)
+      return { ...manifest, files }
+    }),
+  )
+
+const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFailed> =>
+  Effect.tryPromise({ try: run, catch: (cause) => new CopyFailed({ part, cause }) })
+
+/**
+ * One step, in a thread of Node's pool: between two steps another process may write, and the backup would begin again. Writers are
+ * not held up, since the database is in WAL mode.
+ */
+const onlineBackup = async (from: string, to: string): Promise<void> => {
+  const source = new DatabaseSync(from, { readOnly: true, timeout: 60_000 })
+  try {
+    await backupSqlite(source, to, { rate: 2 ** 31 - 1 })
+  } finally {
+    source.close()
+  }
+  const copy = new DatabaseSync(to)
+  try {
+    // One file, without a log beside it.
+    copy.exec("pragma journal_mode = delete")
+    const [row] = copy.prepare("pragma quick_check").all()
+    const verdict = row?.["quick_check"]
+    if (verdict !== "ok") throw new Error(`SQLite finds the copy damaged: ${String(verdict)}`)
+  } finally {
+    copy.close()
+  }
+  await synced(to)
+}
+
+const snapshotOf = (source: Database, data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
+  Effect.gen(function* () {
+    const target: Database = { _tag: "Sqlite", file: join(folder, "detent.db") }
+    // The database is closed before its file is hashed.
+    yield* Effect.scoped(
+      Effect.gen(function* () {
+        const both = yield* openBoth({ source, target, sourceData: data, targetData: join(folder, "files"), uploads: undefined })
+        yield* inSnapshot(both.source, both.copyRows({ name: nameOf(source), force: true, onProgress }))
+      }),
+    )
+    yield* trying("the database", () => checkpointed(target.file))
+  })
+
+/** Everything that is read in it is read as of one moment, and writes of others go on. */
+const inSnapshot = <A, E>(sql: SqlClient, effect: Effect.Effect<A, E>) =>
+  sql.withTransaction(Effect.andThen(sql.unsafe("set transaction isolation level repeatable read, read only"), effect))
+
+const checkpointed = async (file: string): Promise<void> => {
+  const database = new DatabaseSync(file)
+  try {
+    database.exec("pragma journal_mode = delete")
+  } finally {
+    database.close()
+  }
+  await synced(file)
+}
+
+/** Through a copy of the file, since opening a database writes to it. */
+const rowsInto = (
+  file: string,
+  folder: string,
+  target: Database,
+  data: string,
+  uploads: ReadonlyArray<AnyUpload>,
+  { createdAt }: BackupManifest,
+  onProgress: RestoreRequest["onProgress"],
+) =>
+  Effect.gen(function* () {
+    const working = join(folder, `restoring-${process.pid}.db`)
+    yield* Effect.acquireRelease(
+      trying("the database", () => copyFile(file, working)),
+      () => Effect.promise(() => Promise.all(["", "-wal", "-shm"].map((end) => rm(`${working}${end}`, { force: true })))),
+    )
+    const source: Database = { _tag: "Sqlite", file: working }
+    const both = yield* openBoth({ source, target, sourceData: join(folder, "files"), targetData: data, uploads })
+    return yield* both.copyRows({ name: `the backup of ${createdAt}`, force: true, onProgress })
+  })
+
+const copiedFiles = (
+  from: string,
+  to: string,
+  isLive: boolean,
+  onProgress: BackupRequest["onProgress"],
+): Effect.Effect<FilesReport, CopyRefused | CopyFailed> =>
+  copyFiles({ from, to, isLive, onFile: ({ file, files: rows, total }) => onProgress({ stage: "files", part: file, rows, total }) })
+
+const readManifest = (folder: string): Effect.Effect<BackupManifest, CopyRefused> =>
+  Effect.tryPromise(() => readFile(join(folder, "backup.json"), "utf8")).pipe(
+    Effect.flatMap(Schema.decodeEffect(ManifestJson)),
+    Effect.mapError(
+      () =>
+        new CopyRefused({
+          problem: `${folder} is no complete backup: its backup.json is missing or of another version`,
+          nextStep: "name the folder that `detent data backup` made",
+        }),
+    ),
+  )
+
+const digestOf = async (file: string): Promise<{ readonly bytes: number; readonly sha256: string }> => {
+  const hash = createHash("sha256")
+  await pipeline(createReadStream(file), hash)
+  return { bytes: (await stat(file)).size, sha256: hash.digest("hex") }
+}
+
+/** There whole or not at all. */
+const placeFile = async (from: string, to: string): Promise<void> => {
+  await mkdir(dirname(to), { recursive: true })
+  await copyFile(from, `${to}.part`)
+  await synced(`${to}.part`)
+  await rename(`${to}.part`, to)
+}
+
+const writeDurably = async (file: string, text: string): Promise<void> => {
+  await writeFile(`${file}.part`, text)
+  await synced(`${file}.part`)
+  await rename(`${file}.part`, file)
+}
+
+const synced = async (path: string): Promise<void> => {
+  const file = await open(path, "r+")
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
