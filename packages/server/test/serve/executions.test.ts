@@ -74,6 +74,18 @@ describe("executions over HTTP", () => {
     }),
   )
 
+  it.live("of two payloads that are sent under one id at once, one is started and the other one refused", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served({ config })
+      const send = (parcel: string, note: string) => request(`${url}/api/v1/executions/ship`, json({ payload: { parcel, note } }))
+      const parcels = Array.from({ length: 20 }, (_, index) => `parcel ${index}`)
+      const sends = parcels.flatMap((parcel) => [send(parcel, "by air"), send(parcel, "by sea")])
+      const answers = yield* Effect.all(sends, { concurrency: "unbounded" })
+      const statuses = answers.map(({ status }) => status).sort()
+      assert.deepStrictEqual(statuses, [...parcels.map(() => 201), ...parcels.map(() => 409)])
+    }),
+  )
+
   it.live("are not started where the payload does not fit, and the refusal names what would", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served({ config })

@@ -1,4 +1,4 @@
-/** A workflow that packs a parcel and then waits. */
+/** A workflow that packs a parcel and then waits. The parcel alone tells which execution it is. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Activity from "effect/unstable/workflow/Activity"
@@ -8,7 +8,7 @@ import * as Workflow from "effect/unstable/workflow/Workflow"
 const Gate = DurableDeferred.make("gate", { success: Schema.String })
 
 export const Ship = Workflow.make("ship", {
-  payload: { parcel: Schema.String },
+  payload: { parcel: Schema.String, note: Schema.optionalKey(Schema.String) },
   success: Schema.String,
   idempotencyKey: ({ parcel }) => parcel,
 })

@@ -131,17 +131,20 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
     const id = given ?? (yield* derivedId(workflow, payload))
     const problem = id === "" ? "it is empty" : nameProblem("id", id)
     if (problem !== undefined) return yield* new ExecutionIdRefused({ workflow: name, problem })
-    const known = yield* Effect.flatMap(Journal, (journal) => journal.open(keyOf(name, id)))
-    if (Option.isSome(known) && known.value.record.tag !== "Waiting") {
-      const stored = yield* storedPayload(known.value)
-      // Where it was pruned away, nothing tells it from another one.
-      const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
-      return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
-    }
-    const engine = yield* WorkflowEngine
-    yield* ofEngine(engine.execute(workflow as Executable, { executionId: id, payload, discard: true }))
-    return yield* get(name, id)
+    if (!(yield* isStarted(name, id)))
+      yield* ofEngine((yield* WorkflowEngine).execute(workflow as Executable, { executionId: id, payload, discard: true }))
+    // Of payloads that come at once the first one counts.
+    const stored = yield* Effect.flatMap(found(name, id), storedPayload)
+    // Where it was pruned away, nothing tells it from another one.
+    const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
+    return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
   })
+
+const isStarted = (workflow: string, id: string) =>
+  Effect.map(
+    Effect.flatMap(Journal, (journal) => journal.open(keyOf(workflow, id))),
+    Option.exists(({ record }) => record.tag !== "Waiting"),
+  )
 
 /** A workflow that users start. That of knowledge is started by batches. */
 const startable = (name: string) =>
