@@ -26,6 +26,7 @@ import type { KnowledgePart } from "../api/KnowledgePart.ts"
 import { problemType } from "../api/Problem.ts"
 import { Refusing } from "../api/Refusing.ts"
 import type { UploadPart } from "../api/UploadPart.ts"
+import { BatchRpcOff, batchProceduresOff } from "../batches/RpcOff.ts"
 import { clusterHandlers } from "../cluster/Http.ts"
 import { commandHandlers } from "../commands/Http.ts"
 import { executionHandlers } from "../executions/Http.ts"
@@ -61,6 +62,12 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
 
 const groups = Layer.mergeAll(machineHandlers, instanceHandlers, executionHandlers, commandHandlers, clusterHandlers, systemHandlers)
 
+/** The procedures of a server without knowledge. */
+const procedures = rpcRoutes(ReceivedExecutionRpc.merge(BatchRpcOff)).pipe(
+  Layer.provide(Layer.mergeAll(executionProcedures, batchProceduresOff)),
+  Layer.provide(rpcServices),
+)
+
 /** The systems that are on, each with its part of the API. Only these are loaded. */
 const loadParts = Effect.gen(function* () {
   const { knowledge, uploads } = yield* Systems
@@ -76,7 +83,7 @@ export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   const parts = Layer.mergeAll(
     HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Gauges.layer)),
     // That part has procedures of its own, which share an address with these.
-    knowledge?.routes ?? rpcRoutes(ReceivedExecutionRpc).pipe(Layer.provide(executionProcedures), Layer.provide(rpcServices)),
+    knowledge?.routes ?? procedures,
     uploads?.routes ?? Layer.empty,
   )
   return {

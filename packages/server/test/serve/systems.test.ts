@@ -1,8 +1,10 @@
-import { defineConfig, Server, serve, Workspace } from "@detent/server"
+import { BatchId } from "@detent/knowledge"
+import { client as clients, defineConfig, Server, serve, Workspace } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { request, served, temporaryFolder } from "../support/served.ts"
 import { Tally } from "../support/Tally.ts"
 
@@ -31,13 +33,20 @@ describe("a server whose systems are off", () => {
         assert.strictEqual(status, 404, path)
         assert.include(text, "knowledge is off; add `knowledge: {}` to detent.config.ts, and restart the server")
       }
-      for (const path of ["/api/v1/uploads", "/api/v1/items"]) {
+      for (const path of ["/api/v1/uploads", "/api/v1/upload-kinds", "/api/v1/items"]) {
         const { status, text } = yield* request(`${url}${path}`)
         assert.strictEqual(status, 404, path)
         assert.include(text, "uploads are off; add")
       }
       const other = yield* request(`${url}/api/v1/batches`)
       assert.include(other.text, "RouteNotFound")
+      const rpc = yield* clients.makeRpcClient({ url })
+      const batchId = BatchId.make("batch-000000000000")
+      for (const call of [rpc.batch_getStatus({ batchId }), Stream.runDrain(rpc.batch_streamProgress({ batchId }))]) {
+        const refused = yield* Effect.flip(call)
+        assert.strictEqual(refused._tag, "NotFound")
+        assert.include(refused.message, "knowledge is off; add")
+      }
     }),
   )
 

@@ -1,0 +1,28 @@
+/** The procedures on batches where knowledge is off: each is refused with the next step. Loads nothing of knowledge. */
+import { SystemOff } from "@detent/workspace/errors"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import * as Rpc from "effect/unstable/rpc/Rpc"
+import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import { problems } from "../api/Problem.ts"
+import { Reading } from "../api/RpcRoles.ts"
+import { problemOf } from "../serve/ProblemOf.ts"
+
+const fields = { payload: Schema.Unknown, success: Schema.Never, error: Schema.Union(problems) }
+
+export class BatchRpcOff extends RpcGroup.make(
+  Rpc.make("batch_start", fields).middleware(Reading),
+  Rpc.make("batch_cancel", fields).middleware(Reading),
+  Rpc.make("batch_getStatus", fields).middleware(Reading),
+  Rpc.make("batch_streamProgress", { ...fields, stream: true }).middleware(Reading),
+) {}
+
+const off = problemOf(new SystemOff({ system: "knowledge" }))
+
+export const batchProceduresOff = BatchRpcOff.toLayer({
+  batch_start: () => Effect.fail(off),
+  batch_cancel: () => Effect.fail(off),
+  batch_getStatus: () => Effect.fail(off),
+  batch_streamProgress: () => Stream.fail(off),
+})
