@@ -227,7 +227,9 @@ const watch = command(
       )
       const end = yield* instances.describe(key)
       yield* output.note(`${name} has ended: it is ${end.tag}`)
-      return isFailure(end) ? ExitCode.failed : ExitCode.ok
+      if (!isFailure(end)) return ExitCode.ok
+      if (key.machine.startsWith("workflow/")) yield* output.note(`see why: detent execution show ${name}${placeText(input)}`)
+      return ExitCode.failed
     }).pipe(Effect.provide(observing(input))),
 )
 

@@ -84,6 +84,8 @@ export const DocumentStatus = Schema.Struct({
 
 export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 
+export const LargerBudget = Schema.Struct({ budget: BudgetText })
+
 export const Withdrawal = Schema.Struct({
   /** Withdraws the batch also where the graph would violate shapes that it does not violate now. */
   force: Schema.optionalKey(Schema.Boolean),
@@ -206,7 +208,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
     ),
     HttpApiEndpoint.post("raiseBudget", "/api/v1/batch/:batchId/budget", {
       params,
-      payload: Schema.Struct({ budget: BudgetText }),
+      payload: LargerBudget,
       success: BatchStatus,
       error,
     })

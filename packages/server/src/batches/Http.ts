@@ -10,7 +10,7 @@ import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { artifactType, ReviewDecision } from "./Api.ts"
+import { artifactType, LargerBudget, ReviewDecision, Withdrawal } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 import { withStart } from "./StartBody.ts"
 
@@ -28,6 +28,8 @@ export const batchHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging<KnowledgeServices>()
     const feed = yield* BatchFeed
     const decisionKeys = refuseUnknownKeys(ReviewDecision)
+    const budgetKeys = refuseUnknownKeys(LargerBudget)
+    const withdrawalKeys = refuseUnknownKeys(Withdrawal)
     return handlers
       .handleRaw("start", ({ request, headers }) =>
         withStart(request, (start) => operating(batches.start(start, headers["idempotency-key"]))),
@@ -48,12 +50,13 @@ export const batchHandlers = HttpApiBuilder.group(
         return changing(input, batches.resume(params.batchId))
       })
       .handle("raiseBudget", (input) => {
-        const { params, payload } = input
-        return changing(input, batches.resume(params.batchId, payload))
+        const { request, params, payload } = input
+        return Effect.andThen(budgetKeys(request), changing(input, batches.resume(params.batchId, payload)))
       })
       .handle("withdraw", (input) => {
-        const { params, payload } = input
-        return changing(input, batches.withdraw(params.batchId, payload ?? {}))
+        const { request, params, payload } = input
+        const withdrawing = changing(input, batches.withdraw(params.batchId, payload ?? {}))
+        return payload === undefined ? withdrawing : Effect.andThen(withdrawalKeys(request), withdrawing)
       })
       .handle("review", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(batches.review(params.batchId, { ...query, limit })),

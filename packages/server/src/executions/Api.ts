@@ -16,7 +16,7 @@ export const ExecutionListing = Schema.Struct({
   phase: Schema.String,
   /** It is completed, failed or interrupted. */
   ended: Schema.Boolean,
-  /** Why it is held. */
+  /** Why it is held. One execution also tells why it failed; sensitive fields of the error are hidden. */
   problem: Schema.optionalKey(Schema.String),
   /** The node that runs it. */
   node: Schema.optionalKey(Schema.String),

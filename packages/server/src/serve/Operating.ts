@@ -6,6 +6,8 @@ import { changeOnce } from "@detent/workspace/RequestKeys"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
@@ -29,22 +31,39 @@ interface Changing {
   readonly group: { readonly identifier: string }
   readonly params?: unknown
   readonly payload?: unknown
+  /** What the caller sent, where that is no body. Default: the body. */
+  readonly content?: unknown
 }
 
 const isKey = Schema.is(IdempotencyKey)
 
 /** Runs an operation that changes something: with an Idempotency-Key once for each key. */
 export const makeChanging = <S = never>() =>
-  Effect.map(
-    makeOperating<S>(),
-    (operating) =>
-      <A, E extends OperationError, R>({ request, endpoint, group, params, payload }: Changing, operation: Effect.Effect<A, E, R>) => {
-        const key = request.headers["idempotency-key"]
-        if (key !== undefined && !isKey(key)) return Effect.fail(keyInvalid)
-        const change = { operation: `${group.identifier}.${endpoint.identifier}`, params, content: payload, key }
-        return operating(changeOnce(change, operation))
-      },
-  )
+  Effect.map(makeOperating<S>(), (operating) => <A, E extends OperationError, R>(input: Changing, operation: Effect.Effect<A, E, R>) => {
+    const { request, endpoint, group, params, payload, content = payload } = input
+    const key = request.headers["idempotency-key"]
+    if (key !== undefined && !isKey(key)) return Effect.fail(keyInvalid)
+    const change = operating(changeOnce({ operation: `${group.identifier}.${endpoint.identifier}`, params, content, key }, operation))
+    return payload === undefined ? Effect.andThen(refuseFields(request), change) : change
+  })
+
+/** Refuses a body with fields where a request takes none: a setting in it must not be dropped without a word. */
+const refuseFields = (request: HttpServerRequest): Effect.Effect<void, BadRequest> =>
+  Effect.flatMap(Effect.orDie(request.text), (text) => {
+    const body = text.trim() === "" ? {} : Option.getOrUndefined(readJson(text))
+    if (!Predicate.isObject(body)) return Effect.fail(bodyInvalid("this request takes no body"))
+    const [name] = Object.keys(body)
+    return name === undefined
+      ? Effect.void
+      : Effect.fail(bodyInvalid(`${name.slice(0, longestName)} is not known; this request takes no fields`))
+  })
+
+const readJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+const longestName = 100
+
+const bodyInvalid = (problem: string): BadRequest =>
+  badRequest("PayloadInvalid", `the body does not fit: ${problem}; GET /openapi.json tells what is expected`)
 
 const keyInvalid = badRequest(
   "HeadersInvalid",
@@ -62,8 +81,6 @@ export const refuseUnknownKeys = <S extends Schema.Top & { readonly DecodingServ
   return (request) =>
     Effect.flatMap(Effect.orDie(request.json), (body) => {
       const decoded = decode(body)
-      return Result.isSuccess(decoded)
-        ? Effect.void
-        : Effect.fail(badRequest("PayloadInvalid", `the body does not fit: ${decoded.failure}; GET /openapi.json tells what is expected`))
+      return Result.isSuccess(decoded) ? Effect.void : Effect.fail(bodyInvalid(decoded.failure))
     })
 }

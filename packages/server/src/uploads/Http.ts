@@ -67,7 +67,7 @@ export const uploadHandlers = HttpApiBuilder.group(
       })
       .handle("cancel", (input) => {
         const { params, query } = input
-        return changing({ ...input, payload: query }, uploads.cancel(params.batchId, query.reason))
+        return changing({ ...input, content: query }, uploads.cancel(params.batchId, query.reason))
       })
       .handle("kinds", () => operating(uploads.kinds))
       .handle("searchKind", ({ params, query: { limit = pageSize, ...query } }) =>

@@ -1,15 +1,26 @@
 import { workflow } from "@detent/durable/promise"
+import { State } from "@detent/machine"
 import { client as clients, defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import * as Workflow from "effect/unstable/workflow/Workflow"
 import { Ship, shipLayer } from "../support/Ship.ts"
 import { json, request, served } from "../support/served.ts"
 
 const Nightly = workflow({ name: "nightly", input: { day: Schema.String } }, async ({ day }, durable) =>
   durable.step("prepare", async () => day),
 )
-const config = defineConfig({ workflows: [{ workflow: Ship, layer: shipLayer }, Nightly] })
+class Refused extends Schema.TaggedError<Refused>()("Refused", { reason: Schema.String, card: State.sensitive(Schema.String) }) {}
+const Charge = Workflow.make("charge", { payload: { order: Schema.String }, error: Refused, idempotencyKey: ({ order }) => order })
+const chargeLayer = Charge.toLayer(() => Effect.fail(new Refused({ reason: "no money", card: "4711" })))
+const Broken = workflow({ name: "broken", input: {} }, async () => {
+  throw new TypeError("the post office is closed")
+})
+const config = defineConfig({
+  workflows: [{ workflow: Ship, layer: shipLayer }, { workflow: Charge, layer: chargeLayer }, Nightly, Broken],
+})
 
 describe("executions over HTTP", () => {
   it.live("of a workflow of the configuration are listed, read, interrupted", () =>
@@ -51,7 +62,7 @@ describe("executions over HTTP", () => {
       assert.include(missing.text, "GET /api/v1/executions")
       const unknown = yield* request(`${url}/api/v1/executions?workflow=shp`)
       assert.strictEqual(unknown.status, 404)
-      assert.include(unknown.text, "known are extraction, nightly, ship")
+      assert.include(unknown.text, "known are broken, charge, extraction, nightly, ship")
     }),
   )
 
@@ -108,6 +119,26 @@ describe("executions over HTTP", () => {
       const unnamed = yield* refused({ payload: { day: "monday" } }, "nightly")
       assert.include(unnamed[1], 'give one as "id"')
       assert.strictEqual((yield* client.executions.list({ query: { workflow: "ship" } })).executions.length, 0)
+    }),
+  )
+
+  it.live("that failed tell why, without sensitive fields", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served({ config })
+      const failed = (workflow: string, body: unknown) =>
+        Effect.gen(function* () {
+          const started = yield* request(`${url}/api/v1/executions/${workflow}`, json(body))
+          const read = request(`${url}/api/v1/executions/${workflow}/${JSON.parse(started.text).id}`)
+          const { text } = yield* Effect.repeat(read, {
+            until: (answer) => JSON.parse(answer.text).ended === true,
+            schedule: Schedule.spaced("10 millis"),
+          })
+          return JSON.parse(text) as { readonly phase: string; readonly problem: string }
+        })
+      const refused = yield* failed("charge", { payload: { order: "o-1" } })
+      assert.deepStrictEqual(refused.problem, '{"_tag":"Refused","reason":"no money","card":"•••"}')
+      const broken = yield* failed("broken", { id: "one" })
+      assert.deepStrictEqual([broken.phase, broken.problem], ["Failed", "TypeError: the post office is closed"])
     }),
   )
 

@@ -18,6 +18,10 @@ it.live.each([
   ],
   ["a field of a start", "/api/v1/instances/tally", { id: "two", inputs: {} }, "inputs is not known; did you mean input?"],
   ["a filter of a retry", "/api/v1/commands/retry", { slott: "sendBill" }, "slott is not known; did you mean slot?"],
+  ["a setting of a withdrawal", "/api/v1/batch/batch-000000000000/withdraw", { froce: true }, "froce is not known; did you mean force?"],
+  ["a setting of a budget", "/api/v1/batch/batch-000000000000/budget", { budget: "5usd", base: 1 }, "base is not known"],
+  ["a field of a retry of one command", "/api/v1/commands/none/retry", { force: true }, "force is not known; this request takes no fields"],
+  ["a field of a pause", "/api/v1/queues/words/pause", { until: "monday" }, "until is not known; this request takes no fields"],
 ] as const)("a body with %s that does not exist is refused, and nothing is done", ([, path, body, problem]) =>
   Effect.gen(function* () {
     const { client, url } = yield* served()

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { defineUpload } from "@detent/uploads"
+import { defineUpload, HackerNews } from "@detent/uploads"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -26,6 +26,19 @@ const send = (url: string, body: FormData, headers: Record<string, string> = {})
   request(`${url}/api/v1/uploads`, { method: "POST", body, headers })
 
 describe("uploads over HTTP", () => {
+  it.live("under one Idempotency-Key are of one kind", () =>
+    Effect.gen(function* () {
+      const Things = defineUpload({ name: "Things", schema: Schema.Struct({ id: Schema.Int }), id: "id" })
+      const { url } = yield* served({ uploads: { uploads: [HackerNews, Things] } })
+      const bytes = yield* items(3)
+      const sendAs = (kind: string) =>
+        request(`${url}/api/v1/uploads?kind=${kind}`, { method: "POST", body: form(bytes), headers: { "idempotency-key": "k" } })
+      assert.strictEqual((yield* sendAs("HackerNews")).status, 202)
+      assert.strictEqual((yield* sendAs("HackerNews")).status, 202)
+      assert.strictEqual((yield* sendAs("Things")).status, 422)
+    }),
+  )
+
   it.live("take a file, store its items, and retry what failed once it is corrected", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()

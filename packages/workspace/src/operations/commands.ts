@@ -43,13 +43,15 @@ export const get = (key: string) => Effect.map(find(key), commandView)
  */
 export const retry = (key: string, options: { readonly force?: boolean; readonly dryRun?: boolean } = {}) =>
   Effect.gen(function* () {
-    const { before } = yield* CurrentAttempt
+    const { before, isRepeated } = yield* CurrentAttempt
     const command = yield* find(key)
     const round = yield* before(Effect.succeed(command.round))
     if (command.round > round) return commandView(command)
     const isRetried = yield* DeadLetters.retry(key, options)
-    const { status, ...after } = yield* find(key)
-    return isRetried ? commandView({ ...after, status }) : yield* new CommandNotFailed({ key, status })
+    const after = yield* find(key)
+    // Another process may run the same request.
+    if (isRetried || (isRepeated && after.round > round)) return commandView(after)
+    return yield* new CommandNotFailed({ key, status: after.status })
   })
 
 /** Gives up a command that failed or still waits. */

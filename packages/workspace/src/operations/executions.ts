@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
 import { nameProblem } from "@detent/durable/internal"
+import { redactor } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
@@ -90,12 +91,57 @@ const checkWorkflow = (name: string) =>
     if (counts.size === 0) yield* findWorkflow(name)
   })
 
-/** Where an execution stands, and the durable clocks it waits for. */
+/** Where an execution stands, the durable clocks it waits for, and why it failed. */
 export const get = (workflow: string, id: string) =>
-  Effect.map(found(workflow, id), ({ record, timers }) => ({
-    ...listingOf(record),
-    clocks: timers.map(({ name, due }) => ({ name, due })),
-  }))
+  Effect.gen(function* () {
+    const { record, timers } = yield* found(workflow, id)
+    const failure = record.tag === "Failed" ? yield* failureOf(workflow, record) : undefined
+    return {
+      ...listingOf(record),
+      ...optional({ problem: failure }),
+      clocks: timers.map(({ name, due }) => ({ name, due })),
+    }
+  })
+
+const Failure = Schema.fromJsonString(
+  Schema.Struct({
+    exit: Schema.Struct({
+      failure: Schema.Array(
+        Schema.Struct({ _tag: Schema.String, error: Schema.optionalKey(Schema.Json), defect: Schema.optionalKey(Schema.Json) }),
+      ),
+    }),
+  }),
+)
+
+/**
+ * The error that an execution ended with, in one line. Sensitive fields are hidden, so nothing is shown of an error whose schema is not
+ * known here; nor of an execution whose journal was pruned.
+ */
+const failureOf = (workflow: string, record: InstanceRecord) =>
+  Effect.gen(function* () {
+    const definition = (yield* known).find((entry) => entry.workflow._tag === workflow)?.workflow
+    const [last] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, record.sequence - 1, 1))
+    const stored = Schema.decodeUnknownOption(Failure)(last?.body)
+    if (definition === undefined || Option.isNone(stored)) return undefined
+    const shown = redactor(Schema.toCodecJson(definition.errorSchema))
+    const texts = stored.value.exit.failure.flatMap(({ error, defect }) =>
+      error === undefined ? (defect === undefined ? [] : [errorText(defect)]) : [errorText(shown(error))],
+    )
+    return texts.length === 0 ? undefined : texts.join("; ").slice(0, longestProblem)
+  })
+
+const longestProblem = 1000
+
+const NamedError = Schema.Struct({ name: Schema.optionalKey(Schema.String), message: Schema.String })
+
+/** An `Error` by its name and message, other values as they are. */
+const errorText = (error: unknown): string => {
+  if (typeof error === "string") return error
+  const named = Schema.decodeUnknownOption(NamedError)(error)
+  if (Option.isNone(named)) return JSON.stringify(error)
+  const { name = "Error", message } = named.value
+  return `${name}: ${message}`
+}
 
 export interface EventsPage {
   readonly after?: number | undefined

@@ -123,7 +123,9 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
     )
     /** The upload of the key, if this is its file. */
     const sameFile = (earlier: BatchStatus): Effect.Effect<BatchStatus, RequestKeyTaken> =>
-      digest.digest("hex") === earlier.batch.fileMd5Hash ? Effect.succeed(earlier) : Effect.fail(new RequestKeyTaken({ key }))
+      digest.digest("hex") === earlier.batch.fileMd5Hash && (kind === undefined || kind === earlier.kind)
+        ? Effect.succeed(earlier)
+        : Effect.fail(new RequestKeyTaken({ key }))
     const known = Effect.catchTag(Effect.asSome(uploads.status(batchId)), "BatchNotFound", () => Effect.succeedNone)
     const earlier = yield* known
     if (Option.isSome(earlier)) {
