@@ -19,7 +19,8 @@ describe("what can be chosen on the command line", () => {
   })
 
   it.each([
-    ["batch show", "documents", BatchApi.DocumentState.literals],
+    ["batch show", "documents", [...BatchApi.DocumentState.literals, "all"]],
+    ["batch list", "status", InstanceApi.InstanceStatus.literals],
     ["upload show", "items", UploadApi.ItemState.literals],
     ["instance list", "status", InstanceApi.ListedStatus.literals],
     ["command list", "status", CommandApi.CommandStatus.literals],
