@@ -230,10 +230,18 @@ export class Codec {
     return stored.map((one) => (one === null ? unfit : (this.decodeEvents([one], version)[0] as Tagged)))
   }
 
-  /** What a journaled event set and cancelled, and what it was, also where the event itself cannot be decoded any more. */
+  /**
+   * What a journaled event set and cancelled, and what it was, also where the event itself cannot be decoded any more. Nothing where
+   * that cannot be read either.
+   */
   decodeDelays(body: Json): Pick<EventBody, "delays" | "fired"> {
-    const stored = parse(body, "event") as Partial<StoredBody>
-    return this.#delaysOf(stored, stored.v ?? this.#version)
+    try {
+      const stored = parse(body, "event") as Partial<StoredBody>
+      return this.#delaysOf(stored, stored.v ?? this.#version)
+    } catch (error) {
+      if (error instanceof Undecodable) return notDelayed
+      throw error
+    }
   }
 
   #delaysOf({ d, t }: Pick<StoredBody, "d" | "t">, version: number): Pick<EventBody, "delays" | "fired"> {
