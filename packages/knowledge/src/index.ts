@@ -221,7 +221,6 @@ export {
   FileUri,
   folderIn,
   GcsUri,
-  isBucketLocation,
   MemUri,
   RelativePath,
   resolveReference,

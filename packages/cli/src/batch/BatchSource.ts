@@ -6,7 +6,6 @@ import {
   BatchId,
   blobIn,
   getText,
-  isBucketLocation,
   ManifestFile,
   ManifestJson,
   ManifestRefused,
@@ -18,6 +17,7 @@ import {
   StorageUri,
 } from "@detent/knowledge"
 import { folderAt, locate } from "@detent/knowledge/StorageLocation"
+import { isBucketLocation } from "@detent/workspace/DataLocation"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

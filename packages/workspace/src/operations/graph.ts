@@ -11,7 +11,6 @@ import {
   GraphQuery,
   type GraphQueryService,
   type GraphRelation,
-  isBucketLocation,
   Namespace,
   type Place,
   reportedText,
@@ -24,6 +23,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { isBucketLocation } from "../DataLocation.ts"
 import { GraphNotFound } from "../errors.ts"
 import { explained } from "../graph/QueryProblem.ts"
 import { reportPage } from "../graph/ReportPage.ts"
