@@ -35,6 +35,11 @@ const leastOffsetMillis = 1000
 /** When a failed read is tried again for the first time. */
 const firstRetryMillis = 50
 
+interface ReadUnderWay {
+  /** The execution has left memory since the read was asked for. */
+  isOutdated: boolean
+}
+
 export class Executions implements ExecutionHost {
   readonly journal: JournalService
   readonly environment: Environment
@@ -51,6 +56,8 @@ export class Executions implements ExecutionHost {
   readonly #drainTimeout: Duration.Duration
   readonly #workflows = new Map<string, RegisteredWorkflow>()
   readonly #live = new Map<string, Execution>()
+  /** Reads of executions that are not in memory, by name. */
+  readonly #readings = new Map<string, ReadonlyArray<ReadUnderWay>>()
   readonly #reads: Batcher<InstanceKey, Read, PersistenceFailed>
   readonly #peeks: Batcher<InstanceKey, OpenedInstance | undefined, PersistenceFailed>
   /** Callers that wait for an answer; each is interrupted when the engine has closed. */
@@ -160,6 +167,7 @@ export class Executions implements ExecutionHost {
   left(execution: Execution) {
     if (this.#live.get(execution.name) !== execution) return
     this.#live.delete(execution.name)
+    for (const reading of this.#readings.get(execution.name) ?? []) reading.isOutdated = true
     for (const look of [...this.#leaving]) look()
     if (this.#mode !== "open") return
     if (!this.isLocal(execution.key)) {
@@ -230,13 +238,23 @@ export class Executions implements ExecutionHost {
     for (const execution of [...this.#live.values()]) execution.ownershipLost()
   }
 
-  /** Uses an execution that is in memory or in the journal; at once where it is in memory. */
+  /**
+   * Uses an execution that is in memory or in the journal; at once where it is in memory. One that came into memory and left it while
+   * it was read is read again: what was read may be older than what it stored, and it would run a second time.
+   */
   use(key: InstanceKey, use: (found: Execution | Unreadable | undefined) => void) {
-    const live = this.#live.get(instanceName(key))
+    const name = instanceName(key)
+    const live = this.#live.get(name)
     if (live !== undefined) return use(live)
+    const reading: ReadUnderWay = { isOutdated: false }
+    this.#readings.set(name, [...(this.#readings.get(name) ?? []), reading])
     this.#ask(this.#reads, key, (read) => {
-      const since = this.#live.get(instanceName(key))
+      const others = this.#readings.get(name)?.filter((other) => other !== reading) ?? []
+      if (others.length === 0) this.#readings.delete(name)
+      else this.#readings.set(name, others)
+      const since = this.#live.get(name)
       if (since !== undefined) return use(since)
+      if (reading.isOutdated) return this.use(key, use)
       if (read === undefined || read instanceof Unreadable) return use(read)
       use(this.#keep(new Execution(this, key, read)))
     })

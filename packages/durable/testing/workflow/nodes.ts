@@ -25,7 +25,41 @@ const fast = { lease: "900 millis", scanInterval: "200 millis" } as const
 const a = { ...fast, nodeId: "a" }
 const b = { ...fast, nodeId: "b" }
 
-export const nodes = ({ describe, nodesTest }: Kit) => {
+export const nodes = ({ describe, test, nodesTest }: Kit) => {
+  describe("one node", () => {
+    test("148 does not run an execution again because of a read that was under way while it ran", ({ open, reaches, until, quiet }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const killed = yield* open(Job.toLayer(() => Effect.as(calls.stuck("stuck"), "")))
+        const id = yield* killed.run(Job.execute({ id: "a" }, { discard: true }))
+        yield* until(() => calls.of("stuck") === 1)
+        yield* killed.crash
+        const probe = new StoreProbe()
+        const [asked, over] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        let reads = 0
+        // The first read waits until a second is asked for. The second has its answer early, and gives it late.
+        probe.onRead = (_, read) => {
+          reads++
+          if (reads === 1) return Effect.andThen(Deferred.await(asked), read)
+          return reads === 2 ? Effect.tap(read, () => Deferred.await(over)) : read
+        }
+        const next = yield* open(
+          Job.toLayer(() => calls.activity("work")),
+          { probe },
+        )
+        yield* until(() => reads === 1)
+        const resuming = yield* Effect.forkChild(next.run(Job.resume(id)))
+        yield* quiet
+        yield* Deferred.succeed(asked, undefined)
+        yield* reaches(Job, id, "Completed")
+        yield* until(() => reads === 2)
+        yield* Deferred.succeed(over, undefined)
+        yield* Fiber.join(resuming)
+        yield* quiet
+        expect(calls.all).toEqual(["stuck", "work"])
+      }))
+  })
+
   describe("several nodes", () => {
     nodesTest("each execution is run by the node that started it, while that is alive", ({ open, pass, eventually, journal }) =>
       Effect.gen(function* () {

@@ -5,13 +5,12 @@
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Span } from "../extract/Fact.ts"
+import type { Place, Span } from "../extract/Fact.ts"
 import { contentHashOf } from "../storage/Identity.ts"
 import type { StorageService } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import type { WorkerPoolService } from "../threads/WorkerPool.ts"
 import { largestWhole } from "./DocumentReader.ts"
-import type { Place } from "./Reading.ts"
 import { readPlaces } from "./WorkerReading.ts"
 
 /** The words of a fact, and the version of the document that they stand in. */

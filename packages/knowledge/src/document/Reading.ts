@@ -2,21 +2,8 @@
  * A document as plain text, with a map from the text back to where its parts come from: characters of the source, a value in
  * JSON, a cell of a table, a page.
  */
-import * as Schema from "effect/Schema"
-import type { Span } from "../extract/Fact.ts"
+import type { Place, Span } from "../extract/Fact.ts"
 import type { Encoding } from "./TextDecoding.ts"
-
-/** Where a part of the text comes from. */
-export const Place = Schema.Union([
-  /** From and to a character of the decoded source. */
-  Schema.TaggedStruct("Characters", { start: Schema.Int, end: Schema.Int }),
-  /** A value in JSON: `/employees/0/name`. */
-  Schema.TaggedStruct("Pointer", { pointer: Schema.String }),
-  /** A record of a table, counted from 1, and the column's name. */
-  Schema.TaggedStruct("Cell", { record: Schema.Int, column: Schema.String }),
-  Schema.TaggedStruct("Page", { page: Schema.Int }),
-])
-export type Place = typeof Place.Type
 
 /** A stretch of the text and where it comes from. What lies between two segments was put in by the reader. */
 export interface Segment extends Span {

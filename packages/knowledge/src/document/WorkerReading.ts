@@ -7,12 +7,12 @@ import { fromOutcome, type Outcome, outcomeOf, type WorkerError } from "@detent/
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
-import type { Span } from "../extract/Fact.ts"
+import type { Place, Span } from "../extract/Fact.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type CsvPosition, csvBatches, csvReading, csvStart, readCsvBatch } from "./Csv.ts"
 import { collect, type DocumentSource, formatOf, readDocument, streamDocument } from "./DocumentReader.ts"
 import { type DocumentFormat, DocumentMalformed, DocumentSetAside, ReadError } from "./ReadError.ts"
-import { type Place, placesOf } from "./Reading.ts"
+import { placesOf } from "./Reading.ts"
 import { decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 /** Like `streamDocument`, on the pool in the context. Without one, the caller's thread reads. */

@@ -2,12 +2,25 @@
  * What an extractor finds in a text: mentions of entities, and facts between them. Each one names the exact words it rests
  * on, so that a reader can check it and a fact whose words are not in the text can be refused.
  */
+import * as Schema from "effect/Schema"
 
 /** A stretch of the document, in UTF-16 code units: `document.slice(start, end)` is the quote. */
 export interface Span {
   readonly start: number
   readonly end: number
 }
+
+/** Where a part of the text comes from. */
+export const Place = Schema.Union([
+  /** From and to a character of the decoded source. */
+  Schema.TaggedStruct("Characters", { start: Schema.Int, end: Schema.Int }),
+  /** A value in JSON: `/employees/0/name`. */
+  Schema.TaggedStruct("Pointer", { pointer: Schema.String }),
+  /** A record of a table, counted from 1, and the column's name. */
+  Schema.TaggedStruct("Cell", { record: Schema.Int, column: Schema.String }),
+  Schema.TaggedStruct("Page", { page: Schema.Int }),
+])
+export type Place = typeof Place.Type
 
 /** An entity as one place of the text names it. */
 export interface Mention {

@@ -8,6 +8,6 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 export const listingIndexes = (schema: string) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
-    yield* sql.unsafe(`drop index ${schema}.listing_changed`)
-    yield* sql.unsafe(`drop index ${schema}.listing_machine`)
+    yield* sql.unsafe(`drop index if exists ${schema}.listing_changed`)
+    yield* sql.unsafe(`drop index if exists ${schema}.listing_machine`)
   })
