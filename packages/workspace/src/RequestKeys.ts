@@ -93,8 +93,8 @@ const Rows = Schema.Array(
     digest: Schema.String,
     answer: Schema.NullOr(Schema.String),
     note: Schema.NullOr(Schema.String),
-    // PostgreSQL gives a BIGINT as text.
-    at: Schema.Union([Schema.Finite, Schema.FiniteFromString]),
+    // PostgreSQL gives a BIGINT as a bigint.
+    at: Schema.Union([Schema.Finite, Schema.BigInt]),
   }),
 )
 
@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
       if (entered.length > 0) return { isFirst: true, at, answer: undefined } satisfies Claim
       const row = yield* find(request)
       if (row !== undefined && row.digest !== digest) return yield* new RequestKeyTaken({ key })
-      return { isFirst: false, at: row?.at ?? at, answer: row?.answer ?? undefined } satisfies Claim
+      return { isFirst: false, at: row === undefined ? at : Number(row.at), answer: row?.answer ?? undefined } satisfies Claim
     })
 
   /** Only the request that entered the digest gives the key free, and only where no other one has succeeded. */
