@@ -144,7 +144,7 @@ const kept = (options: OnEngineOptions) => {
   return Layer.mergeAll(
     options.patience === undefined ? RunStore.layer : RunStore.layerWith({ patience: options.patience }),
     BatchEventLog.layer,
-    ReviewStore.layer,
+    options.patience === undefined ? ReviewStore.layer : ReviewStore.layerWith({ patience: options.patience }),
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),

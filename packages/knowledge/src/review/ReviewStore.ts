@@ -5,6 +5,7 @@
  */
 import { OwnTables } from "@detent/durable"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
@@ -14,6 +15,7 @@ import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import { surenessOf } from "../extract/Fact.ts"
 import { rowReader } from "../runs/RunRows.ts"
 import { type RunStoreFailed, runStoreFailed } from "../runs/RunStoreFailed.ts"
+import { defaultPatience, storePatience } from "../runs/StorePatience.ts"
 import { type BatchId, Namespace } from "../storage/Identity.ts"
 import { factIdOf, type ReviewFact, ReviewFactJson } from "./ReviewFact.ts"
 import { type ReviewCounts, type ReviewedOnce, type ReviewStatus, ReviewVerdict } from "./ReviewItem.ts"
@@ -111,8 +113,15 @@ export class ReviewStore extends Context.Service<ReviewStore, ReviewStoreService
   /** In the database the client is connected to: SQLite or PostgreSQL. */
   static readonly layer: Layer.Layer<ReviewStore, MigrationError | SqlError, SqlClient> = Layer.effect(
     ReviewStore,
-    Effect.suspend(() => make),
+    Effect.suspend(() => make(defaultPatience)),
   )
+
+  /** The same, with how long a database that is away is asked again. */
+  static readonly layerWith = ({
+    patience,
+  }: {
+    readonly patience: Duration.Input
+  }): Layer.Layer<ReviewStore, MigrationError | SqlError, SqlClient> => Layer.effect(ReviewStore, make(patience))
 }
 
 const statements = (prefix: string, integer: string, real: string): ReadonlyArray<string> => [
@@ -224,97 +233,100 @@ const readLog = rowReader("review_log", LogRow)
 
 const factText = Schema.encodeSync(ReviewFactJson)
 
-const make = Effect.gen(function* () {
-  const sql = (yield* SqlClient).withoutTransforms()
-  yield* OwnTables.migrate({ name: "reviews", sqlite, postgres })
-  const table = (name: string) =>
-    sql.onDialectOrElse({ pg: () => sql.literal(`detent.${name}`), orElse: () => sql.literal(`detent_${name}`) })
-  const [facts, lists, decisions, log] = [table("review_facts"), table("review_lists"), table("review_decisions"), table("review_log")]
+const make = (patience: Duration.Input) =>
+  Effect.gen(function* () {
+    const sql = (yield* SqlClient).withoutTransforms()
+    yield* OwnTables.migrate({ name: "reviews", sqlite, postgres })
+    const table = (name: string) =>
+      sql.onDialectOrElse({ pg: () => sql.literal(`detent.${name}`), orElse: () => sql.literal(`detent_${name}`) })
+    const [facts, lists, decisions, log] = [table("review_facts"), table("review_lists"), table("review_decisions"), table("review_log")]
 
-  const failing =
-    (operation: string) =>
-    <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, RunStoreFailed> =>
-      effect.pipe(
-        // A COMMIT that fails is reported as a defect.
-        Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
-        Effect.mapError(runStoreFailed(operation)),
-      )
-  const reading = failing("read the review list of")
-  const writing = failing("write the review list of")
+    const failing =
+      (operation: string) =>
+      <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, RunStoreFailed> =>
+        effect.pipe(
+          // A COMMIT that fails is reported as a defect.
+          Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+          Effect.mapError(runStoreFailed(operation)),
+        )
+    const patiently = storePatience(patience)
+    const reading = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("read the review list of")(effect))
+    /** What may be written again where the answer to the first attempt was lost. */
+    const writing = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("write the review list of")(effect))
 
-  const isOf = (batch: BatchId, { properties, below }: Pick<ListQuery, "properties" | "below">) =>
-    sql.and([
-      sql`f.batch_id = ${batch}`,
-      ...(properties === undefined ? [] : [properties.length === 0 ? sql`1 = 0` : sql.in("f.property", properties)]),
-      ...(below === undefined ? [] : [sql`f.sureness < ${below}`]),
-    ])
+    const isOf = (batch: BatchId, { properties, below }: Pick<ListQuery, "properties" | "below">) =>
+      sql.and([
+        sql`f.batch_id = ${batch}`,
+        ...(properties === undefined ? [] : [properties.length === 0 ? sql`1 = 0` : sql.in("f.property", properties)]),
+        ...(below === undefined ? [] : [sql`f.sureness < ${below}`]),
+      ])
 
-  const joined = sql`${facts} f left join ${decisions} d on d.namespace = f.namespace and d.document_id = f.document_id
+    const joined = sql`${facts} f left join ${decisions} d on d.namespace = f.namespace and d.document_id = f.document_id
     and d.content_hash = f.content_hash and d.fact_id = f.fact_id`
 
-  const isOpen = sql`(d.state is null or d.state = 'refused' or d.verdict = 'reopened')`
+    const isOpen = sql`(d.state is null or d.state = 'refused' or d.verdict = 'reopened')`
 
-  const hasStatus = (status: ReviewStatus) => (status === "open" ? isOpen : sql`d.verdict = ${status} and d.state <> 'refused'`)
+    const hasStatus = (status: ReviewStatus) => (status === "open" ? isOpen : sql`d.verdict = ${status} and d.state <> 'refused'`)
 
-  const keysOf = (some: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>) => [
-    ...new Set(some.map(({ documentId }) => documentId)),
-  ]
+    const keysOf = (some: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>) => [
+      ...new Set(some.map(({ documentId }) => documentId)),
+    ]
 
-  const decisionsOn = (namespace: Namespace, documents: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>) =>
-    Effect.gen(function* () {
-      const versions = new Set(documents.map(({ documentId, contentHash }) => `${documentId} ${contentHash}`))
-      const ids = keysOf(documents)
-      const pages = yield* Effect.forEach(chunked(ids), (some) =>
-        reading(
-          sql<object>`select * from ${decisions} where namespace = ${namespace} and ${sql.in("document_id", some)} order by document_id, fact_id`,
-        ),
-      )
-      return pages
-        .flat()
-        .map(decisionOf)
-        .filter(({ fact }) => versions.has(`${fact.documentId} ${fact.contentHash}`))
-    })
-
-  /** In the transaction of what they decide. */
-  const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
-    rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
-
-  const keyOf = ({ factId, fact: { documentId, contentHash } }: FactKey): string => `${documentId} ${contentHash} ${factId}`
-
-  return {
-    begin: (batch) =>
-      writing(
-        sql.withTransaction(
-          Effect.andThen(sql`delete from ${lists} where batch_id = ${batch}`, sql`delete from ${facts} where batch_id = ${batch}`),
-        ),
-      ).pipe(Effect.asVoid),
-    add: (batch, namespace, some) =>
-      Effect.forEach(
-        chunked(some),
-        (page) =>
-          writing(
-            sql`insert into ${facts} ${sql.insert(
-              page.map((one) => ({
-                batch_id: batch,
-                document_id: one.documentId,
-                span_start: one.fact.span.start,
-                fact_id: factIdOf(one),
-                run_id: one.runId,
-                namespace,
-                content_hash: one.contentHash,
-                property: one.fact.property,
-                sureness: surenessOf(one.fact),
-                fact: factText(one),
-              })),
-            )} on conflict do nothing`,
+    const decisionsOn = (namespace: Namespace, documents: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>) =>
+      Effect.gen(function* () {
+        const versions = new Set(documents.map(({ documentId, contentHash }) => `${documentId} ${contentHash}`))
+        const ids = keysOf(documents)
+        const pages = yield* Effect.forEach(chunked(ids), (some) =>
+          reading(
+            sql<object>`select * from ${decisions} where namespace = ${namespace} and ${sql.in("document_id", some)} order by document_id, fact_id`,
           ),
-        { discard: true },
-      ),
-    complete: (batch) => Effect.asVoid(writing(sql`insert into ${lists} ${sql.insert({ batch_id: batch })} on conflict do nothing`)),
-    isComplete: (batch) => Effect.map(reading(sql`select 1 from ${lists} where batch_id = ${batch}`), (rows) => rows.length > 0),
-    list: (batch, { status, facts: ids, after, limit, ...query }) =>
-      reading(
-        sql<object>`select f.fact_id, f.fact, d.verdict, d.decided_by, d.decided_at, d.state, d.problem from ${joined}
+        )
+        return pages
+          .flat()
+          .map(decisionOf)
+          .filter(({ fact }) => versions.has(`${fact.documentId} ${fact.contentHash}`))
+      })
+
+    /** In the transaction of what they decide. */
+    const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
+      rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
+
+    const keyOf = ({ factId, fact: { documentId, contentHash } }: FactKey): string => `${documentId} ${contentHash} ${factId}`
+
+    return {
+      begin: (batch) =>
+        writing(
+          sql.withTransaction(
+            Effect.andThen(sql`delete from ${lists} where batch_id = ${batch}`, sql`delete from ${facts} where batch_id = ${batch}`),
+          ),
+        ).pipe(Effect.asVoid),
+      add: (batch, namespace, some) =>
+        Effect.forEach(
+          chunked(some),
+          (page) =>
+            writing(
+              sql`insert into ${facts} ${sql.insert(
+                page.map((one) => ({
+                  batch_id: batch,
+                  document_id: one.documentId,
+                  span_start: one.fact.span.start,
+                  fact_id: factIdOf(one),
+                  run_id: one.runId,
+                  namespace,
+                  content_hash: one.contentHash,
+                  property: one.fact.property,
+                  sureness: surenessOf(one.fact),
+                  fact: factText(one),
+                })),
+              )} on conflict do nothing`,
+            ),
+          { discard: true },
+        ),
+      complete: (batch) => Effect.asVoid(writing(sql`insert into ${lists} ${sql.insert({ batch_id: batch })} on conflict do nothing`)),
+      isComplete: (batch) => Effect.map(reading(sql`select 1 from ${lists} where batch_id = ${batch}`), (rows) => rows.length > 0),
+      list: (batch, { status, facts: ids, after, limit, ...query }) =>
+        reading(
+          sql<object>`select f.fact_id, f.fact, d.verdict, d.decided_by, d.decided_at, d.state, d.problem from ${joined}
           where ${sql.and([
             isOf(batch, query),
             ...(status === undefined ? [] : [hasStatus(status)]),
@@ -323,133 +335,134 @@ const make = Effect.gen(function* () {
               ? []
               : [sql`(f.document_id, f.span_start, f.fact_id) > (${after.documentId}, ${after.start}, ${after.factId})`]),
           ])} order by f.document_id, f.span_start, f.fact_id limit ${limit}`,
-      ).pipe(Effect.map((rows) => rows.map(listedOf))),
-    retain: (batch, runs) =>
-      Effect.gen(function* () {
-        const rows = yield* reading(sql<object>`select fact_id, run_id from ${facts} where batch_id = ${batch}`)
-        const gone = rows.map((row) => readRun(row)).flatMap(({ fact_id: id, run_id: run }) => (runs.has(run) ? [] : [id]))
-        yield* Effect.forEach(
-          chunked(gone),
-          (some) => writing(sql`delete from ${facts} where batch_id = ${batch} and ${sql.in("fact_id", some)}`),
-          { discard: true },
-        )
-      }),
-    properties: (batch) =>
-      Effect.map(reading(sql<object>`select distinct property from ${facts} where batch_id = ${batch}`), (rows) =>
-        rows.map((row) => readProperty(row).property).toSorted(),
-      ),
-    counts: (batch, query = {}) => {
-      const count = (condition: typeof isOpen, name: string) =>
-        sql`cast(coalesce(sum(case when ${condition} then 1 else 0 end), 0) as text) as ${sql.literal(name)}`
-      return Effect.map(
-        reading(
-          sql<object>`select ${count(isOpen, "open")}, ${count(hasStatus("accepted"), "accepted")}, ${count(hasStatus("rejected"), "rejected")}
-            from ${joined} where ${isOf(batch, query)}`,
+        ).pipe(Effect.map((rows) => rows.map(listedOf))),
+      retain: (batch, runs) =>
+        Effect.gen(function* () {
+          const rows = yield* reading(sql<object>`select fact_id, run_id from ${facts} where batch_id = ${batch}`)
+          const gone = rows.map((row) => readRun(row)).flatMap(({ fact_id: id, run_id: run }) => (runs.has(run) ? [] : [id]))
+          yield* Effect.forEach(
+            chunked(gone),
+            (some) => writing(sql`delete from ${facts} where batch_id = ${batch} and ${sql.in("fact_id", some)}`),
+            { discard: true },
+          )
+        }),
+      properties: (batch) =>
+        Effect.map(reading(sql<object>`select distinct property from ${facts} where batch_id = ${batch}`), (rows) =>
+          rows.map((row) => readProperty(row).property).toSorted(),
         ),
-        ([row]) => readCounts(row ?? {}),
-      )
-    },
-    decide: (made) =>
-      Effect.map(
-        Effect.forEach(chunked(made), (page) =>
-          Effect.gen(function* () {
-            const rows = page.map(({ factId, namespace, verdict, by, at, state, problem = null, fact }) => ({
-              namespace,
-              document_id: fact.documentId,
-              content_hash: fact.contentHash,
-              fact_id: factId,
-              verdict,
-              decided_by: by,
-              decided_at: at,
-              state,
-              problem,
-              fact: factText(fact),
-            }))
-            // The first decision on a fact stays. One that the graph refused, or that is reversed, is open to another.
-            yield* writing(
-              sql.withTransaction(
-                Effect.flatMap(
-                  sql<object>`insert into ${decisions} as d ${sql.insert(rows)}
+      counts: (batch, query = {}) => {
+        const count = (condition: typeof isOpen, name: string) =>
+          sql`cast(coalesce(sum(case when ${condition} then 1 else 0 end), 0) as text) as ${sql.literal(name)}`
+        return Effect.map(
+          reading(
+            sql<object>`select ${count(isOpen, "open")}, ${count(hasStatus("accepted"), "accepted")}, ${count(hasStatus("rejected"), "rejected")}
+            from ${joined} where ${isOf(batch, query)}`,
+          ),
+          ([row]) => readCounts(row ?? {}),
+        )
+      },
+      decide: (made) =>
+        Effect.map(
+          Effect.forEach(chunked(made), (page) =>
+            Effect.gen(function* () {
+              const rows = page.map(({ factId, namespace, verdict, by, at, state, problem = null, fact }) => ({
+                namespace,
+                document_id: fact.documentId,
+                content_hash: fact.contentHash,
+                fact_id: factId,
+                verdict,
+                decided_by: by,
+                decided_at: at,
+                state,
+                problem,
+                fact: factText(fact),
+              }))
+              // The first decision on a fact stays. One that the graph refused, or that is reversed, is open to another.
+              yield* writing(
+                sql.withTransaction(
+                  Effect.flatMap(
+                    sql<object>`insert into ${decisions} as d ${sql.insert(rows)}
                     on conflict (namespace, document_id, content_hash, fact_id) do update
                     set verdict = excluded.verdict, decided_by = excluded.decided_by, decided_at = excluded.decided_at,
                       state = excluded.state, problem = excluded.problem, fact = excluded.fact
                     where d.state = 'refused' or (d.verdict = 'reopened' and d.state = 'applied')
                     returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`,
-                  logged,
+                    logged,
+                  ),
                 ),
-              ),
-            )
-            const wanted = new Set(page.map(({ factId }) => factId))
-            const found = yield* Effect.forEach(
-              Map.groupBy(page, ({ namespace }) => namespace),
-              ([namespace, of]) =>
-                decisionsOn(
-                  namespace,
-                  of.map(({ fact }) => fact),
-                ),
-            )
-            return found.flat().filter(({ factId }) => wanted.has(factId))
-          }),
+              )
+              const wanted = new Set(page.map(({ factId }) => factId))
+              const found = yield* Effect.forEach(
+                Map.groupBy(page, ({ namespace }) => namespace),
+                ([namespace, of]) =>
+                  decisionsOn(
+                    namespace,
+                    of.map(({ fact }) => fact),
+                  ),
+              )
+              return found.flat().filter(({ factId }) => wanted.has(factId))
+            }),
+          ),
+          (pages) => pages.flat(),
         ),
-        (pages) => pages.flat(),
-      ),
-    decisions: (namespace, documents) =>
-      Effect.map(decisionsOn(namespace, documents), (found) =>
-        found.filter(({ state, verdict }) => state !== "refused" && verdict !== "reopened"),
-      ),
-    pending: (namespace, limit) =>
-      Effect.map(
-        reading(sql<object>`select * from ${decisions} where namespace = ${namespace} and state = 'pending'
+      decisions: (namespace, documents) =>
+        Effect.map(decisionsOn(namespace, documents), (found) =>
+          found.filter(({ state, verdict }) => state !== "refused" && verdict !== "reopened"),
+        ),
+      pending: (namespace, limit) =>
+        Effect.map(
+          reading(sql<object>`select * from ${decisions} where namespace = ${namespace} and state = 'pending'
           order by document_id, content_hash, fact_id limit ${limit}`),
-        (rows) => rows.map(decisionOf),
+          (rows) => rows.map(decisionOf),
+        ),
+      pendingIn: Effect.map(reading(sql<object>`select distinct namespace from ${decisions} where state = 'pending'`), (rows) =>
+        rows.map((row) => readNamespace(row).namespace),
       ),
-    pendingIn: Effect.map(reading(sql<object>`select distinct namespace from ${decisions} where state = 'pending'`), (rows) =>
-      rows.map((row) => readNamespace(row).namespace),
-    ),
-    reopen: (namespace, some, by, at) =>
-      Effect.gen(function* () {
-        const reopened = new Set<string>()
-        for (const page of chunked(some)) {
-          const one = ({ factId, fact: { documentId, contentHash } }: FactKey) =>
-            sql<object>`update ${decisions} set verdict = 'reopened', decided_by = ${by}, decided_at = ${at}, state = 'pending', problem = null
+      reopen: (namespace, some, by, at) =>
+        Effect.gen(function* () {
+          const reopened = new Set<string>()
+          for (const page of chunked(some)) {
+            const one = ({ factId, fact: { documentId, contentHash } }: FactKey) =>
+              sql<object>`update ${decisions} set verdict = 'reopened', decided_by = ${by}, decided_at = ${at}, state = 'pending', problem = null
               where namespace = ${namespace} and document_id = ${documentId} and content_hash = ${contentHash} and fact_id = ${factId}
                 and state = 'applied' and verdict <> 'reopened'
               returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`
-          const changing = Effect.gen(function* () {
-            const rows = (yield* Effect.forEach(page, one)).flat()
-            yield* logged(rows)
-            return rows
-          })
-          for (const row of yield* writing(sql.withTransaction(changing))) reopened.add(readLog(row).fact_id)
-        }
-        return reopened
-      }),
-    history: (namespace, some) =>
-      Effect.gen(function* () {
-        const wanted = new Map(some.map((one) => [keyOf(one), one.factId]))
-        const found = new Map<string, Array<ReviewedOnce>>()
-        for (const page of chunked(some)) {
-          const ids = page.map(({ factId }) => factId)
-          const rows = yield* reading(
-            sql<object>`select * from ${log} where namespace = ${namespace} and ${sql.in("fact_id", ids)} order by entry`,
-          )
-          for (const row of rows.map((each) => readLog(each))) {
-            const factId = wanted.get(`${row.document_id} ${row.content_hash} ${row.fact_id}`)
-            if (factId === undefined) continue
-            const entry = { verdict: row.verdict, by: row.decided_by, at: row.decided_at }
-            found.set(factId, [...(found.get(factId) ?? []), entry])
+            const changing = Effect.gen(function* () {
+              const rows = (yield* Effect.forEach(page, one)).flat()
+              yield* logged(rows)
+              return rows
+            })
+            // Asked again, it would find them reversed already, and name none.
+            for (const row of yield* failing("write the review list of")(sql.withTransaction(changing))) reopened.add(readLog(row).fact_id)
           }
-        }
-        return found
-      }),
-    settle: ({ factId, namespace, verdict, by, at, fact: { documentId, contentHash } }, problem) =>
-      Effect.asVoid(
-        writing(sql`update ${decisions} set state = ${problem === undefined ? "applied" : "refused"}, problem = ${problem ?? null}
+          return reopened
+        }),
+      history: (namespace, some) =>
+        Effect.gen(function* () {
+          const wanted = new Map(some.map((one) => [keyOf(one), one.factId]))
+          const found = new Map<string, Array<ReviewedOnce>>()
+          for (const page of chunked(some)) {
+            const ids = page.map(({ factId }) => factId)
+            const rows = yield* reading(
+              sql<object>`select * from ${log} where namespace = ${namespace} and ${sql.in("fact_id", ids)} order by entry`,
+            )
+            for (const row of rows.map((each) => readLog(each))) {
+              const factId = wanted.get(`${row.document_id} ${row.content_hash} ${row.fact_id}`)
+              if (factId === undefined) continue
+              const entry = { verdict: row.verdict, by: row.decided_by, at: row.decided_at }
+              found.set(factId, [...(found.get(factId) ?? []), entry])
+            }
+          }
+          return found
+        }),
+      settle: ({ factId, namespace, verdict, by, at, fact: { documentId, contentHash } }, problem) =>
+        Effect.asVoid(
+          writing(sql`update ${decisions} set state = ${problem === undefined ? "applied" : "refused"}, problem = ${problem ?? null}
           where namespace = ${namespace} and document_id = ${documentId} and content_hash = ${contentHash} and fact_id = ${factId}
             and state = 'pending' and verdict = ${verdict} and decided_by = ${by} and decided_at = ${at}`),
-      ),
-  } satisfies ReviewStoreService
-})
+        ),
+    } satisfies ReviewStoreService
+  })
 
 const readRun = rowReader("review_facts", Schema.Struct({ fact_id: Schema.String, run_id: Schema.String }))
 const readProperty = rowReader("review_facts", Schema.Struct({ property: Schema.String }))

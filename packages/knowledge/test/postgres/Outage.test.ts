@@ -80,7 +80,7 @@ describe("a batch on PostgreSQL", () => {
               sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
           )
           const cutting = yield* Effect.forkChild(
-            Effect.provide(Effect.replicateEffect(Effect.andThen(cut, Effect.sleep("100 millis")), 12), admin(url)),
+            Effect.provide(Effect.replicateEffect(Effect.andThen(cut, Effect.sleep("40 millis")), 40), admin(url)),
           )
           yield* open
           yield* Fiber.join(cutting)
