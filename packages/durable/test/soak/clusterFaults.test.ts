@@ -1,15 +1,14 @@
 /**
  * Nodes of a cluster under load, and what can happen to them, to the lines between them and to their database. What was acknowledged
- * is in the journal, nothing is there twice, and nothing is left undone: proved from the tables. `npm run soak -- cluster` is the
- * long version.
+ * is in the journal, nothing is there twice, and nothing is left undone: proved from the tables.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import { clusterNodes, clusterNodesBehindProxies, lease, proxyTo, troubles } from "../crash/ClusterNodes.ts"
+import { underLoad } from "../crash/Run.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { startRestartable } from "../support/RestartableServer.ts"
-import { clusterNodes, clusterNodesBehindProxies, lease, proxyTo, troubles } from "./ClusterNodes.ts"
-import { underLoad } from "./Run.ts"
 
 describe("nodes of a cluster under load", () => {
   it.live(
