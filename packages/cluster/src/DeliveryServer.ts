@@ -7,6 +7,9 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import type { Parcel, Progress } from "./Protocol.ts"
 
+/** The sender may have sent it to another node since, which may have refused it: it is not carried out here, also where it is back. */
+const gone: RemoteAnswer = { _tag: "Elsewhere", reason: "instances have left this node since the request came" }
+
 const notServed = (machine: string): RemoteAnswer => ({
   _tag: "Elsewhere",
   reason: `this node does not know machine ${machine}; register it on all nodes of the cluster`,
@@ -17,6 +20,8 @@ export class DeliveryServer {
   readonly #run: (effect: Effect.Effect<void>) => void
   /** The instances that are taking requests in: calls that come meanwhile wait, so that none is overtaken. */
   readonly #taking = new Map<string, Deferred.Deferred<void>>()
+  /** How often instances have left this node. */
+  #departures = 0
 
   constructor(run: (effect: Effect.Effect<void>) => void) {
     this.#run = run
@@ -27,8 +32,15 @@ export class DeliveryServer {
   }
 
   add(receiver: Receiver): () => void {
-    this.#receivers.add(receiver)
-    return () => this.#receivers.delete(receiver)
+    const counted: Receiver = {
+      ...receiver,
+      leave: (isLeaving, departure) => {
+        this.#departures++
+        return receiver.leave(isLeaving, departure)
+      },
+    }
+    this.#receivers.add(counted)
+    return () => this.#receivers.delete(counted)
   }
 
   /** Answers each request once. `heartbeat`: how often the stream says that this node is alive, in milliseconds. */
@@ -54,13 +66,19 @@ export class DeliveryServer {
             if (isTaken && gathered.length === 1) this.#run(Effect.andThen(Effect.yieldNow, Effect.sync(flush)))
           }
         let first = 0
+        const departures = this.#departures
         const taking = parcels.map(({ machine, id, requests }) => {
           const answer = answering(first)
           first += requests.length
-          const missing = () => {
-            for (const position of requests.keys()) answer(position, notServed(machine))
-          }
-          return this.#take({ machine, id }, (receiver) => receiver.receive({ machine, id }, requests, answer), missing)
+          const answerAll = (answered: RemoteAnswer) =>
+            Effect.sync(() => {
+              for (const position of requests.keys()) answer(position, answered)
+            })
+          return this.#take({ machine, id }, (receiver) => {
+            if (receiver === undefined) return answerAll(notServed(machine))
+            if (departures !== this.#departures) return answerAll(gone)
+            return receiver.receive({ machine, id }, requests, answer)
+          })
         })
         this.#run(
           Effect.andThen(
@@ -81,7 +99,7 @@ export class DeliveryServer {
   }
 
   /** One after the other for each instance, in the order of the calls. */
-  #take(key: InstanceKey, take: (receiver: Receiver) => Effect.Effect<void>, missing: () => void): Effect.Effect<void> {
+  #take(key: InstanceKey, take: (receiver: Receiver | undefined) => Effect.Effect<void>): Effect.Effect<void> {
     const name = instanceName(key)
     const before = this.#taking.get(name)
     const done = Deferred.makeUnsafe<void>()
@@ -90,10 +108,7 @@ export class DeliveryServer {
       if (this.#taking.get(name) === done) this.#taking.delete(name)
       return Deferred.succeed(done, undefined)
     })
-    const taken = Effect.suspend(() => {
-      const receiver = [...this.#receivers].find((one) => one.serves(key.machine))
-      return receiver === undefined ? Effect.sync(missing) : take(receiver)
-    })
+    const taken = Effect.suspend(() => take([...this.#receivers].find((one) => one.serves(key.machine))))
     return Effect.ensuring(before === undefined ? taken : Effect.andThen(Deferred.await(before), taken), over)
   }
 }

@@ -213,24 +213,36 @@ export class RemoteInstances {
   }
 
   #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> {
+    const departures = this.#departures
     return Effect.forEach(
       requests,
       (request, position) => {
         const answered = (result: RemoteAnswer) => answer(position, result)
-        return Effect.catch(this.#carryOut(key, request, answered), (error) => Effect.sync(() => answered(this.#refusal(error))))
+        return Effect.catch(this.#carryOut(key, request, departures, answered), (error) =>
+          Effect.sync(() => answered(this.#refusal(error))),
+        )
       },
       { discard: true },
     )
   }
 
-  /** Ends when the instance has the event: the answer may take longer, and must not keep the next request waiting. */
-  #carryOut(key: InstanceKey, request: RemoteRequest, answer: (answer: RemoteAnswer) => void): Effect.Effect<void, RemoteError> {
+  /**
+   * Ends when the instance has the event: the answer may take longer, and must not keep the next request waiting. Where instances have
+   * left this node since the request came, the sender may have sent it to another node, which may have refused it.
+   */
+  #carryOut(
+    key: InstanceKey,
+    request: RemoteRequest,
+    departures: number,
+    answer: (answer: RemoteAnswer) => void,
+  ): Effect.Effect<void, RemoteError> {
     return Effect.suspend((): Effect.Effect<void, RemoteError> => {
       const registered = this.#local.registry.get(key.machine)
-      if (registered === undefined || !this.#isHere(key)) return Effect.sync(() => answer(elsewhere("the instance is not here")))
+      if (registered === undefined || !this.#isHere(key) || departures !== this.#departures)
+        return Effect.sync(() => answer(elsewhere("the instance is not here")))
       switch (request._tag) {
         case "Send":
-          return this.#receiveEvent(registered, key, request, answer)
+          return this.#receiveEvent(registered, key, request, departures, answer)
         case "Start":
           return Effect.andThen(
             this.#start(registered, key, request),
@@ -257,9 +269,9 @@ export class RemoteInstances {
     { codec }: RegisteredMachine,
     key: InstanceKey,
     { event: body, id: dedupeId, silent = false }: Extract<RemoteRequest, { _tag: "Send" }>,
+    departures: number,
     answer: (answer: RemoteAnswer) => void,
   ): Effect.Effect<void, RemoteError> {
-    const departures = this.#departures
     return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), ({ event, failure }) =>
       Effect.map(this.#open(key), (live) => {
         // The instance may have gone to another node while it was read, which may have refused the event, and have come back.
