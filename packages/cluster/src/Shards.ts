@@ -123,10 +123,13 @@ export class Shards {
       const leaving = new Set(shards)
       for (const shard of shards) this.#leaving.add(shard)
       this.#drop(shards)
-      yield* Effect.timeoutOrElse(this.#leave(leaving, "leaving"), {
-        duration: this.#options.leaveTimeout,
-        orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(failed(stillHere(shards.length)))),
-      })
+      yield* Effect.timeoutOrElse(
+        this.#leave((key) => leaving.has(shardOf(key, shardCount)), "leaving"),
+        {
+          duration: this.#options.leaveTimeout,
+          orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(failed(stillHere(shards.length)))),
+        },
+      )
       if (life !== undefined) yield* this.#options.tables.release(shards, life)
     }).pipe(
       Effect.ensuring(
@@ -137,19 +140,20 @@ export class Shards {
     )
   }
 
-  #leave(shards: ReadonlySet<number>, departure: "leaving" | "lost"): Effect.Effect<void> {
-    const isLeaving = (key: InstanceKey) => shards.has(shardOf(key, shardCount))
+  #leave(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.forEach([...this.#options.receivers], (receiver) => receiver.leave(isLeaving, departure), {
       discard: true,
       concurrency: "unbounded",
     })
   }
 
-  /** The lease is lost: other nodes may have everything already. */
+  /**
+   * The lease is lost: other nodes may have everything already. Also what was leaving, and is not among the shards of this node any
+   * more: what it has not decided yet, it would decide under the next lease.
+   */
   #lose() {
-    const lost = new Set(this.#held)
-    this.#drop([...lost])
-    this.#options.run(this.#leave(lost, "lost"))
+    this.#drop([...this.#held])
+    this.#options.run(this.#leave(() => true, "lost"))
   }
 
   #drop(shards: ReadonlyArray<number>) {
