@@ -158,7 +158,7 @@ const snapshotOf = (source: Database, data: string, folder: string, onProgress: 
     yield* trying("the database", () => checkpointed(target.file))
   })
 
-/** Everything that is read in it is read as of one moment, and writes of others go on. */
+/** Everything that is read in it is read as of one moment, and other writers continue. */
 const inSnapshot = <A, E>(sql: SqlClient, effect: Effect.Effect<A, E>) =>
   sql.withTransaction(Effect.andThen(sql.unsafe("set transaction isolation level repeatable read, read only"), effect))
 
