@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: the shipped corpus goes through the whole pipeline, from documents to a validated graph, on an embedded
- * database. Stop it with Ctrl-C or kill it, and start it again: it goes on where it was.
+ * database. Stop it with Ctrl-C or kill it, and start it again: it resumes where it was.
  */
 import { readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
@@ -43,7 +43,7 @@ const demo = Effect.gen(function* () {
   const manifest = Schema.decodeSync(ManifestFileJson)(readFileSync(join(corpus, "manifest.json"), "utf8"))
   const before = yield* unfinished(batches)
   out.write(style.bold(`${manifest.documents.length} documents to one validated graph\n`))
-  if (before !== undefined) out.write(style.dim("An earlier run was stopped before its end: this one goes on with it.\n"))
+  if (before !== undefined) out.write(style.dim("An earlier run was stopped before its end: this one continues with it.\n"))
   const id = before ?? (yield* batches.start(corpusFolder, manifest))
   yield* Stream.runForEach(batches.watch(id), shown(style, isTerminalOut))
   if (isTerminalOut) out.write("\n")
@@ -79,7 +79,7 @@ const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
   fiber.addObserver((exit) =>
     teardown(exit, (code) => {
       process.exitCode ??= code
-      if (code === 130) out.write("\nStopped. Start it again to go on where it was: npm run demo\n")
+      if (code === 130) out.write("\nStopped. Start it again to resume where it stopped: npm run demo\n")
     }),
   )
 })

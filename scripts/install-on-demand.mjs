@@ -1,6 +1,6 @@
 /**
  * Installs what a folder's own package.json names, the first time it is needed and whenever that changes: tools that are too heavy
- * for everybody's `npm install`. Runs on any Node from 20 on.
+ * for every `npm install`. Runs on any Node from 20 on.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"

@@ -114,7 +114,7 @@ function one(succeeded) {
 }
 
 /**
- * Unlike `every`, goes on after a failure.
+ * Unlike `every`, continues after a failure.
  *
  * @template A
  * @param {ReadonlyArray<A>} items

@@ -1,4 +1,4 @@
-/** Files that measurements need and nobody keeps. */
+/** Temporary files of measurements. */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 

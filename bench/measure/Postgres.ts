@@ -1,6 +1,6 @@
 /**
  * A PostgreSQL of our own for one measurement: from npm, in a temporary folder, on a free port of the loopback, as safe
- * as it comes (fsync and synchronous_commit on). Everybody gets a database there; the folder goes with the process.
+ * as it comes (fsync and synchronous_commit on). Every contestant gets a database there; the folder goes with the process.
  */
 import { randomBytes } from "node:crypto"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"

@@ -3,7 +3,7 @@ import type { Abilities, PlayerAnswer, PlayerRequest } from "./Player.ts"
 
 const [, , module = "", name = "", options = "{}"] = process.argv
 
-// Whoever started it is gone: there is nobody left to play for.
+// The process that started it is gone.
 process.on("disconnect", () => process.exit())
 
 const { [name]: make }: Record<string, (options: unknown) => Promise<Abilities & { readonly close?: () => Promise<void> }>> = await import(

@@ -70,7 +70,7 @@ export const Batch = Machine.make({ name: "batch", state: S, event: E, guards, e
     }),
   )
 
-  // A transition to the same state changes its data and nothing else: the extraction goes on.
+  // A transition to the same state changes its data and nothing else: the extraction continues.
   .on(
     S.Extracting,
     E.DocumentCompleted,

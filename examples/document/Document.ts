@@ -67,7 +67,7 @@ export const Document = Machine.make({
     override: true,
   })
 
-  // Whoever is in a hurry may say so early: the event waits, and is handled as soon as a state wants it.
+  // A publisher in a hurry may ask early: the event waits, and is handled as soon as a state wants it.
   .postpone(S.InReview, E.Publish)
   .on(S.Approved, E.Publish, S.Published)
 

@@ -1,7 +1,7 @@
 /**
  * An order that charges a card, mails its customer and tells the warehouse. None of that happens while a transition is
  * decided: it is requested there, stored with the transition, and executed afterwards, again if need be. The key of each
- * command goes along, so that whoever does the work does it once.
+ * command goes along, so that the worker does the work once.
  *
  * Run it: `npx node examples/durable/OrderOutbox.ts`. The processor loses its first answers; the card is charged once.
  */

@@ -1,5 +1,5 @@
 /**
- * An order that waits for its payment, kept in a SQLite file: stop the process while it waits, start it again, and it goes on
+ * An order that waits for its payment, kept in a SQLite file: stop the process while it waits, start it again, and it continues
  * with the deadline it had.
  *
  * Run it: `npx node examples/durable/Payment.ts orders.db`, twice.

@@ -66,7 +66,7 @@ export const report = Effect.gen(function* () {
   const rows = yield* sql<{ pet: string; name: string; owner: string | null; grams: number | null }>`select * from pets order by pet`
   for (const { pet, name, owner, grams } of rows)
     yield* Console.log(`${pet} is ${name}${grams === null ? "" : `, ${grams} g`}${owner === null ? "" : `, belongs to ${owner}`}`)
-  // The stream has no end: it goes on with what others write. Here it is left after what is there now.
+  // The stream has no end: it continues with what others write. Here it is left after what is there now.
   const { length } = yield* (yield* EventLog.EventLog).entries
   const events = SqlEventLog.stream(PetLog).pipe(Stream.take(length))
   yield* Stream.runForEach(events, ({ position, _tag, primaryKey }) => Console.log(`  ${position} ${_tag} ${primaryKey}`))

@@ -1,5 +1,5 @@
 /**
- * A trip is booked in three steps that belong to three companies. When the last one fails, or somebody calls the trip off,
+ * A trip is booked in three steps that belong to three companies. When the last one fails, or the trip is cancelled,
  * what was booked is cancelled, last first and once: also when the process dies in the middle of it.
  *
  * Run it: `npx node examples/durable/Saga.ts trips.db`. Within five seconds stop it with Ctrl-C, and run it again: what was booked
@@ -48,7 +48,7 @@ export const tripLayer = Trip.toLayer((_, trip) =>
     const flight = yield* book("flight", trip)
     const hotel = yield* book("hotel", trip)
     // The car is only to be had the day before. Nothing of the trip is in memory until then: Effect sleeps up to a minute in
-    // memory unless told, and such a sleep begins anew in a process that was killed. With a threshold of 0 it is a timer in
+    // memory by default, and such a sleep begins anew in a process that was killed. With a threshold of 0 it is a timer in
     // the store, and ends when it would have ended.
     yield* DurableClock.sleep({ name: "the day before", duration: "5 seconds", inMemoryThreshold: 0 })
     const car = yield* book("car", trip)
@@ -70,7 +70,7 @@ const companies = Layer.succeed(Companies, {
 const main = Effect.gen(function* () {
   // With `discard` it is started, or found where an earlier process started it, and its id is told at once.
   const trip = yield* Trip.execute({ traveller: "Ada" }, { discard: true })
-  yield* Console.log("the trip is under way; stop this with Ctrl-C and run it again, and it goes on")
+  yield* Console.log("the trip is under way; stop this with Ctrl-C and run it again, and it resumes")
   // The same traveller is the same trip: this one waits for its end.
   const outcome = yield* Effect.exit(Trip.execute({ traveller: "Ada" }))
   yield* Console.log(outcome._tag === "Success" ? "the trip is booked" : "there is no car: the trip is off")
@@ -79,7 +79,7 @@ const main = Effect.gen(function* () {
 
 if (import.meta.main) {
   const store = SqliteStore.layer({ filename: process.argv[2] ?? "trips.db" })
-  // With a name of its own the process goes on at once where it was killed.
+  // With a name of its own the process resumes at once where it was killed.
   const engine = DurableWorkflow.layer({ nodeId: "travel-agency" }).pipe(Layer.provideMerge(store))
   await Effect.runPromise(main.pipe(Effect.provide(tripLayer.pipe(Layer.provide(companies), Layer.provideMerge(engine)))))
 }

@@ -60,7 +60,7 @@ export const onJournal = (filename: string) => DurableWorkflow.layer().pipe(Laye
 
 export const onCluster = (filename: string) =>
   ClusterWorkflowEngine.layer.pipe(
-    // Durable clocks are looked for every ten seconds unless told.
+    // Durable clocks are looked for every ten seconds by default.
     Layer.provide(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { entityMessagePollInterval: "100 millis" } })),
     Layer.provide(SqliteStore.layer({ filename })),
     Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),

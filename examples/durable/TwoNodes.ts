@@ -1,5 +1,5 @@
 /**
- * Two nodes on one PostgreSQL that share instances through locks: whoever has an event for the account takes its lock, reads
+ * Two nodes on one PostgreSQL that share instances through locks: the node that has an event for the account takes its lock, reads
  * where it stands, decides, stores, and lets go.
  *
  * Run it: `DETENT_DATABASE_URL=postgres://user@localhost/test npx node examples/durable/TwoNodes.ts`. Each run adds 220 to the account.

@@ -9,5 +9,5 @@ export const corpusFolder = StorageFolder.make(`${pathToFileURL(corpus).href}/`)
 
 export const namespace = Namespace.make("coast")
 
-/** Files and database below one folder. A process that was killed goes on where it was when it is started again. */
+/** Files and database below one folder. A process that was killed resumes where it was when it is started again. */
 export const live = (folder: string) => Knowledge.layerEmbedded({ folder, readable: [corpus], nodeId: "demo" })

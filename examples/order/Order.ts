@@ -1,6 +1,6 @@
 /**
  * An order on its way from the basket to the door: what can happen to it, what it asks the outside world for, and
- * what becomes of it when nobody pays.
+ * what becomes of it without a payment.
  *
  * Run it: `npx node examples/order/Order.ts`
  */
@@ -82,7 +82,7 @@ const main = Effect.gen(function* () {
   yield* order.send(E.RequestPayment())
   yield* order.send(E.ConfirmPayment({ transactionId: "t-1" }))
 
-  // Too late to cancel: the sender is told, and the order is as it was.
+  // Too late to cancel: the sender gets an error, and the order is as it was.
   const refusal = yield* Effect.flip(order.send(E.Cancel({ reason: "changed my mind" })))
   yield* Console.log(`✗ ${refusal.message}`)
 

@@ -55,7 +55,7 @@ export const play: Effect.Effect<void, SpawnError, ActorSystem> = Effect.gen(fun
     ({ orderId, customer, total, steps }) =>
       Effect.gen(function* () {
         const order = yield* system.spawn(orderId, DemoOrder, { orderId, email: `${customer.toLowerCase()}@example.org`, total })
-        // A refusal is part of the story: those who inspect the system see it.
+        // A refusal is part of the story: an inspector of the system sees it.
         for (const [wait, event] of steps) yield* Effect.delay(Effect.ignore(order.send(event)), wait)
         yield* order.watch
         yield* order.drain

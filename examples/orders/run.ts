@@ -78,7 +78,7 @@ const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
   const interrupt = () => fiber.interruptUnsafe()
   process.once("SIGINT", interrupt)
   process.once("SIGTERM", interrupt)
-  // Whoever read the output has seen enough, as in `npx node examples/orders/run.ts | head`.
+  // The reader of the output has closed it, as in `npx node examples/orders/run.ts | head`.
   out.once("error", interrupt)
   fiber.addObserver((exit) =>
     teardown(exit, (code) => {

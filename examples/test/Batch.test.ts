@@ -198,7 +198,7 @@ describe("a batch", () => {
     }),
   )
 
-  it.effect("goes on extracting while documents are completed", () =>
+  it.effect("continues extracting while documents are completed", () =>
     Effect.gen(function* () {
       const { machine, facts, factTags } = makeWorld()
       const batch = yield* spawn(machine, request)

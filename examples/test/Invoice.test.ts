@@ -69,7 +69,7 @@ describe("the approval of invoices", () => {
     expect(stdout).toContain("paid 4200 to Lathes & Sons (approval/approval/1/0/pay)")
   })
 
-  it("goes on where an earlier process left it, by whatever file it is given", async () => {
+  it("resumes where an earlier process left it, by whatever file it is given", async () => {
     const temporary = mkdtempSync(join(tmpdir(), "detent-invoices-"))
     try {
       const store = join(temporary, "invoices.db")

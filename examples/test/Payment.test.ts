@@ -20,7 +20,7 @@ const inFolder = <A>(use: (folder: string) => Promise<A>) => {
 }
 
 describe("an order that waits for its payment", () => {
-  it("goes on where an earlier process left it", () =>
+  it("resumes where an earlier process left it", () =>
     inFolder(async (folder) => {
       const outputs: Array<string> = []
       for (let times = 0; times < 3; times++) outputs.push((await run(process.execPath, [program, join(folder, "orders.db")])).stdout)

@@ -72,7 +72,7 @@ describe("a trip in three bookings", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it("goes on where a process was killed, and tells its story", async () => {
+  it("resumes where a process was killed, and tells its story", async () => {
     const folder = mkdtempSync(join(tmpdir(), "detent-saga-"))
     try {
       const program = join(import.meta.dirname, "..", "durable", "Saga.ts")

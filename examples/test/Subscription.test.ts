@@ -25,7 +25,7 @@ describe("the README's subscription", () => {
     }),
   )
 
-  it.effect("goes on as long as it is paid for", () =>
+  it.effect("continues as long as it is paid for", () =>
     Effect.gen(function* () {
       const { subscription } = yield* subscribed
       yield* subscription.send(E.Subscribe({ plan: "yearly" }))

@@ -43,7 +43,7 @@ describe("the demo", () => {
     expect(await graphOf("whole")).toContain("Harbour Lights")
   })
 
-  it("goes on where it was when it is killed and started again", { timeout: 120_000 }, async () => {
+  it("resumes where it was when it is killed and started again", { timeout: 120_000 }, async () => {
     await run("killed", "Extracting")
     const { code, text } = await run("killed")
     expect(text).toContain("An earlier run was stopped before its end")

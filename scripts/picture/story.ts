@@ -1,5 +1,5 @@
 /**
- * Draws the terminal of the README from a real run: an upload is killed in the middle and goes on.
+ * Draws the terminal of the README from a real run: an upload is killed in the middle and resumes.
  *
  * Run it: `npx node scripts/picture/story.ts`
  */
@@ -57,7 +57,7 @@ try {
     prompt(`npx detent upload retry ${id}`),
     ...linesOf(second).filter((line) => !isEmpty(line)),
   ]
-  await writeFile(join(root, "examples/readme/terminal.svg"), terminalSvg("An upload is killed and goes on", lines, columns))
+  await writeFile(join(root, "examples/readme/terminal.svg"), terminalSvg("An upload is killed and resumes", lines, columns))
 } finally {
   await rm(folder, { recursive: true, force: true })
 }

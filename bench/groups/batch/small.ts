@@ -4,7 +4,7 @@ import type { Part } from "../../measure/Group.ts"
 import { inTurns, runNode } from "../../measure/Processes.ts"
 import type { PipelineChoice } from "./pipeline.ts"
 
-/** With a heap of 640 MB, so that garbage nobody had to collect yet does not count as memory that is needed. */
+/** With a heap of 640 MB, so that garbage that is not collected yet does not count as memory that is needed. */
 const run = (choice: PipelineChoice) =>
   runNode(["--max-old-space-size=640", join(import.meta.dirname, "pipeline.ts"), JSON.stringify(choice)])
 

@@ -93,7 +93,7 @@ export const peers: Part = async ({ quick }) => {
   }
 }
 
-/** Everybody's results by entrant, once the databases have shown that all that was answered is there. */
+/** The results of all entrants, once the databases have shown that all that was answered is there. */
 const contest = (contestants: ReadonlyArray<Contestant>, turns: ReturnType<typeof lengthOf>): Promise<ReadonlyMap<string, Result>> =>
   withPostgres(async (server) => {
     const plans = await Promise.all(

@@ -2,7 +2,7 @@
 import type { Abilities } from "../../measure/Player.ts"
 
 export interface Lateness extends Abilities {
-  /** Sets so many timers, due so many milliseconds from now, and waits until all have fired. */
+  /** Sets the given number of timers, due after the given milliseconds, and waits until all have fired. */
   readonly fire: (count: number, leadMillis: number) => Promise<Fired>
 }
 
@@ -13,7 +13,7 @@ export interface Fired {
   readonly stored: Spread
   /** Called before they were due. */
   readonly early: number
-  /** Called more than once, or for nobody. */
+  /** Called more than once, or for an unknown timer. */
   readonly repeated: number
   /** Not stored within the time given. */
   readonly missing: number

@@ -1,4 +1,4 @@
-/** What a contestant does that is killed halfway: so many things of ten steps each, none of which it may forget. */
+/** The work of a contestant that is killed halfway: a number of things of ten steps each, none of which it may forget. */
 import type { Abilities } from "../../measure/Player.ts"
 
 export const things = 1000
@@ -7,16 +7,16 @@ export const allSteps = things * stepsEach
 
 /** Times are from the start of an engine, its connections included; node was started and modules were loaded before. */
 export interface Surviving extends Abilities {
-  /** Starts its engine and everything on it, and returns when half of the steps are stored. Work goes on meanwhile. */
+  /** Starts its engine and everything on it, and returns when half of the steps are stored. Work continues meanwhile. */
   readonly begin: () => Promise<{ readonly millis: number }>
-  /** Starts its engine, which finds what is left, and returns when all is done. */
+  /** Starts its engine, which finds the unfinished rest, and returns when all is done. */
   readonly resume: () => Promise<Resumed>
 }
 
 export interface Resumed {
   readonly millis: number
   readonly firstProgressMillis: number
-  /** Steps that the process before had been told were stored, and are not. */
+  /** Steps that were acknowledged to the process before, and are not stored. */
   readonly lost: number
 }
 

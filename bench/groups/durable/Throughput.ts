@@ -22,7 +22,7 @@ export interface ThroughputOptions {
 
 /** What a contestant brings. */
 export interface Storing {
-  /** Goes on until it is over; returns how much is stored for certain. */
+  /** Continues until it is over; returns how much is stored for certain. */
   readonly store: (isOver: () => boolean) => Promise<number>
   /** How much the database has. */
   readonly count: () => Promise<number>

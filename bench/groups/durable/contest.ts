@@ -10,7 +10,7 @@ export interface Entrant extends ThroughputOptions {
   readonly from: readonly [file: string, name: string]
 }
 
-/** Short turns, many of them: what disturbs the machine for a second then hits everybody. */
+/** Short turns, many of them: what disturbs the machine for a second then hits every contestant. */
 export interface Turns {
   readonly turns: number
   readonly warmUpMillis: number
@@ -31,7 +31,7 @@ export const start = (entrant: Entrant): Promise<Player<Throughput>> => {
   return startPlayer(entrant.name, new URL(`./contestants/${file}`, import.meta.url).href, name, { database, concurrency })
 }
 
-/** Everybody's results, by name, once the databases have shown that all that was counted is there. */
+/** The results of all contestants, by name, once the databases have shown that all that was counted is there. */
 export const contest = (
   server: Postgres,
   entrants: ReadonlyArray<Entrant>,
@@ -65,7 +65,7 @@ const middle = (all: ReadonlyArray<Result>): Result => ({
 
 /**
  * Syncs of the write-ahead log for one thing stored. The server's processes tell of theirs when they end, so this takes the
- * whole life of a contestant on a server that nobody else is using; making its tables is included.
+ * whole life of a contestant on a server that no other contestant uses; making its tables is included.
  */
 export const syncsOf = async (server: Postgres, entrant: Entrant, millis: number): Promise<number> => {
   const before = await server.walSyncs()

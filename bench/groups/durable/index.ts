@@ -28,7 +28,7 @@ const group: Group = {
     },
     { key: "timersP99.vsPgBoss", atMost: 1 / 3, about: "the same, of pg-boss's" },
     { key: "timers.wrong", atMost: 0, about: "timers that fired early, twice or never" },
-    { key: "recovery.lost", atMost: 0, about: "events told as stored and lost by kill -9" },
+    { key: "recovery.lost", atMost: 0, about: "events acknowledged and lost by kill -9" },
     { key: "recovery.speedVsDbos", atLeast: 5, about: "from the restart to the end, sooner than DBOS" },
     { key: "recovery.secondVsFirstHalf", atMost: 1.1, about: "the half after the kill, of the time of the one before" },
     { key: "recovery.firstProgressMillis", atMost: 300, about: "from the engine's start to the first event stored, ms" },

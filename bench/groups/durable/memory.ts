@@ -1,4 +1,4 @@
-/** Ten thousand live instances with timers: what each keeps on the heap, and how fast all of them together go on. */
+/** Ten thousand live instances with timers: what each keeps on the heap, and how fast all of them together continue. */
 import type { Part } from "../../measure/Group.ts"
 import { startPlayer, withPlayers } from "../../measure/Player.ts"
 import { withPostgres } from "../../measure/Postgres.ts"

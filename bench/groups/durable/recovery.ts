@@ -31,7 +31,7 @@ export const recovery: Part = ({ quick }) =>
       }),
       notes: [
         "Both halves are timed from the start of the engine, connecting included, in a process whose modules are loaded.",
-        "Lost: steps that had been told as stored and are not in the database.",
+        "Lost: steps that were acknowledged and are not in the database.",
       ],
     }
     return {

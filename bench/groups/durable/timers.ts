@@ -15,7 +15,7 @@ type Moment = (typeof moments)[number]
 
 interface Round {
   readonly count: number
-  /** Enough for everybody to set them all. */
+  /** Enough for every contestant to set them all. */
   readonly leadMillis: number
   readonly turns: number
 }
@@ -50,7 +50,7 @@ export const timers: Part = ({ quick }) =>
       return {
         tables: rounds.map(({ count }) => table(count, (name) => of(name, count))),
         figures: {
-          // A timer has fired when the code for it is called. When that is stored is told beside it.
+          // A timer has fired when the code for it is called. When that is stored is measured beside it.
           "timersP99.vsGraphile": worst("graphile-worker", "called"),
           "timersP99.vsPgBoss": worst("pg-boss", "called"),
           "timersP99.stored.vsGraphile": worst("graphile-worker", "stored"),
@@ -113,7 +113,7 @@ const table = (count: number, of: (name: Name) => Fired): Table => ({
   }),
   notes: [
     "Called: the user's code for it has begun, a transition here, a job's handler there. Stored: what came of it is in the database,",
-    "and the process has been told so: the transition with its event, the job's completion. Nothing of a transition can be seen before.",
+    "and the process knows it: the transition with its event, the job's completion. Nothing of a transition can be seen before.",
     "graphile-worker polls every 50 ms and logs no successes, pg-boss polls every 500 ms, which is the least it allows.",
   ],
 })

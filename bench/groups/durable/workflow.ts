@@ -59,7 +59,7 @@ export const workflow: Part = ({ quick }) =>
     }
   })
 
-/** In turns; the medians. A few callers are enough to get everybody's code compiled. */
+/** In turns; the medians. A few callers are enough to get the code of every contestant compiled. */
 const contest = (
   starting: ReadonlyArray<Promise<Player<Workflows>>>,
   { turns, warmUpMillis, turnMillis }: Turns,

@@ -58,7 +58,7 @@ const extract = async (megabytes: number, extractor: string): Promise<Extracted>
     seconds = Number.NaN,
     batches = Number.NaN,
     lines = Number.NaN,
-    // With a small heap, so that garbage nobody had to collect yet does not count as memory that is needed.
+    // With a small heap, so that garbage that is not collected yet does not count as memory that is needed.
   } = await runNode(["--max-old-space-size=256", program, folder.file("run"), file, extractor])
   folder.remove()
   return { megabytes, peakRssMb, seconds, batches, lines }

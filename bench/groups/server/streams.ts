@@ -72,7 +72,7 @@ const follow = (port: number, path: string): { readonly seen: Seen; readonly ove
       const end = text.lastIndexOf("\n\n")
       if (end === -1) return
       for (const [, id, tag = ""] of text.slice(0, end).matchAll(/id: (\d+)\nevent: (\w+)/g)) {
-        // How the batch stands, told to whoever came after its end, is no update: its id is that of the last one.
+        // The status sent to a client that came after the end of the batch is no update: its id is that of the last one.
         if (tag === "status") continue
         seen.ids.push(Number(id))
         seen.tags.set(tag, (seen.tags.get(tag) ?? 0) + 1)

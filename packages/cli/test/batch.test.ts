@@ -52,7 +52,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     const { code, out, err } = await detent("batch", "run", "corpus")
     assert.strictEqual(code, 0, err)
     assert.match(out, /^batch +batch-[0-9a-f]{12}\nstate +Completed\n/)
-    assert.match(err, /^batch-\S+; stopped, it goes on with: detent batch resume batch-/)
+    assert.match(err, /^batch-\S+; if it is stopped, resume with: detent batch resume batch-/)
     assert.match(err, /Extracting, \d+%: \d+\/32 documents/)
     assert.notInclude(err, "\x1b")
     const id = await firstBatch(".detent")
@@ -200,14 +200,14 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual((await detent("batch", "retry", id, ...setting)).code, 4)
   })
 
-  it("that is stopped with Ctrl-C says how to go on, goes on, and ends with the same graph as one that was killed", async () => {
+  it("that is stopped with Ctrl-C says how to resume, continues, and ends with the same graph as one that was killed", async () => {
     const { cwd, env, line, detent, stopAnswering, answer } = await waiting()
     const graphOf = async (data: string) => withoutRuns(await readFile(join(cwd, data, "canonical/sea/entities.ttl"), "utf8"))
     const stopped = start([...line, "--data", "stopped"], { cwd, env })
     await stopped.until("Extracting")
     const { code, err } = await stopped.stop("SIGINT")
     assert.strictEqual(code, 130)
-    const again = /Go on with: detent (batch resume \S+ --data stopped)/.exec(err)?.[1] ?? ""
+    const again = /Resume with: detent (batch resume \S+ --data stopped)/.exec(err)?.[1] ?? ""
     const listed = decoded(BatchApi.BatchListing, (await detent("batch", "list", "--data", "stopped", "--json")).out)
     assert.strictEqual(listed[0]?.state, "Extracting")
     answer()
@@ -218,7 +218,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     const killed = start([...line, "--data", "killed"], { cwd, env })
     await killed.until("Extracting")
     assert.strictEqual((await killed.stop("SIGKILL")).signal, "SIGKILL")
-    const told = /it goes on with: detent (batch resume \S+ --data killed)/.exec(killed.err)?.[1] ?? ""
+    const told = /resume with: detent (batch resume \S+ --data killed)/.exec(killed.err)?.[1] ?? ""
     answer()
     const taken = await detent(...told.split(" "), "--json")
     assert.strictEqual(taken.code, 0, taken.err)
@@ -226,7 +226,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(await graphOf("killed"), await graphOf("stopped"))
   })
 
-  it("can be watched and cancelled from another terminal, and gone on with", async () => {
+  it("can be watched and cancelled from another terminal, and resumed", async () => {
     const { cwd, env, line, detent, answer } = await waiting()
     const running = start([...line, "--data", "shared", "--json"], { cwd, env })
     await running.until("Extracting")
@@ -267,7 +267,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     stopped.type("\x03")
     const end = await stopped.ended
     assert.strictEqual(end.code, 130)
-    assert.include(end.out, "Go on with: detent batch resume")
+    assert.include(end.out, "Resume with: detent batch resume")
 
     // Another batch in the same home does not resume the first one: another process may work on it.
     assert.strictEqual((await sea.detent("batch", "run", join(cwd, "corpus"), "--data", "typed")).code, 0)

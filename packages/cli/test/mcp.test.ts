@@ -112,7 +112,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     assert.strictEqual((await client.close()).code, 0)
   })
 
-  it("answers a line that is no message, passes over a blank one, and goes on", async () => {
+  it("answers a line that is no message, passes over a blank one, and continues", async () => {
     const client = new Client()
     await client.initialize()
     client.running.type("\n  \r\nhello there\n")

@@ -27,14 +27,14 @@ const begun = (line: string) => {
 }
 
 describe("the story of the README", { timeout: 120_000 }, () => {
-  it("goes as it is told: the upload is killed in the middle, goes on, and has every item once", async () => {
+  it("goes as it is told: the upload is killed in the middle, resumes, and has every item once", async () => {
     const [make = "", run = "", retry = "", list = "", ...others] = steps
     assert.deepStrictEqual(others, [])
     assert.strictEqual((await begun(make).ended).code, 0)
     const killed = begun(run)
     await killed.until("storing, ")
     assert.strictEqual((await killed.stop("SIGKILL")).signal, "SIGKILL")
-    const id = /^(batch-\w+); stopped, it goes on with: detent upload retry \1/m.exec(killed.err)?.[1] ?? ""
+    const id = /^(batch-\w+); if it is stopped, resume with: detent upload retry \1/m.exec(killed.err)?.[1] ?? ""
     const cut = decoded(UploadApi.UploadListing, (await begun(`${list} --json`).ended).out)
     assert.isBelow(cut[0]?.stored ?? 0, 30_000)
     const gone = await begun(retry.replace("ID", id)).ended

@@ -31,7 +31,7 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     const retried = await detent("upload", "retry", String(end?.batchId))
     assert.strictEqual(retried.code, 4)
     assert.include(retried.err, `upload ${end?.batchId} is complete: all 300 items are stored; nothing is left to retry`)
-    assert.notInclude((await detent("upload", "show", String(end?.batchId))).err, "go on with")
+    assert.notInclude((await detent("upload", "show", String(end?.batchId))).err, "resume with")
     assert.strictEqual((await detent("upload", "run", "good.json", "--force")).code, 0)
     const listed = decoded(UploadApi.UploadListing, (await detent("upload", "list", "--json")).out)
     assert.strictEqual(listed.length, 2)
@@ -102,17 +102,17 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(cursor.code, 2)
   })
 
-  it("that is killed goes on where it was, and stores every item once", async () => {
+  it("that is killed resumes where it was, and stores every item once", async () => {
     const killed = start(["upload", "run", "large.jsonl"], { cwd })
     await killed.until("storing, ")
     await killed.stop("SIGKILL")
-    const again = /it goes on with: detent (upload retry \S+)/.exec(killed.err)?.[1] ?? ""
+    const again = /resume with: detent (upload retry \S+)/.exec(killed.err)?.[1] ?? ""
     const repeated = await detent("upload", "run", "large.jsonl")
     assert.strictEqual(repeated.code, 4)
-    assert.include(repeated.err, `go on with \`detent ${again}\``)
+    assert.include(repeated.err, `resume with \`detent ${again}\``)
     assert.include(repeated.err, "not finished")
     const [shown, listed] = await Promise.all([detent("upload", "show", again.split(" ").at(-1) ?? ""), detent("upload", "list")])
-    for (const { err } of [shown, listed]) assert.match(err, new RegExp(`no server runs here; .* go on with: detent ${again}\\n`))
+    for (const { err } of [shown, listed]) assert.match(err, new RegExp(`no server runs here; .* resume with: detent ${again}\\n`))
     const { code, out, err } = await detent(...again.split(" "), "--json")
     assert.strictEqual(code, 0, err)
     assert.deepInclude(statuses(out).at(-1)?.items, { total: 15_000, stored: 15_000, waiting: 0 })

@@ -43,12 +43,12 @@ export interface KnowledgeOptions {
   readonly readable?: ReadonlyArray<string>
   /** Folders that were allowed since the workspace was opened. */
   readonly allowedSince?: AllowedSince | undefined
-  /** The name of this process, the same after every restart: then it goes on the moment it is back. */
+  /** The name of this process, the same after every restart: then it continues the moment it is back. */
   readonly nodeId?: string
   readonly engine?: EngineOptions
   /** How the extraction of documents is kept: for one, how long stopping waits for it. */
   readonly workflow?: DurableWorkflow.WorkflowOptions
-  /** How long a database that is away is asked again before a batch stops, to be resumed later; 30 seconds unless told. */
+  /** How long a database that is away is asked again before a batch stops, to be resumed later; default: 30 seconds. */
   readonly patience?: Duration.Input
   /** Which extractor runs use. Default: the one that a batch or `settings` names. */
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
@@ -62,7 +62,7 @@ export interface KnowledgeOptions {
   readonly storage?: Layer.Layer<Storage, StorageFailed>
 }
 
-/** Unless told otherwise, with the built-in extractor and files. */
+/** By default, with the built-in extractor and files. */
 export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
@@ -121,7 +121,7 @@ const embeddedStore = (folder: string) =>
     }).pipe(Effect.as(SqliteStore.layer({ filename: join(folder, "detent.db") }))),
   )
 
-/** To look, beside a process that works: no batch goes on here, no run is taken up, and whatever is sent is refused. */
+/** To look, beside a process that works: no batch continues here, no run is taken up, and whatever is sent is refused. */
 export const layerObserving = (options: KnowledgeOptions) =>
   layerOnObservingEngine(options).pipe(
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),

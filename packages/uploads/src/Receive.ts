@@ -23,7 +23,7 @@ export const receive = <E, R>(
   { path, store }: Target,
   name: string,
   maxFileBytes: number,
-  /** At most so many bytes are returned as well. */
+  /** Up to this many bytes are returned as well. */
   keep: number,
 ): Effect.Effect<Received, E | FileTooLarge | FileUnreadable, R> =>
   Effect.suspend(() => {

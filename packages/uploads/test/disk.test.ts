@@ -1,4 +1,4 @@
-/** A database that has no room left: nothing is half stored, and with room again the batch goes on. */
+/** A database that has no room left: nothing is half stored, and with room again the batch continues. */
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -1,4 +1,4 @@
-/** Files that are wrong: what is told, where, and that the rest goes on. */
+/** Files that are wrong: what is told, where, and that the rest continues. */
 import { truncateSync, writeFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "@effect/vitest"

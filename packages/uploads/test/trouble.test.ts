@@ -1,4 +1,4 @@
-/** What goes wrong around a batch: requests, checks, databases, files that vanish. What is told, and how it goes on. */
+/** What goes wrong around a batch: requests, checks, databases, files that vanish. What is told, and how it continues. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -122,7 +122,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("a database that fails for good fails the batch with its words; put right, the batch goes on", () =>
+  it.effect("a database that fails for good fails the batch with its words; put right, the batch continues", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       yield* desk.run(
@@ -190,7 +190,7 @@ describe.each(databases)("$name", (database) => {
 
   const repair = Effect.flatMap(SqlClient, (sql) => sql.unsafe(breaking[database.name]?.repair ?? ""))
 
-  it.effect("a file that is gone, or another one, when a batch goes on is told; put back, the batch is completed", () =>
+  it.effect("a file that is gone, or another one, when a batch continues is told; put back, the batch is completed", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       const path = `${desk.folder}/items.json`
@@ -263,7 +263,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("a batch that is cancelled while it extracts keeps what it has, and goes on from there when retried", () =>
+  it.effect("a batch that is cancelled while it extracts keeps what it has, and continues from there when retried", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       yield* desk.run(

@@ -73,7 +73,7 @@ describe("a workspace", () => {
     }),
   )
 
-  it.live("goes on with what is unfinished when it is opened to work", () =>
+  it.live("continues with what is unfinished when it is opened to work", () =>
     Effect.gen(function* () {
       const data = yield* folder
       yield* Effect.flatMap(Engine, (engine) => engine.start(Tally, "two")).pipe(Effect.provide(workspace(data, "work")))

@@ -12,7 +12,7 @@ import { countRows, onPostgres } from "./detent.ts"
 export interface Population extends Abilities {
   /** Bytes of heap for each, with and without what its state takes by itself. */
   readonly start: (count: number) => Promise<{ readonly heapBytes: number; readonly stateBytes: number }>
-  /** How many events per second all of them together get stored; their timers go on, or begin anew with every event. */
+  /** How many events per second all of them together get stored; their timers continue, or begin anew with every event. */
   readonly send: (event: "Note" | "Turn", millis: number) => Promise<{ readonly perSecond: number }>
 }
 

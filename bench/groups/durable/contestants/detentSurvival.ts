@@ -1,5 +1,5 @@
 /**
- * Detent's part of the recovery: instances whose states have work, and whose work ends in the next event. They go on by
+ * Detent's part of the recovery: instances whose states have work, and whose work ends in the next event. They continue by
  * themselves when their machine is registered after a restart.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs"

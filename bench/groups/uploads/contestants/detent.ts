@@ -1,5 +1,5 @@
 /** Uploads a file: node detent.ts FILE DATABASE COUNT. Prints what it measured. */
-// Checks of values against schemas, compiled: what the README of packages/entity recommends to whoever is in a hurry.
+// Checks of values against schemas, compiled: what the README of packages/entity recommends for speed.
 import "effect/unstable/schema/SchemaJITCompiler/enable"
 import { Engine } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"

@@ -69,7 +69,7 @@ const namedFiles = (input: SourceInput) =>
     return file === undefined ? [] : [{ option, file }]
   })
 
-/** What is wrong with a file that an option names is told of the option, in the words of who gave it; undefined where it is not. */
+/** A problem with a file that an option names, worded with the option as the user gave it; undefined where no option names the file. */
 export const problemOfOption = (input: SourceInput, problem: string): string | undefined => {
   const told = namedFiles(input).reduce((text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`), problem)
   if (told === problem) return undefined

@@ -204,8 +204,8 @@ const workedOn = (place: Place, id: BatchId) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
     const again = `detent batch resume ${id}${placeText(place)}`
-    yield* note(noteStyle.dim(`${id}; stopped, it goes on with: ${again}`))
-    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Go on with: ${again}`))
+    yield* note(noteStyle.dim(`${id}; if it is stopped, resume with: ${again}`))
+    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Resume with: ${again}`))
   })
 
 const list = command(

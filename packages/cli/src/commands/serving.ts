@@ -97,7 +97,7 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
       yield* output.value({ url: reachable(url) }, () => `${reachable(url)}\n`)
       yield* output.note(
         output.noteStyle.dim(
-          `open it to see what runs, API reference at /docs; stop with Ctrl-C: what is unfinished goes on at the next start`,
+          `open it to see what runs, API reference at /docs; stop with Ctrl-C: what is unfinished resumes at the next start`,
         ),
       )
       const known = yield* Effect.flatMap(Machines, (machines) => machines.list)

@@ -124,8 +124,8 @@ const workedOn = (place: Place, id: string) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
     const again = `detent upload retry ${id}${placeText(place)}`
-    yield* note(noteStyle.dim(`${id}; stopped, it goes on with: ${again}`))
-    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Go on with: ${again}`))
+    yield* note(noteStyle.dim(`${id}; if it is stopped, resume with: ${again}`))
+    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Resume with: ${again}`))
   })
 
 const list = command(
@@ -294,7 +294,7 @@ const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: 
     const { note, noteStyle } = yield* Output
     const which = others.length === 0 ? `${first.batchId} has` : `${others.length + 1} uploads have`
     const retry = `detent upload retry ${others.length === 0 ? first.batchId : "UPLOAD"}${placeText(place)}`
-    yield* note(noteStyle.dim(`${which} not ended, and no server runs here; unless another process works on it, go on with: ${retry}`))
+    yield* note(noteStyle.dim(`${which} not ended, and no server runs here; unless another process works on it, resume with: ${retry}`))
   })
 
 const itemsOf = (input: { readonly upload: string; readonly limit: number; readonly after: string | undefined }, state: EntryState) =>

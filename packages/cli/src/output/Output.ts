@@ -69,7 +69,7 @@ const make = (options: OutputOptions): OutputService => {
   }
 }
 
-/** A reader that went away ends the process elsewhere: what is written to it then is of no use to anybody. */
+/** A reader that went away ends the process elsewhere: what is written after that is dropped. */
 const writing = (stream: NodeJS.WriteStream, text: string | Uint8Array): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (text.length === 0 || stream.destroyed) return resume(Effect.void)

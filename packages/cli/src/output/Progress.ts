@@ -1,6 +1,6 @@
 /**
- * How far something is, told on stderr: a bar that is drawn over itself where somebody watches, a line every few seconds and at
- * every new stage elsewhere. With `--json` nothing is drawn: then each change is a line of data on stdout.
+ * Progress on stderr: a bar that is drawn over itself in a terminal, a line every few seconds and at every new stage elsewhere.
+ * With `--json` nothing is drawn: then each change is a line of data on stdout.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"

@@ -29,7 +29,7 @@ export const enqueueing = ({
   tellOnCommit,
 }: Enqueueing): Effect.Effect<CommandsService["enqueue"]> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    // Flushes serve many callers: they must not run in the transaction of the one who happens to begin it.
+    // Flushes serve many callers: they must not run in the transaction of the caller that happens to start it.
     const outside = Context.omit(sql.transactionService)(context as Context.Context<unknown>) as Context.Context<never>
     const enqueue = enqueuingTogether({
       write: (commands) => {

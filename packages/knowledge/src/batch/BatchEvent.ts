@@ -1,4 +1,4 @@
-/** What a batch tells the world, for logs, projections and whoever listens. Not to be confused with the events it receives. */
+/** The events a batch publishes, for logs, projections and subscribers. Not to be confused with the events it receives. */
 import * as Schema from "effect/Schema"
 import { BatchId, ContentHash, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"

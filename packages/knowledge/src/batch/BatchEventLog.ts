@@ -47,7 +47,7 @@ const handlers = EventLog.group(BatchEvents, (group) =>
     const sql = (yield* SqlClient).withoutTransforms()
     const documents = tableIn(sql, table)
     type Row = Pick<DocumentStanding, "status" | "error" | "round"> & { readonly at: number }
-    /** Of two processes at one batch the late one tells what is no longer so: what is told replaces only what `isOlder`. */
+    /** Of two processes that work on one batch, the late one reports outdated facts: a report replaces only a row that `isOlder`. */
     const document = (batch: string, id: string, { status, error, round, at }: Row, isOlder: Fragment) =>
       Effect.orDie(sql`insert into ${documents} as d (batch_id, document_id, status, error, round, updated_at)
         values (${batch}, ${id}, ${status}, ${error}, ${round}, ${at})
@@ -116,7 +116,7 @@ export const DocumentStanding = Schema.Struct({
   documentId: Schema.String,
   status: Schema.Literals(["processing", "completed", "failed", "set-aside"]),
   error: Schema.NullOr(Schema.String),
-  /** Counts how often the documents of the batch were begun with, up to what is told here; 0 when it is completed. */
+  /** Counts how often the documents of the batch were begun with, up to this event; 0 when it is completed. */
   round: Count,
 })
 export type DocumentStanding = typeof DocumentStanding.Type
@@ -130,9 +130,9 @@ export interface BatchEventLogService {
   readonly position: Effect.Effect<number, EventJournalError>
   /** All events after a position, then each new one. */
   readonly events: (after?: number) => Stream.Stream<LogEvents, LogError>
-  /** Some of the events after a position; `through` is where to go on. Without events, there are none up to there. */
+  /** Some of the events after a position; `through` is where to continue. Without events, there are none up to there. */
   readonly page: (after: number) => Effect.Effect<{ readonly events: ReadonlyArray<LogEvents>; readonly through: number }, LogError>
-  /** What was told last of some documents of a batch. */
+  /** The last report of some documents of a batch. */
   readonly standings: (batch: BatchId, documents: ReadonlyArray<DocumentId>) => Effect.Effect<ReadonlyMap<string, DocumentStanding>>
   /** How many documents of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<DocumentStanding["status"], number>>>

@@ -27,7 +27,7 @@ export const progressPercent = (state: BatchState): number => {
   }
 }
 
-/** Whether nothing more happens to it unless somebody asks. */
+/** Whether nothing more happens to it without a request. */
 export const isTerminal = ({ _tag }: BatchState): boolean =>
   _tag === "Completed" || _tag === "PartiallyCompleted" || _tag === "Failed" || _tag === "Cancelled"
 

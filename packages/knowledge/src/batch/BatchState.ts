@@ -13,7 +13,7 @@ import { BatchConfig } from "./BatchConfig.ts"
 export const Stage = Schema.Literals(["pending", "extracting", "resolving", "validating", "ingesting"])
 export type Stage = typeof Stage.Type
 
-/** What the batch is: in every state, so that a failed or cancelled one can go on. */
+/** What the batch is: in every state, so that a failed or cancelled one can continue. */
 const request = {
   batchId: BatchId,
   manifestUri: StorageUri,

@@ -1,5 +1,5 @@
 /**
- * Batches of documents, from a manifest to the canonical graph. What was started goes on, also when the process is killed: a
+ * Batches of documents, from a manifest to the canonical graph. What was started continues, also when the process is killed: a
  * program that opens the same database takes every unfinished batch up again.
  *
  * ```ts
@@ -94,10 +94,10 @@ export interface BatchesService {
   readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /** The state as it is, then every new one, until the batch ends. */
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>
-  /** The state in which nothing more happens unless somebody asks. */
+  /** The state in which nothing more happens without a request. */
   readonly awaitEnd: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /**
-   * Ends the work that is under way. What was extracted is kept, and can be gone on with. The batch takes the same `eventId` once, also
+   * Ends the work that is under way. What was extracted is kept, and can be resumed. The batch takes the same `eventId` once, also
    * in the requests below.
    */
   readonly cancel: (id: BatchId, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>

@@ -38,10 +38,10 @@ export interface ExtractionProgress {
   readonly retried: (failuresSince: number) => Effect.Effect<void, SendError>
 }
 
-/** How often something is told at most. Each time takes two commits or more, and on a busy disk one takes 5 ms. */
+/** How often a batch reports at most. Each report takes two commits or more, and on a busy disk one takes 5 ms. */
 const interval = "500 millis"
 
-/** How often progress is told to the world at most, in milliseconds. */
+/** The shortest pause between two published progress events, in milliseconds. */
 const progressInterval = 1000
 
 /** How long work that is interrupted waits to tell what it has left to tell. */
@@ -204,7 +204,7 @@ export const startReport = (
         // It is called while the work is ended, where nothing is interrupted unless it says so.
         Effect.interruptible,
         Effect.timeout(patience),
-        // They are told when the batch is resumed, which finds what the runs have stored.
+        // The resumed batch reports them: it finds what the runs have stored.
         Effect.catchCause((cause) => Effect.logWarning(`batch ${batchId}: what became of some documents is not in its log yet`, cause)),
       ),
     }
@@ -245,7 +245,7 @@ export const usageOf = ({ calls, inputTokens, outputTokens, cost, currency }: Us
   ...(cost === undefined || currency === undefined ? {} : { currency }),
 })
 
-/** The same rule as that of the log's projection, so that nothing is told that would change nothing. */
+/** The same rule as that of the log's projection, so that no report is sent that would change nothing. */
 const isNews = (event: DocumentEvent, standing: DocumentStanding | undefined): boolean => {
   if (standing === undefined) return true
   if (standing.status === "completed") return false

@@ -142,7 +142,7 @@ const cancelled = ({ batchId }: Extracting, { documentId }: ManifestDocument, ca
     const runId = runIdOf({ batchId, documentId, attempt: 0 })
     const run = yield* Effect.flatMap(Extractions, (extractions) => extractions.get(runId))
     if (run.status !== "cancelled" || Option.exists(run.errorMessage, isEndedWithBatch)) return yield* Effect.interrupt
-    return new RunFailed({ runId, code: "Cancelled", detail: "its run was cancelled; resume the batch to go on", retryable: true })
+    return new RunFailed({ runId, code: "Cancelled", detail: "its run was cancelled; resume the batch to continue", retryable: true })
   })
 
 const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocument) => ({

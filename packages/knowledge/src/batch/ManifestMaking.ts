@@ -23,7 +23,7 @@ import { ManifestRefused } from "./StageFiles.ts"
 
 export type ManifestError = ManifestRefused
 
-/** How many problems are told at once. */
+/** How many problems one error lists. */
 const problemsAtMost = 20
 
 /** Checks a manifest written by hand, and makes it complete. References in it are beside it. */

@@ -76,7 +76,7 @@ const addList = (builder: TextBuilder, list: ReadonlyArray<Json>, keys: Readonly
   }
   return list.every((item, index) => {
     builder.breakLine(2)
-    // The records of a list are told apart by their paragraphs, not by the name of the list.
+    // The records of a list are distinguished by their paragraphs, not by the name of the list.
     const isShallow = addValue(builder, item, isScalar(item) ? keys : [], `${pointer}/${index}`, depth + 1)
     builder.breakLine(2)
     return isShallow

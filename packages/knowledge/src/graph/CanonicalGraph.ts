@@ -1,6 +1,6 @@
 /**
  * The graph of a namespace, to which batches contribute. A contribution is a file of sorted triples that is never changed; a
- * version of the graph is a list of contributions; the pointer to the current version is swapped only if nobody swapped it
+ * version of the graph is a list of contributions; the pointer to the current version is swapped only if no one else swapped it
  * since it was read. So a batch adds its facts without copying those of others, withdrawing it takes only its own away, and
  * every earlier version can still be read.
  *
@@ -52,7 +52,7 @@ export type GraphVersion = typeof GraphVersion.Type
 
 const GraphVersionJson = Schema.fromJsonString(Schema.toCodecJson(GraphVersion))
 
-/** The pointer or a version of the graph cannot be read: somebody else wrote it, or it is damaged. */
+/** The pointer or a version of the graph cannot be read: another program wrote it, or it is damaged. */
 export class GraphVersionDamaged extends Schema.TaggedError<GraphVersionDamaged>()("GraphVersionDamaged", {
   uri: Schema.String,
   problem: Schema.String,

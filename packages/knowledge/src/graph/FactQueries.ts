@@ -54,8 +54,8 @@ SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHE
 } GROUP BY ?key ?subject ?property ?object ?confidence ?witnesses ORDER BY ?key`
 
 /**
- * Statements are named by document, so those of one document stand together. A document that two batches have read is told of
- * by two runs in one statement; the first of them is given.
+ * Statements are named by document, so those of one document stand together. A document that two batches have read has two
+ * runs in one statement; the first of them is given.
  */
 export const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)

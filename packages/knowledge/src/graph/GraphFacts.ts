@@ -1,6 +1,6 @@
 /**
  * What a graph says, for people who look: its entities by name or class, the relations between them, and the facts of an entity
- * with the words each rests on. Everything comes in pages; `next` of one page is `after` of the following, and a page goes on
+ * with the words each rests on. Everything comes in pages; `next` of one page is `after` of the following, and a page continues
  * where the last one ended whatever was read before it.
  *
  * ```ts
@@ -84,7 +84,7 @@ export interface Page<Item> {
 
 export interface PageOptions extends QueryOptions {
   readonly after?: string
-  /** At most 1000; 100 unless told. */
+  /** At most 1000; default: 100. */
   readonly limit?: number
 }
 
@@ -156,7 +156,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
   return service
 })
 
-/** What is no IRI could end the term it stands in, and go on as a part of the query. */
+/** What is no IRI could end the term it stands in, and continue as a part of the query. */
 const iriOf = (iri: string | undefined): Effect.Effect<string | undefined, QueryRefused> => {
   if (iri === undefined) return Effect.undefined
   const invalid = checkIri(iri)

@@ -89,7 +89,7 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
     Effect.gen(function* () {
       const standing = yield* standingOf(payload.runId)
       const { run } = standing
-      // A crash may have come between the run's end and that of its execution: what has ended does not go on by itself.
+      // A crash may have come between the run's end and that of its execution: what has ended does not resume by itself.
       if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
       return yield* extraction(payload, standing).pipe(
         Effect.mapError(runFailed(run.runId)),
@@ -246,7 +246,7 @@ const newStep = (input: StepInput, before: RunResult, passing: PassingDocument) 
         version: { ...passing.version(), ...spoken(before.language, before.unread) },
       } as const
       const change = { expectedVersion: run.statusVersion, ...ended }
-      // A run that somebody cancelled, ended or resumed meanwhile is left as it is.
+      // A run that was cancelled, ended or resumed meanwhile is left as it is.
       yield* Effect.catchTag(runs.saveEnd(step, run, change), "RunStatusConflict", () => Effect.void)
     } else yield* runs.saveStep(step)
     return { total, isEnded: isLast, registry, statements: Option.some(statements) }
@@ -330,7 +330,7 @@ const superseded = ({ runId, status, errorMessage }: ExtractionRun) =>
     retryable: false,
   })
 
-/** A run that somebody cancelled, ended or resumed meanwhile is left as it is. */
+/** A run that was cancelled, ended or resumed meanwhile is left as it is. */
 const endRun = (run: ExtractionRun, end: Omit<StatusChange, "expectedVersion" | "at">): Effect.Effect<void, RunFailed, RunStore> =>
   Effect.gen(function* () {
     if (run.status !== "running") return

@@ -62,7 +62,7 @@ export interface ExtractionsService {
    * that starts again does not try for ever. A document that is set aside stays so.
    */
   readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
-  /** Goes on with a run that failed or was cancelled, after its last checkpoint. Of two who resume at once, one is told. */
+  /** Resumes a run that failed or was cancelled, after its last checkpoint. Of two callers that resume at once, one gets the conflict. */
   readonly resume: (
     id: RunId,
     request: ExtractionRequest,
@@ -183,7 +183,7 @@ const make = Effect.gen(function* () {
     )
 
   /**
-   * An execution that ended because the store was away for long goes on once, since its end could be stored: here, or when the
+   * An execution that ended because the store was away for long continues once, since its end could be stored: here, or when the
    * batch is started again. Only once: a store may take small writes and refuse large ones, and the extractor is paid for each try.
    */
   const insisting = (run: ExtractionRun, request: ExtractionRequest) =>

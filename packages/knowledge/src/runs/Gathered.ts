@@ -1,6 +1,6 @@
 /**
- * Writes what many fibers bring at the same time in one go: while one write is on its way, everybody else gathers for the
- * next. One alone waits for nobody.
+ * Writes what many fibers submit at the same time in one transaction: while one write is under way, the others collect for the
+ * next. A fiber that is alone does not wait.
  */
 import * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
@@ -9,11 +9,11 @@ import * as Exit from "effect/Exit"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 
-/** In milliseconds. Whoever comes within a pause makes it worth another: 0.3 commits a document instead of 6.4. */
+/** In milliseconds. A fiber that arrives within a pause extends it by another: 0.3 commits a document instead of 6.4. */
 const longest = 500
 const pause = 20
 
-/** A quarter goes on working meanwhile. Of 2000 documents, 64 at once: 77 to 81 commits, and 108 to 113 with half of them. */
+/** A quarter continues working meanwhile. Of 2000 documents, 64 at once: 77 to 81 commits, and 108 to 113 with half of them. */
 const enough = 0.75
 
 interface Waiting<Item, A, E> {
@@ -24,7 +24,7 @@ interface Waiting<Item, A, E> {
 /** `write` answers each item in order. Where it fails with several, they are written one by one, so that one cannot fail the others. */
 export const gathered = <Item, A, E>(
   limit: number,
-  /** How many are at work and may come in a moment: the first waits until most of them are there, or nobody comes. */
+  /** How many fibers are at work and may submit soon: the first waits until most of them have, or none arrives in time. */
   expected: () => number,
   write: (items: ReadonlyArray<Item>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, E>,
   /** Whether none of them is to blame, so that each alone would fail the same way. */
@@ -59,7 +59,7 @@ export const gathered = <Item, A, E>(
       }).pipe(Effect.onInterrupt(() => Effect.sync(() => Deferred.doneUnsafe(first.done, Exit.interrupt()))))
 
     const next = Effect.flatMap(Queue.take(queue), writeWith)
-    // Whoever comes too late must not wait for ever.
+    // A fiber that arrives after the end must not wait for ever.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         for (const { done } of yield* Queue.clear(queue)) Deferred.doneUnsafe(done, Exit.interrupt())

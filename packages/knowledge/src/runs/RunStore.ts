@@ -107,7 +107,7 @@ export interface RunStoreService {
   ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
   /** Stores a finished batch of chunks, unless it has a checkpoint: then what the checkpoint names stays as it is. */
   readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
-  /** The same with the last batch of chunks, and the run's end with it. Who is told of a conflict has stored the batch all the same. */
+  /** The same with the last batch of chunks, and the run's end with it. A caller that gets a conflict has stored the batch all the same. */
   readonly saveEnd: (
     step: RunStep,
     run: ExtractionRun,
@@ -146,7 +146,7 @@ export class RunStore extends Context.Service<RunStore, RunStoreService>()("@det
     Effect.suspend(() => make(defaultPatience)),
   )
 
-  /** The same, which asks a database that is away again for as long as it is told. */
+  /** The same, which retries an unreachable database for the given time. */
   static readonly layerWith = ({
     patience,
   }: {
@@ -198,7 +198,7 @@ const make = (patience: Duration.Input) =>
         Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), runOf)),
       )
 
-    /** Tells whether somebody else was first. A write that is tried again may find that it was stored, and nobody heard of it. */
+    /** Tells whether another writer was first. A write that is retried may find its own first attempt stored, whose answer was lost. */
     const writeStatus = (one: Extract<RunWrite, { readonly status: NewStatus }>) =>
       Effect.gen(function* () {
         const { run, expected } = one.status

@@ -157,7 +157,7 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     created_at timestamp not null default current_timestamp,
     name varchar(255) not null
   )`.pipe(
-    // `if not exists` does not keep two from creating the same at once; the one who lost finds it there.
+    // `if not exists` does not keep two processes from creating the same at once; the loser finds it there.
     Effect.retry({ times: 5 }),
   )
   const lock = sql.onDialectOrElse({

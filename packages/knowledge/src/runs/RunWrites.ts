@@ -16,7 +16,7 @@ export interface RunStep {
   readonly answered?: { readonly first: number; readonly last: number }
 }
 
-/** A run as it is to be, if nobody has changed it since it was at a version. */
+/** The new content of a run, written only if the run is still at the given version. */
 export interface NewStatus {
   readonly run: ExtractionRun
   readonly expected: number

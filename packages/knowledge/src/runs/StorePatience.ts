@@ -14,7 +14,7 @@ export const defaultPatience: Duration.Input = "30 seconds"
 export const patienceOf = (limit: Duration.Input) =>
   Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")]).pipe(Schedule.upTo({ duration: limit }))
 
-/** However many ask at once, the log is told once that it is away, and once that it is back. */
+/** However many callers wait, an outage is logged once at its start and once at its end. */
 export const storePatience = (limit: Duration.Input) => {
   const schedule = patienceOf(limit)
   const goesOn = `the database is asked again for up to ${Duration.format(Duration.fromInputUnsafe(limit))}`

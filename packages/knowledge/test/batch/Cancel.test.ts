@@ -74,7 +74,7 @@ describe("cancelling", () => {
     }),
   )
 
-  it.live("the run of one document makes that one fail, and the batch goes on", () =>
+  it.live("the run of one document makes that one fail, and the batch continues", () =>
     Effect.gen(function* () {
       const { wait, reached } = obstacle()
       const extractor = lookout([], ({ text }) => (text.includes("Cetus") ? wait : Effect.void))
@@ -126,7 +126,7 @@ describe("cancelling", () => {
       }),
     )
 
-  it.live("before a restart stays so: nothing goes on by itself", () =>
+  it.live("before a restart stays so: nothing resumes by itself", () =>
     Effect.gen(function* () {
       const { wait, reached, remove } = obstacle()
       const asked: Array<string> = []

@@ -24,7 +24,7 @@ const failing = (asked: Array<string>, word: string, times: number) => {
 }
 
 describe("a batch with a document that fails", () => {
-  it.live("goes on with the others under `continue`, and is partially completed", () =>
+  it.live("continues with the others under `continue`, and is partially completed", () =>
     Effect.gen(function* () {
       const { layer, folder, data } = yield* harbour({ files })
       yield* Effect.gen(function* () {
@@ -137,7 +137,7 @@ describe("a batch with a document that fails", () => {
     }),
   )
 
-  it.live("goes on with the second try after a restart, and counts every document once", () =>
+  it.live("continues with the second try after a restart, and counts every document once", () =>
     Effect.gen(function* () {
       const asked: Array<string> = []
       const again = Deferred.makeUnsafe<void>()
@@ -185,7 +185,7 @@ describe("a batch with a document that fails", () => {
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
         expect((yield* Effect.flip(batches.retry(id))).message).toMatch(/retried 1 times, as often as allowed/)
         expect(yield* batches.state(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
-        // Whoever has removed the cause may still go on with it.
+        // Whoever has removed the cause may still continue with it.
         yield* batches.resume(id)
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
         yield* batches.resume(id)

@@ -107,7 +107,7 @@ describe("a batch whose process died", () => {
 })
 
 describe("a batch whose database takes nothing for longer than it is waited for", () => {
-  it.live("goes on by itself when it does again, and has lost no document", () =>
+  it.live("resumes by itself when it does again, and has lost no document", () =>
     Effect.gen(function* () {
       const [reached, open] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
       let begun = 0
@@ -180,7 +180,7 @@ describe("a batch that failed and cannot end its runs, since the database does n
     return { ...place, failing, mended }
   })
 
-  it.live("says after some seconds that it failed, and goes on when it is resumed", () =>
+  it.live("says after some seconds that it failed, and continues when it is resumed", () =>
     Effect.gen(function* () {
       const { layer, failing, mended } = yield* stuck
       const id = yield* Effect.gen(function* () {
@@ -192,7 +192,7 @@ describe("a batch that failed and cannot end its runs, since the database does n
     }),
   )
 
-  it.live("does not keep its process from stopping, and goes on with the next", () =>
+  it.live("does not keep its process from stopping, and continues with the next", () =>
     Effect.gen(function* () {
       const { layer, failing, mended } = yield* stuck
       yield* mended(yield* Effect.provide(failing, layer))

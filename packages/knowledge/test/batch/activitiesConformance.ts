@@ -106,7 +106,7 @@ export const activitiesConformance = (
       }).pipe(Effect.scoped),
     )
 
-    it.live("fail the batch where every document would fail, and go on when it is resumed", () =>
+    it.live("fail the batch where every document would fail, and continue when it is resumed", () =>
       Effect.gen(function* () {
         let isRefused = true
         const extractor = lookout([], () => (isRefused ? Effect.fail(ofModel("NotAllowed", "ModelRefused")) : Effect.void))

@@ -16,7 +16,7 @@ import { canonical, documentsOf, harbour, lookout, manifest } from "../batch/sea
 const files = documentsOf(8)
 const config = { validation: "warn", concurrency: 4 } as const
 
-/** Documents come to a gate after two of them, and go on when it is opened. */
+/** Documents come to a gate after two of them, and resume when it is opened. */
 const gated = () => {
   const [reached, open] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
   let asked = 0

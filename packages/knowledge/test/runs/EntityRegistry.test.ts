@@ -22,7 +22,7 @@ describe("the registry of entities", () => {
     assert.isTrue(Equal.equals(register(one, [...others, ...some]), one))
   })
 
-  it.prop("goes on from a saved snapshot as if it had never stopped", [entities, entities], ([some, others]) => {
+  it.prop("continues from a saved snapshot as if it had never stopped", [entities, entities], ([some, others]) => {
     const saved = Schema.encodeSync(EntityRegistryJson)(register(emptyRegistry, some))
     const restored = Schema.decodeSync(EntityRegistryJson)(saved)
     assert.isTrue(Equal.equals(register(restored, others), register(emptyRegistry, [...some, ...others])))

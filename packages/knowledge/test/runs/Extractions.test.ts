@@ -64,7 +64,7 @@ describe("a run", () => {
     }),
   )
 
-  it.live("that failed goes on after its last checkpoint when it is resumed", () =>
+  it.live("that failed continues after its last checkpoint when it is resumed", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       let broken = true

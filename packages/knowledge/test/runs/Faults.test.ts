@@ -110,7 +110,7 @@ describe("a failed run", () => {
     }),
   )
 
-  it.live("whose document was deleted says so, and goes on when it is back", () =>
+  it.live("whose document was deleted says so, and resumes when it is back", () =>
     Effect.gen(function* () {
       const { fault, before } = failingAt(7)
       const { layer, request, root } = yield* opened(passing([], before), { "log.txt": longText })
@@ -127,7 +127,7 @@ describe("a failed run", () => {
     }),
   )
 
-  it.live("for which the disk was full goes on when there is room, and extracts nothing stored again", () =>
+  it.live("for which the disk was full resumes when there is room, and extracts nothing stored again", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       let room = 2
@@ -214,7 +214,7 @@ describe("what a run left", () => {
 })
 
 describe("a cancelled run", () => {
-  it.live("does not go on by itself when its process died before the execution heard of it", () =>
+  it.live("does not resume by itself when its process died before the execution heard of it", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       let hanging = true

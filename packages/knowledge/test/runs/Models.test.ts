@@ -56,7 +56,7 @@ const requestFor = (root: string) => ({
 const chunkOf = ({ body }: Heard): number => Number(/Ship(\d)1 passed/.exec(JSON.stringify(body))?.[1])
 
 describe("a run that asks a model", () => {
-  it.live("stops at its budget, says how to go on, and with a larger one repeats no call of a stored batch", () =>
+  it.live("stops at its budget, says how to resume, and with a larger one repeats no call of a stored batch", () =>
     Effect.gen(function* () {
       const root = yield* folderWith({ "log.txt": text })
       const first = yield* startProvider("chat", answers(0))
@@ -89,7 +89,7 @@ describe("a run that asks a model", () => {
     }),
   )
 
-  it.live("waits as long as a 429 asks for, and goes on", () =>
+  it.live("waits as long as a 429 asks for, and continues", () =>
     Effect.gen(function* () {
       const root = yield* folderWith({ "log.txt": text })
       const [firstAnswer, ...others] = answers(0)
@@ -110,7 +110,7 @@ describe("a run that asks a model", () => {
     }),
   )
 
-  it.live("whose key is refused fails at once, and goes on with another", () =>
+  it.live("whose key is refused fails at once, and continues with another", () =>
     Effect.gen(function* () {
       const root = yield* folderWith({ "log.txt": text })
       const server = yield* startProvider("chat", answers(0))

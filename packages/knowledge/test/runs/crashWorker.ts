@@ -1,4 +1,4 @@
-/** A process that extracts one document and writes down every call of its extractor. It goes on where the one before it was killed. */
+/** A process that extracts one document and writes down every call of its extractor. It resumes where the one before it was killed. */
 import { appendFileSync, writeFileSync } from "node:fs"
 import { flushCompileCache } from "node:module"
 import { join } from "node:path"

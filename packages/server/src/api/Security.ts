@@ -33,5 +33,5 @@ const idempotencyKey: OpenApi.OpenAPISpecOperation["parameters"][number] = {
 
 const token = { type: "http", scheme: "bearer", description: "A token of the role read to look, of the role operate for everything." }
 
-/** What anybody may ask: load balancers have no token. */
+/** Requests that need no token: load balancers have none. */
 export const isOpen = (path: string): boolean => path.startsWith("/health/")

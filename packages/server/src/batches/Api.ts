@@ -307,8 +307,8 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(
         OpenApi.Description,
         "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
-          "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. Whoever " +
-          "comes back then is answered 204, by which an EventSource knows that it need not come again.",
+          "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. A client " +
+          "that reconnects after that is answered 204, so that an EventSource stops by itself.",
       ),
   )
   .annotate(OpenApi.Description, "Batches of documents") {}

@@ -108,7 +108,7 @@ describe.skipIf(installedBrowser === undefined)("the start page in a browser (Ch
   )
 
   it.live(
-    "tells which commands were given up and why, and how to go on",
+    "tells which commands were given up and why, and how to continue",
     () =>
       Effect.gen(function* () {
         let calls = 0

@@ -27,7 +27,7 @@ describe("procedures under way", () => {
     }).pipe(Effect.provide(limits)),
   )
 
-  it.effect("are answered in time or told to have taken too long; streams may go on", () =>
+  it.effect("are answered in time or told to have taken too long; streams may continue", () =>
     Effect.gen(function* () {
       const procedures = yield* RpcLimits
       const slow = yield* Effect.forkChild(Effect.flip(procedures.answered(Effect.never)))

@@ -174,7 +174,7 @@ describe("batches over HTTP", () => {
     }),
   )
 
-  it.live("can be cancelled and gone on with", () =>
+  it.live("can be cancelled and resumed", () =>
     Effect.gen(function* () {
       const { client } = yield* served()
       const { batchId } = yield* start(client)

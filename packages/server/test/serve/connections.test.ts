@@ -44,7 +44,7 @@ const holding = (port: number, count: number) =>
 
 describe("ten thousand connections", () => {
   it.live(
-    "are held in bounded memory, and the server goes on answering",
+    "are held in bounded memory, and the server continues answering",
     () =>
       Effect.gen(function* () {
         const { url } = yield* served()

@@ -29,7 +29,7 @@ const manyDocuments = Effect.gen(function* () {
 })
 
 describe("live streams of an instance", () => {
-  it.live("tell of every event it takes, and a stream that broke off goes on where it was", () =>
+  it.live("tell of every event it takes, and a stream that broke off resumes where it was", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
@@ -130,7 +130,7 @@ describe("live streams of an instance", () => {
         yield* reading.until(({ id }) => id === "1500")
         // What is there for all of them is there once.
         assert.isBelow(process.memoryUsage().external - before, 20_000_000)
-        // Who goes on reading gets all of it.
+        // Who continues reading gets all of it.
         const [late] = stopped
         late?.response.resume()
         yield* late?.until(({ id }) => id === "1500") ?? Effect.void
@@ -141,7 +141,7 @@ describe("live streams of an instance", () => {
 })
 
 describe("live streams of a batch", () => {
-  it.live("begin with where it stands, tell whatever it tells, and go on after Last-Event-ID", () =>
+  it.live("begin with where it stands, tell whatever it tells, and continue after Last-Event-ID", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
       const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest: smallManifest as never } })
@@ -186,7 +186,7 @@ describe("live streams of a batch", () => {
   )
 
   it.live(
-    "end with a batch that is cancelled, and go on with it when it is set going again",
+    "end with a batch that is cancelled, and continue with it when it is set going again",
     () =>
       Effect.gen(function* () {
         const { documents, start } = yield* manyDocuments

@@ -88,7 +88,7 @@ describe("a WebSocket of procedures", () => {
     ["bytes that are no text", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
   ] as const
 
-  it.live("tells what is no message, as over HTTP, and goes on with the next", () =>
+  it.live("tells what is no message, as over HTTP, and continues with the next", () =>
     Effect.gen(function* () {
       const { url } = yield* served()
       const conversation = yield* open(url)
@@ -108,7 +108,7 @@ describe("a WebSocket of procedures", () => {
     }),
   )
 
-  it.live("is closed on a message that is larger than a body may be, and others go on", () =>
+  it.live("is closed on a message that is larger than a body may be, and others continue", () =>
     Effect.gen(function* () {
       const { url } = yield* served({ serve: { limits: { bodyBytes: 10_000 } } })
       const [large, other] = yield* Effect.all([open(url), open(url)])
@@ -121,7 +121,7 @@ describe("a WebSocket of procedures", () => {
     }),
   )
 
-  it.live("refuses what a procedure does not take and a procedure that is none; whatever it sends after its end, others go on", () =>
+  it.live("refuses what a procedure does not take and a procedure that is none; whatever it sends after its end, others continue", () =>
     Effect.gen(function* () {
       const { url } = yield* served()
       const [hostile, other] = yield* Effect.all([open(url), open(url)])

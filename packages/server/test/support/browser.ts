@@ -115,7 +115,7 @@ const launch = async (profile: string): Promise<{ readonly child: ChildProcess; 
   for await (const line of createInterface({ input: child.stderr })) {
     const address = /^DevTools listening on (ws:\S+)/.exec(line)?.[1]
     if (address === undefined) continue
-    // It goes on telling; unread, it would wait for its reader one day.
+    // It continues telling; unread, it would wait for its reader one day.
     child.stderr.resume()
     return { child, address }
   }

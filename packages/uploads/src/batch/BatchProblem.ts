@@ -33,10 +33,10 @@ export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("Alre
   override get message() {
     const before = `${this.file} was uploaded before, as batch ${this.batchId}, which is`
     if (this.state === "completed") return `${before} completed; upload it with force (\`--force\`) to do it again`
-    const goOn = `go on with \`detent upload retry ${this.batchId}\``
+    const resume = `resume with \`detent upload retry ${this.batchId}\``
     if (this.state === "failed" || this.state === "partially_completed")
-      return `${before} ${this.state}; ${goOn}, or upload it with force (\`--force\`) to do it again`
-    return `${before} not finished (${this.state}); ${goOn}`
+      return `${before} ${this.state}; ${resume}, or upload it with force (\`--force\`) to do it again`
+    return `${before} not finished (${this.state}); ${resume}`
   }
 }
 

@@ -121,7 +121,7 @@ export class FileBytes {
     return undefined
   }
 
-  /** A small file that unpacks without end would fill the disk, and the time of everybody else. */
+  /** A small file that unpacks without end would fill the disk and delay all other batches. */
   #checkUnpacked(bytes: number) {
     const { name: file, limits } = this.#options
     if (bytes > limits.maxUnpackedBytes) throw new FileTooLarge({ file, what: "unpacked", bytes, limit: limits.maxUnpackedBytes })

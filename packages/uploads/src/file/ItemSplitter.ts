@@ -12,7 +12,7 @@ import type { Layout, Position, RawItem } from "./RawItem.ts"
 export interface SplitterOptions {
   readonly file: string
   readonly maxItemBytes: number
-  /** Goes on behind an item; what is pushed then starts there. */
+  /** Continues behind an item; what is pushed then starts there. */
   readonly from?: { readonly layout: Layout; readonly position: Position }
 }
 

@@ -1,9 +1,9 @@
-/** An item of a file before anybody has looked into it, and places between items. */
+/** An item of a file before it is parsed, and positions between items. */
 
 /** How the items of a file are held together. */
 export type Layout = "array" | "lines"
 
-/** Where reading may go on: behind an item. */
+/** Where reading may continue: behind an item. */
 export interface Position {
   /** How many items are before it. */
   readonly index: number
@@ -24,5 +24,5 @@ export interface RawItem {
   readonly problem: "too_large" | "not_utf8" | undefined
 }
 
-/** Where reading goes on behind an item. */
+/** Where reading continues behind an item. */
 export const behind = ({ index, endOffset, endLine }: RawItem): Position => ({ index: index + 1, offset: endOffset, line: endLine })

@@ -1,12 +1,12 @@
 /** What a file may be at most. All of it has a default. */
 export interface UploadLimits {
-  /** Bytes of the file as it is; 1 GB unless told. */
+  /** Bytes of the file as it is; default: 1 GB. */
   readonly maxFileBytes: number
-  /** Bytes of a gzip file unpacked; 10 GB unless told. */
+  /** Bytes of a gzip file unpacked; default: 10 GB. */
   readonly maxUnpackedBytes: number
-  /** How many times its size a gzip file may unpack to; 100 unless told. JSON of items packs to a tenth at best. */
+  /** How many times its size a gzip file may unpack to; default: 100. JSON of items packs to a tenth at best. */
   readonly maxUnpackRatio: number
-  /** Bytes of one item; 1 MB unless told. A larger one fails alone. */
+  /** Bytes of one item; default: 1 MB. A larger one fails alone. */
   readonly maxItemBytes: number
 }
 

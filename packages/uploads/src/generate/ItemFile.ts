@@ -7,7 +7,7 @@ import type { Layout } from "../file/RawItem.ts"
 import { type BadKind, type GenerateOptions, generateItems } from "./GeneratedItem.ts"
 
 export interface ItemFileOptions extends GenerateOptions {
-  /** One array, or lines; an array unless told. */
+  /** One array, or lines; default: an array. */
   readonly layout?: Layout
   readonly gzip?: boolean
 }

@@ -16,7 +16,7 @@ export interface KeptBytes extends FileStamp {
 /** The first items of a file. */
 export interface KeptPages {
   readonly md5: string
-  /** The one who takes them owns them, and removes each when it is stored: its memory is free then. */
+  /** The caller that takes them owns them, and removes each once it is stored, which frees its memory. */
   readonly pages: Array<Page>
   /** Where the file continues behind them. */
   readonly end: Position

@@ -17,7 +17,7 @@ import type { BatchRow, FailedRow } from "../store/Rows.ts"
 import { insisting } from "./ExtractItems.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
-/** So many at a time. */
+/** How many items one transaction retries. */
 const pageSize = 100
 
 interface Tried {

@@ -76,13 +76,13 @@ export const setHash = (store: UploadStore, batch: number, md5: string): Effect.
   )
 }
 
-/** Extraction begins, or goes on: the rate is measured from here. */
+/** Extraction begins, or continues: the rate is measured from here. */
 export const beginRun = (store: UploadStore, batch: number, at: number): Effect.Effect<void, PersistenceFailed> => {
   const { sql, batches } = store.dialect
   return store.run("beginRun", sql`update ${batches} set run_started_at = ${at}, run_start_index = next_index where batch = ${batch}`)
 }
 
-/** Moves a batch on from an item; false where somebody else has done so. */
+/** Advances a batch from an item; false where another process has done so. */
 export const advance = (
   store: UploadStore,
   batch: number,

@@ -192,7 +192,7 @@ export const countEntries = (
   })
 }
 
-/** How many examples of a reason are told. */
+/** How many examples of a reason are listed. */
 const exampleLimit = 5
 
 /** Failures by reason, the most frequent first. */

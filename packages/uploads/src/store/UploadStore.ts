@@ -57,7 +57,7 @@ export class UploadStore {
     return Effect.try({ try: decode, catch: (cause) => failed(operation, cause) })
   }
 
-  /** A statement whose rows nobody wants. */
+  /** A statement whose rows are not needed. */
   run(operation: string, statement: Effect.Effect<unknown, SqlError>): Effect.Effect<void, PersistenceFailed> {
     return Effect.asVoid(persisting(operation, statement))
   }

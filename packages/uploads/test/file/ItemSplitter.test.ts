@@ -68,7 +68,7 @@ describe("splitting an array", () => {
     },
   )
 
-  it.prop("can go on behind any item", [Elements, Schema.Int], ([elements, seed]) => {
+  it.prop("can continue behind any item", [Elements, Schema.Int], ([elements, seed]) => {
     const bytes = bytesOf(arrayOf(elements, 1))
     const all = split(bytes)
     for (const item of all) {
@@ -158,7 +158,7 @@ describe("splitting lines", () => {
   const Line = Schema.Tuple([Schema.Record(Schema.String, Schema.Json), Schema.Literals(["\n", "\r\n", "\n\n", " \n\t\n"])])
 
   it.prop(
-    "finds every line that is not blank, however the bytes come, and can go on behind any",
+    "finds every line that is not blank, however the bytes come, and can continue behind any",
     [Schema.Array(Line), Schema.Int],
     ([lines, seed]) => {
       const text = lines.map(([value, end]) => `${JSON.stringify(value)}${end}`).join("")

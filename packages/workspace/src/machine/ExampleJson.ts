@@ -16,7 +16,7 @@ const Description = Schema.Struct({
 
 const describe = Schema.decodeUnknownOption(Description)
 
-/** A description that refers to itself has no end; by this depth everybody has understood. */
+/** A description that refers to itself has no end: the example stops at this depth. */
 const deepest = 6
 
 export const exampleOf = (schema: Schema.Json): Schema.Json => {

@@ -1,4 +1,4 @@
-/** A process that runs one batch, or goes on with it, until it is killed or the batch has ended. */
+/** A process that runs one batch, or continues with it, until it is killed or the batch has ended. */
 import { appendFileSync } from "node:fs"
 import { flushCompileCache } from "node:module"
 import { pathToFileURL } from "node:url"

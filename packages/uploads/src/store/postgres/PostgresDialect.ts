@@ -75,7 +75,7 @@ const writeItems = (sql: SqlClient, insert: string, items: ReadonlyArray<ItemOfB
   return Effect.asVoid(sql.unsafe(insert, [JSON.stringify(rows)]))
 }
 
-/** What PostgreSQL takes in one vector: so many words, as positions go no further, of so many letters in all and each. */
+/** Limits of one text vector in PostgreSQL: its number of words (positions go no further), the length of all words, and of one. */
 const limits = { words: 16_000, letters: 200_000, word: 500 }
 
 /**
