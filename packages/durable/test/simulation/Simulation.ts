@@ -27,7 +27,27 @@ export interface Outcome {
 /** Long enough for every retry, claim, lease and deadline there is. */
 const healing = 150_000
 
-export const simulate = (schedule: Schedule, mistake?: Mistake): Outcome => new Simulation(schedule, mistake).run()
+export const simulate = (schedule: Schedule, mistake?: Mistake): Outcome => withoutIntervals(() => new Simulation(schedule, mistake).run())
+
+/**
+ * Time is virtual here, except for the watchdog of an engine, an interval of the runtime. A real process that is killed takes it
+ * along; the intervals of simulated ones would keep their engines in memory.
+ */
+const withoutIntervals = <A>(run: () => A): A => {
+  const { setInterval } = globalThis
+  const intervals: Array<NodeJS.Timeout> = []
+  globalThis.setInterval = Object.assign((...given: Parameters<typeof setInterval>) => {
+    const interval = setInterval(...given)
+    intervals.push(interval)
+    return interval
+  }, setInterval)
+  try {
+    return run()
+  } finally {
+    globalThis.setInterval = setInterval
+    for (const interval of intervals) clearInterval(interval)
+  }
+}
 
 class Simulation {
   readonly #schedule: Schedule
