@@ -19,13 +19,18 @@ export interface CommandProof {
   readonly retried: number
 }
 
-/** Waits until every command has come to an end. */
-export const allOver = async (store: StoreAddress, millis = 90_000): Promise<void> => {
-  for (const deadline = Date.now() + millis; Date.now() < deadline; ) {
+/** Waits until every command has come to an end. Fails when none has for a while. */
+export const allOver = async (store: StoreAddress, patienceMillis = 60_000): Promise<void> => {
+  let fewest = Number.POSITIVE_INFINITY
+  for (let deadline = Date.now() + patienceMillis; Date.now() < deadline; ) {
     const [row] = await query(store, "select count(*) as open from detent.commands where finished_at is null")
-    if (Number(row?.["open"]) === 0) return
+    const open = Number(row?.["open"])
+    if (open === 0) return
+    if (open < fewest) deadline = Date.now() + patienceMillis
+    fewest = Math.min(fewest, open)
     await sleep(100)
   }
+  throw new Error(`${fewest} commands have not ended, and none did in the last ${patienceMillis / 1000} s`)
 }
 
 export const proveCommands = async (
