@@ -69,6 +69,8 @@ function pack() {
   for (const { folder, manifest } of publishable) {
     console.error(`building ${manifest.name}`)
     prepare(folder, manifest)
+    // The console is built already: it ships no modules.
+    if (!compiledFolders.some((name) => manifest.files.includes(name))) continue
     if (run("tsc", ["-p", join(stage, folder, "source")])) problems.push(...importProblems(folder, manifest))
     else {
       problems.push(`${manifest.name} does not compile`)
@@ -165,7 +167,11 @@ function prepare(folder, manifest) {
   cpSync(join(from, "README.md"), join(to, "README.md"))
   cpSync(join(root, "LICENSE"), join(to, "LICENSE"))
   const { scripts: _, devDependencies: __, exports, files, ...rest } = manifest
-  const published = { ...rest, exports: { ...mapValues(exports, built), "./package.json": "./package.json" }, files: [...files, "source"] }
+  const published = {
+    ...rest,
+    exports: { ...mapValues(exports, built), "./package.json": "./package.json" },
+    files: [...files, ...(files.some((name) => compiledFolders.includes(name)) ? ["source"] : [])],
+  }
   writeFileSync(join(to, "package.json"), `${JSON.stringify(published, null, 2)}\n`)
   const tsconfig = {
     extends: relative(source, join(from, "tsconfig.json")),

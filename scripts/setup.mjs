@@ -1,6 +1,6 @@
 /**
- * Installs the dependencies when they are missing or when a manifest has changed since they were installed, so that every
- * npm script works on a bare clone. Runs on any Node from 20 on, before anything is installed.
+ * Installs the dependencies when they are missing or when a manifest has changed since they were installed, and builds the console when
+ * its sources have changed, so that every npm script works on a bare clone. Runs on any Node from 20 on, before anything is installed.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -16,6 +16,14 @@ if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== fingerprint()) {
   install()
   // npm install may complete package-lock.json, so what counts is how it left the manifests.
   writeFileSync(stamp, fingerprint())
+}
+buildConsole()
+
+/** By the Node that the install brought: the host's may be too old for the build. */
+function buildConsole() {
+  const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
+  const build = spawnSync(existsSync(node) ? node : process.execPath, [join(root, "packages/console/build.mjs")], { stdio: "inherit" })
+  if (build.status !== 0) process.exit(1)
 }
 
 function install() {

@@ -1,0 +1,219 @@
+/** What the console reads, by page. Each is an address with the type of its answer. */
+import { type Read, read } from "./Client.ts"
+import type * as T from "./types.ts"
+
+type List<Name extends string, A> = { readonly [K in Name]: ReadonlyArray<A> } & { readonly next?: string | number }
+
+export interface Session {
+  readonly role: "read" | "operate"
+  readonly observes: boolean
+  readonly database: string
+  readonly version: string
+  readonly node?: string
+  readonly systems: ReadonlyArray<"knowledge" | "uploads">
+}
+
+export interface InstanceFilter {
+  readonly machine?: string | undefined
+  readonly state?: ReadonlyArray<string> | undefined
+  readonly status?: string | undefined
+  readonly search?: string | undefined
+  readonly updatedAfter?: number | undefined
+  readonly updatedBefore?: number | undefined
+}
+
+export const session: Read<Session> = read(["session"])
+export const ready: Read<T.Readiness> = { path: "/health/ready" }
+export const machines: Read<{ readonly machines: ReadonlyArray<T.MachineListing> }> = read(["machines"])
+export const layout = (name: string): Read<T.DiagramLayout> => read(["machines", name, "diagram", "layout"])
+export const machine = (name: string): Read<T.MachineDetails> => read(["machines", name])
+
+export const instances = (filter: InstanceFilter, after?: string | number, limit = 100): Read<List<"instances", T.InstanceListing>> =>
+  read(["instances"], { ...filter, order: "newest", limit, after })
+export const instance = (machineName: string, id: string): Read<T.InstanceView> => read(["instances", machineName, id])
+export const history = (
+  machineName: string,
+  id: string,
+  query: { readonly after?: number; readonly before?: number; readonly order?: "desc"; readonly limit?: number; readonly event?: string },
+): Read<List<"entries", T.HistoryEntry>> => read(["instances", machineName, id, "history"], query)
+export const stateAt = (machineName: string, id: string, sequence: number): Read<{ readonly sequence: number; readonly state: T.Tagged }> =>
+  read(["instances", machineName, id, "states", String(sequence)])
+export const legalEvents = (
+  machineName: string,
+  id: string,
+): Read<{ readonly state: string; readonly events: ReadonlyArray<T.LegalEvent> }> => read(["instances", machineName, id, "legal-events"])
+export const commandsOf = (machineName: string, id: string): Read<{ readonly commands: ReadonlyArray<T.Command> }> =>
+  read(["instances", machineName, id, "commands"])
+export const timersOf = (machineName: string, id: string): Read<{ readonly timers: ReadonlyArray<T.Timer> }> =>
+  read(["instances", machineName, id, "timers"])
+
+export interface CommandFilter {
+  readonly status?: string | undefined
+  readonly queue?: string | undefined
+  readonly slot?: string | undefined
+  readonly machine?: string | undefined
+  readonly id?: string | undefined
+  readonly fingerprint?: string | undefined
+}
+
+export interface CommandGroup {
+  readonly fingerprint: string
+  readonly problem: string
+  readonly slot: string
+  readonly queue: string
+  readonly count: number
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+export const commands = (filter: CommandFilter, after?: string | number, limit = 100): Read<List<"commands", T.Command>> =>
+  read(["commands"], { ...filter, limit, after })
+export const command = (key: string): Read<T.Command> => read(["commands", key])
+export const commandGroups: Read<{ readonly groups: ReadonlyArray<CommandGroup> }> = read(["commands", "groups"], { status: "failed" })
+export const queues: Read<{ readonly queues: ReadonlyArray<T.Queue> }> = read(["queues"])
+export const deadTimers: Read<{ readonly timers: ReadonlyArray<T.DeadTimer> }> = read(["timers", "dead"])
+
+export const executions = (
+  filter: { readonly workflow?: string | undefined; readonly phase?: string | undefined },
+  after?: string | number,
+  limit = 100,
+): Read<List<"executions", T.ExecutionListing>> => read(["executions"], { ...filter, order: "newest", limit, after })
+export const execution = (workflow: string, id: string): Read<T.Execution> => read(["executions", workflow, id])
+export interface Span {
+  readonly kind: "activity" | "clock" | "deferred" | "call" | "compensation" | "suspension" | "run"
+  readonly name: string
+  readonly attempt?: number
+  readonly startedAt?: number
+  readonly endedAt?: number
+  readonly outcome?: "success" | "failure"
+  readonly due?: number
+  readonly node?: string
+  readonly sequence: number
+}
+
+export interface Spans {
+  readonly phase: string
+  readonly startedAt: number
+  readonly endedAt?: number
+  readonly spans: ReadonlyArray<Span>
+  readonly next?: number
+}
+export const spans = (workflow: string, id: string): Read<Spans> => read(["executions", workflow, id, "spans"], { limit: 10_000 })
+
+export const batches = (filter: { readonly state?: string | undefined }, after?: string | number): Read<List<"batches", T.BatchListing>> =>
+  read(["batch"], { ...filter, limit: 100, after })
+export const batch = (batchId: string): Read<T.BatchStatus> => read(["batch", batchId])
+export const batchDocuments = (batchId: string, after?: string | number): Read<List<"documents", T.DocumentStatus>> =>
+  read(["batch", batchId, "documents"], { limit: 1000, after })
+export const batchArtifacts = (batchId: string): Read<{ readonly artifacts: ReadonlyArray<T.Artifact> }> =>
+  read(["batch", batchId, "artifacts"])
+export const batchReview = (batchId: string): Read<List<"facts", T.ReviewedFact>> => read(["batch", batchId, "review"], { limit: 200 })
+
+export const uploads = (after?: string | number): Read<List<"uploads", T.UploadListing>> => read(["uploads"], { limit: 100, after })
+export const upload = (batchId: string): Read<T.UploadStatus> => read(["uploads", batchId])
+export const uploadItems = (
+  batchId: string,
+  query: { readonly state?: string | undefined; readonly reason?: string | undefined },
+  after?: string | number,
+): Read<List<"items", T.UploadItem>> => read(["uploads", batchId, "items"], { ...query, limit: 200, after })
+export interface UploadItemDetails extends T.UploadItem {
+  readonly history: ReadonlyArray<{ readonly state: string; readonly at: number; readonly attempt: number }>
+  /** The item as it stands in the file. */
+  readonly source?: string
+}
+export const uploadItem = (batchId: string, index: number): Read<UploadItemDetails> => read(["uploads", batchId, "items", String(index)])
+export const uploadKinds: Read<{ readonly kinds: ReadonlyArray<T.UploadKind> }> = read(["upload-kinds"])
+
+export interface Series {
+  readonly name: string
+  readonly kind: "rate" | "mean" | "value"
+  readonly description: string
+  readonly values: ReadonlyArray<number | null>
+}
+
+export interface MetricsHistory {
+  readonly stepMillis: number
+  readonly at: ReadonlyArray<number>
+  readonly series: ReadonlyArray<Series>
+}
+export const metricsHistory: Read<MetricsHistory> = read(["metrics", "history"])
+
+export interface WorkingProcess {
+  readonly name: string
+  readonly role: "observe" | "work"
+  readonly here: boolean
+  readonly leaseUntil?: number
+  readonly startedAt?: number
+  readonly running?: number
+  readonly rss?: number
+}
+export const nodes: Read<{ readonly nodes: ReadonlyArray<T.ClusterNode>; readonly processes?: ReadonlyArray<WorkingProcess> }> = read([
+  "nodes",
+])
+
+export const graphs: Read<{ readonly graphs: ReadonlyArray<T.Graph> }> = read(["knowledge"])
+export const graph = (namespace: string, version?: string): Read<T.Graph> => read(["knowledge", namespace], { version })
+export const entities = (namespace: string, search: string | undefined, version?: string): Read<List<"entities", T.Entity>> =>
+  read(["knowledge", namespace, "entities"], { search, version, limit: 100 })
+export const provenance = (namespace: string, entity: string, version?: string): Read<List<"facts", T.Provenance>> =>
+  read(["knowledge", namespace, "provenance"], { entity, version, limit: 300 })
+
+export interface Neighbourhood {
+  readonly nodes: ReadonlyArray<{ readonly iri: string; readonly label?: string; readonly depth: number; readonly hidden: number }>
+  readonly edges: ReadonlyArray<{
+    readonly from: string
+    readonly to: string
+    readonly property: string
+    readonly confidence: number
+    readonly witnesses: number
+  }>
+}
+export const neighbourhood = (namespace: string, entity: string, version?: string): Read<Neighbourhood> =>
+  read(["knowledge", namespace, "neighbourhood"], { entity, depth: 1, limit: 100, version })
+
+export interface DocumentText {
+  readonly text: string
+  /** Where the text begins in the document. */
+  readonly from: number
+  /** Of the whole document, in characters. */
+  readonly length: number
+  /** Whether the source is still what was extracted; absent where that is not known. */
+  readonly matchesRun?: boolean
+}
+export const documentText = (namespace: string, documentId: string, start: number, end: number, version?: string): Read<DocumentText> =>
+  read(["knowledge", namespace, "documents", documentId, "text"], { start, end, version })
+
+export interface GraphVersion {
+  readonly version: string
+  readonly batches: number
+  readonly triples: number
+  readonly at?: number
+}
+export const versions = (namespace: string): Read<List<"versions", GraphVersion>> => read(["knowledge", namespace, "versions"])
+
+interface DiffFact {
+  readonly subject: string
+  readonly subjectLabel?: string
+  readonly property: string
+  readonly object: string
+  readonly objectLabel?: string
+  readonly datatype?: string
+  readonly quote: string
+}
+
+export interface VersionDiff {
+  readonly added: number
+  readonly removed: number
+  readonly documents: ReadonlyArray<{
+    readonly documentId: string
+    readonly source?: string
+    readonly added: ReadonlyArray<DiffFact>
+    readonly removed: ReadonlyArray<DiffFact>
+  }>
+}
+export const versionDiff = (namespace: string, from: string, to: string): Read<VersionDiff> =>
+  read(["knowledge", namespace, "diff"], { from, to, limit: 200 })
+
+type Counted = ReadonlyArray<{ readonly iri: string; readonly count: number }>
+export const vocabulary = (namespace: string): Read<{ readonly classes: Counted; readonly properties: Counted }> =>
+  read(["knowledge", namespace, "vocabulary"])

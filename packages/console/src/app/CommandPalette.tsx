@@ -1,0 +1,169 @@
+/** Ctrl-K: finds pages, machines, states, queues, graphs, instances and batches by id, entities by label, and opens what is picked. */
+import { useQueries } from "@tanstack/react-query"
+import { type KeyboardEvent, useDeferredValue, useEffect, useRef, useState } from "react"
+import { fetchJson } from "../api/Client.ts"
+import * as reads from "../api/reads.ts"
+import { useRead } from "../api/useRead.ts"
+import { Icon, type IconName } from "../parts/Icon.tsx"
+import { instanceHref, workflowName } from "./addresses.ts"
+import { pages } from "./pages.tsx"
+import { hrefOf, navigate } from "./Router.tsx"
+import { useSession } from "./SessionContext.ts"
+
+interface Found {
+  readonly href: string
+  readonly name: string
+  readonly kind: string
+  readonly icon: IconName
+}
+
+/** So many of a kind are listed. */
+const most = 6
+
+export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [text, setText] = useState("")
+  const [at, setAt] = useState(0)
+  const found = useFound(useDeferredValue(text.trim()))
+  const chosen = Math.min(at, found.length - 1)
+  useEffect(() => {
+    const shown = dialog.current
+    shown?.showModal()
+    return () => shown?.close()
+  }, [])
+  const open = (one: Found | undefined) => {
+    if (one === undefined) return
+    onClose()
+    navigate(one.href)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter") open(found[chosen])
+    else if (event.key === "ArrowDown") setAt(Math.min(chosen + 1, found.length - 1))
+    else if (event.key === "ArrowUp") setAt(Math.max(chosen - 1, 0))
+    else return
+    event.preventDefault()
+  }
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes the dialog; the click is one on the backdrop.
+    <dialog
+      ref={dialog}
+      aria-label="Find anything"
+      className="card mt-[12dvh] w-[calc(100vw-1.5rem)] max-w-xl p-0 shadow-float"
+      onClose={onClose}
+      onClick={(event) => {
+        if (event.target === dialog.current) onClose()
+      }}
+    >
+      <div className="flex items-center gap-2.5 border-b border-line px-4">
+        <Icon name="search" className="text-muted" />
+        <input
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="palette-found"
+          aria-activedescendant={chosen < 0 ? undefined : `palette-${chosen}`}
+          aria-label="An id, a name or a label"
+          placeholder="An id, a name or a label"
+          className="h-12 min-w-0 flex-1 bg-transparent text-[15px] outline-none"
+          autoComplete="off"
+          spellCheck={false}
+          value={text}
+          onChange={({ target }) => {
+            setText(target.value)
+            setAt(0)
+          }}
+          onKeyDown={onKeyDown}
+        />
+      </div>
+      <div id="palette-found" role="listbox" aria-label="What was found" className="max-h-[50dvh] overflow-y-auto p-1.5">
+        {found.length === 0 ? <p className="px-3 py-6 text-center text-muted">Nothing has this id, name or label.</p> : null}
+        {found.map((one, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.
+          <div
+            key={`${one.kind} ${one.href}`}
+            id={`palette-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === chosen}
+            className={`flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 ${index === chosen ? "bg-accent-soft" : ""}`}
+            onPointerMove={() => setAt(index)}
+            onClick={() => open(one)}
+          >
+            <Icon name={one.icon} className="text-muted" />
+            <span className="min-w-0 flex-1 truncate">{one.name}</span>
+            <span className="text-xs text-muted">{one.kind}</span>
+          </div>
+        ))}
+      </div>
+    </dialog>
+  )
+}
+
+const useFound = (text: string): ReadonlyArray<Found> => {
+  const { session } = useSession()
+  const hasKnowledge = session?.systems.includes("knowledge") !== false
+  const machines = useRead(reads.machines)
+  const queues = useRead(reads.queues)
+  const graphs = useRead(hasKnowledge ? reads.graphs : undefined)
+  const instances = useRead(text === "" ? undefined : reads.instances({ search: text }, undefined, most))
+  const entities = useQueries({
+    queries: (graphs.data?.graphs ?? []).slice(0, most).map(({ namespace }) => {
+      const asked = reads.entities(namespace, text)
+      return { queryKey: [asked.path], queryFn: () => fetchJson(asked), enabled: text.length > 1 }
+    }),
+    combine: (answers) =>
+      answers.flatMap(({ data }, index) => {
+        const namespace = graphs.data?.graphs[index]?.namespace ?? ""
+        return (data?.entities ?? []).slice(0, most).map((one) => ({ ...one, namespace }))
+      }),
+  })
+  const all: ReadonlyArray<Found> = [
+    ...pages
+      .filter(({ system }) => system === undefined || session?.systems.includes(system) !== false)
+      .map(({ name, path, icon }) => ({ href: path, name, kind: "page", icon })),
+    ...(machines.data?.machines ?? []).flatMap(({ name, kind, states }) => [
+      kind === "machine"
+        ? { href: hrefOf(["machines", name]), name, kind: "machine", icon: "machine" as const }
+        : {
+            href: hrefOf(["workflows"], { workflow: workflowName(name) }),
+            name: workflowName(name),
+            kind: "workflow",
+            icon: "workflow" as const,
+          },
+      ...(text === "" ? [] : states).map((state) => ({
+        href: hrefOf(["instances"], { machine: name, state }),
+        name: `${name} in ${state}`,
+        kind: "state",
+        icon: "instance" as const,
+      })),
+    ]),
+    ...(queues.data?.queues ?? []).map(({ queue }) => ({
+      href: hrefOf(["queues"], { queue }),
+      name: queue,
+      kind: "queue",
+      icon: "queue" as const,
+    })),
+    ...(graphs.data?.graphs ?? []).map(({ namespace }) => ({
+      href: hrefOf(["knowledge", namespace]),
+      name: namespace,
+      kind: "graph",
+      icon: "knowledge" as const,
+    })),
+  ]
+  const wanted = text.toLowerCase()
+  const named = all.filter(({ name }) => name.toLowerCase().includes(wanted)).slice(0, text === "" ? pages.length : 3 * most)
+  return [
+    ...(instances.data?.instances ?? []).map(({ machine, id }) => ({
+      href: instanceHref(machine, id),
+      name: `${machine} / ${id}`,
+      kind: "instance",
+      icon: "instance" as const,
+    })),
+    ...named,
+    ...(text.length > 1 ? entities : []).map(({ iri, label, namespace }) => ({
+      href: hrefOf(["knowledge", namespace], { entity: iri }),
+      name: label,
+      kind: `entity of ${namespace}`,
+      icon: "knowledge" as const,
+    })),
+  ]
+}

@@ -1,0 +1,105 @@
+/**
+ * The address is the state of every view: a path of names, each of which may contain any character, and a query. Names are encoded
+ * on their own, so that one with a slash survives a reload.
+ */
+import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from "react"
+
+export interface Place {
+  /** The decoded parts of the path. */
+  readonly names: ReadonlyArray<string>
+  readonly query: URLSearchParams
+}
+
+const listeners = new Set<() => void>()
+const notify = () => {
+  for (const listener of listeners) listener()
+}
+const subscribe = (listener: () => void) => {
+  if (listeners.size === 0) addEventListener("popstate", notify)
+  listeners.add(listener)
+  return () => {
+    listeners.delete(listener)
+    if (listeners.size === 0) removeEventListener("popstate", notify)
+  }
+}
+
+/** An address of the console. Values that are undefined or empty are left out. */
+export const hrefOf = (names: ReadonlyArray<string>, query: Readonly<Record<string, string | number | undefined>> = {}): string => {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== "") search.set(name, String(value))
+  const asked = search.toString()
+  return `/${names.map(encodeURIComponent).join("/")}${asked === "" ? "" : `?${asked}`}`
+}
+
+export const navigate = (href: string, options: { readonly replace?: boolean } = {}) => {
+  if (href === location.pathname + location.search) return
+  if (options.replace === true) history.replaceState(null, "", href)
+  else history.pushState(null, "", href)
+  notify()
+}
+
+const decoded = (name: string): string => {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    // An address that was written by hand, with a stray %.
+    return name
+  }
+}
+
+export const placeOf = (pathname: string, search: string): Place => ({
+  names: pathname
+    .split("/")
+    .filter((name) => name !== "")
+    .map(decoded),
+  query: new URLSearchParams(search),
+})
+
+export const usePlace = (): Place => {
+  const href = useSyncExternalStore(subscribe, () => location.pathname + location.search)
+  return useMemo(() => {
+    const [pathname = "/", search = ""] = href.split(/\?(.*)/s)
+    return placeOf(pathname, search)
+  }, [href])
+}
+
+/** Sets some values of the query; undefined removes one. Replaces the address, except where the person should be able to go back. */
+export const setQuery = (
+  values: Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>,
+  options: { readonly push?: boolean } = {},
+) => {
+  const next = new URLSearchParams(location.search)
+  for (const [name, value] of Object.entries(values)) {
+    next.delete(name)
+    if (value === undefined || value === "") continue
+    for (const one of Array.isArray(value) ? value : [value]) next.append(name, String(one))
+  }
+  const asked = next.toString()
+  navigate(location.pathname + (asked === "" ? "" : `?${asked}`), { replace: options.push !== true })
+}
+
+export const useQueryState = () => {
+  const { query } = usePlace()
+  return {
+    get: (name: string): string | undefined => query.get(name) ?? undefined,
+    getAll: (name: string): ReadonlyArray<string> => query.getAll(name),
+  }
+}
+
+export const Link = ({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchorElement> & { readonly href: string }) => (
+  <a
+    href={href}
+    onClick={(event) => {
+      onClick?.(event)
+      if (!opensHere(event)) return
+      event.preventDefault()
+      navigate(href)
+      if (!href.startsWith(location.pathname)) scrollTo(0, 0)
+    }}
+    {...rest}
+  />
+)
+
+/** A plain click. Any other one opens a tab or a window, which is the browser's work. */
+const opensHere = (event: MouseEvent): boolean =>
+  !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey

@@ -1,0 +1,9 @@
+/** Addresses of things that have pages of their own. */
+import { hrefOf } from "./Router.tsx"
+
+/** Machines list Effect workflows under a name with a prefix. */
+export const workflowName = (machine: string): string => machine.replace(/^workflow\//, "")
+
+/** An execution of a workflow is listed as an instance, and has a page of its own. */
+export const instanceHref = (machine: string, id: string): string =>
+  machine.startsWith("workflow/") ? hrefOf(["workflows", workflowName(machine), id]) : hrefOf(["instances", machine, id])

@@ -1,0 +1,164 @@
+/**
+ * One live stream for all tabs of a browser. A browser opens at most six HTTP/1.1 connections to a host, so the tabs elect one by a
+ * Web Lock; it holds the stream and shares what arrives over a BroadcastChannel. When that tab closes, the lock passes to another.
+ *
+ * Modes: `connecting` -> `live` -> `offline` (the stream broke; it is opened again with backoff) -> `live` ...; `denied` (the session
+ * is missing or has ended).
+ *
+ * Events are hints. A listener reads again what is visible; after a reconnect, all of it.
+ */
+
+export type LiveMode = "connecting" | "live" | "offline" | "denied"
+
+export interface LiveEvent {
+  readonly topic: string
+  readonly data: unknown
+}
+
+type Message =
+  | { readonly kind: "event"; readonly event: LiveEvent; readonly at: number }
+  | { readonly kind: "mode"; readonly mode: LiveMode; readonly at: number }
+  | { readonly kind: "hello" }
+
+export interface LiveState {
+  readonly mode: LiveMode
+  /** When something last arrived. Undefined before the first connection. */
+  readonly heardAt: number | undefined
+  /** Counts connections, so that a change says: read everything again. */
+  readonly connections: number
+}
+
+const channelName = "detent-live"
+const firstDelay = 500
+const longestDelay = 10_000
+
+export class LiveStream {
+  #state: LiveState = { mode: "connecting", heardAt: undefined, connections: 0 }
+  readonly #stateListeners = new Set<() => void>()
+  readonly #eventListeners = new Set<(event: LiveEvent) => void>()
+  readonly #channel = new BroadcastChannel(channelName)
+  readonly #closing = new AbortController()
+  #holdsStream = false
+
+  constructor() {
+    this.#channel.addEventListener("message", ({ data }: MessageEvent<Message>) => this.#receive(data))
+    this.#channel.postMessage({ kind: "hello" } satisfies Message)
+    void this.#elect()
+  }
+
+  readonly state = (): LiveState => this.#state
+
+  readonly subscribe = (listener: () => void) => {
+    this.#stateListeners.add(listener)
+    return () => void this.#stateListeners.delete(listener)
+  }
+
+  readonly onEvent = (listener: (event: LiveEvent) => void) => {
+    this.#eventListeners.add(listener)
+    return () => void this.#eventListeners.delete(listener)
+  }
+
+  close() {
+    this.#closing.abort()
+    this.#channel.close()
+  }
+
+  async #elect() {
+    const { signal } = this.#closing
+    // Browsers offer locks on secure addresses only; elsewhere every tab has a stream of its own.
+    if (!("locks" in navigator)) return this.#hold(signal)
+    await navigator.locks.request(channelName, { signal }, () => this.#hold(signal)).catch(ignoreAbort)
+  }
+
+  async #hold(signal: AbortSignal) {
+    this.#holdsStream = true
+    let delay = firstDelay
+    while (!signal.aborted) {
+      const outcome = await this.#read(signal)
+      if (outcome === "opened") delay = firstDelay
+      this.#tell({ kind: "mode", mode: outcome === "denied" ? "denied" : "offline", at: Date.now() })
+      await pause(delay, signal)
+      delay = Math.min(delay * 2, longestDelay)
+    }
+  }
+
+  /** Reads the stream until it ends. */
+  async #read(signal: AbortSignal): Promise<"opened" | "failed" | "denied"> {
+    let opened = false
+    try {
+      const response = await fetch("/api/v1/live", { headers: { accept: "text/event-stream" }, signal })
+      if (response.status === 401 || response.status === 403) return "denied"
+      if (!response.ok || response.body === null) return "failed"
+      opened = true
+      this.#tell({ kind: "mode", mode: "live", at: Date.now() })
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+      let text = ""
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        const blocks = (text + part.value).split("\n\n")
+        text = blocks.pop() ?? ""
+        for (const block of blocks) this.#tell(messageOf(block))
+      }
+    } catch {
+      // The server stopped or the connection broke: the caller opens the stream again.
+    }
+    return opened ? "opened" : "failed"
+  }
+
+  #tell(message: Message) {
+    this.#channel.postMessage(message)
+    this.#receive(message)
+  }
+
+  #receive(message: Message) {
+    if (message.kind === "hello") {
+      const { mode, heardAt } = this.#state
+      if (this.#holdsStream) this.#channel.postMessage({ kind: "mode", mode, at: heardAt ?? Date.now() } satisfies Message)
+      return
+    }
+    const { connections } = this.#state
+    if (message.kind === "event") {
+      this.#set({ mode: "live", heardAt: message.at, connections })
+      if (message.event.topic !== "beat") for (const listener of this.#eventListeners) listener(message.event)
+      return
+    }
+    const isNew = message.mode === "live" && this.#state.mode !== "live"
+    const heardAt = message.mode === "live" ? message.at : this.#state.heardAt
+    this.#set({ mode: message.mode, heardAt, connections: isNew ? connections + 1 : connections })
+  }
+
+  #set(state: LiveState) {
+    this.#state = state
+    for (const listener of this.#stateListeners) listener()
+  }
+}
+
+/** A comment line keeps the connection open; it says that the server is there. */
+const messageOf = (block: string): Message => {
+  const lines = block.split("\n")
+  const values = (name: string) =>
+    lines.flatMap((line) => (line.startsWith(`${name}:`) ? [line.slice(name.length + 1).replace(/^ /, "")] : []))
+  const data = values("data")
+  const topic = data.length === 0 ? "beat" : (values("event").at(-1) ?? "message")
+  return { kind: "event", event: { topic, data: data.length === 0 ? undefined : parsed(data.join("\n")) }, at: Date.now() }
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const pause = (millis: number, signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, millis)
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+const ignoreAbort = (problem: unknown) => {
+  if (!(problem instanceof DOMException && problem.name === "AbortError")) throw problem
+}

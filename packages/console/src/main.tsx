@@ -1,0 +1,36 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query"
+import { StrictMode } from "react"
+import { createRoot } from "react-dom/client"
+import { Unreachable } from "./api/Client.ts"
+import { App } from "./app/App.tsx"
+import { startTheme } from "./app/theme.ts"
+import { ToastProvider } from "./parts/Toasts.tsx"
+import "./style.css"
+
+startTheme()
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // A refusal stays one; a server that restarts is asked again.
+      retry: (count, problem) => problem instanceof Unreachable && count < 2,
+      retryDelay: 1000,
+      networkMode: "always",
+      refetchOnWindowFocus: false,
+      gcTime: 60_000,
+    },
+    mutations: { networkMode: "always" },
+  },
+})
+
+const root = document.getElementById("root")
+if (root === null) throw new Error("the page has no element with the id root")
+createRoot(root).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <ToastProvider>
+        <App />
+      </ToastProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,162 @@
+/** Batches of documents: how far each is, and what became of it. */
+
+import { useState } from "react"
+import { write } from "../api/Client.ts"
+import * as reads from "../api/reads.ts"
+import type { BatchListing, BatchStatus } from "../api/types.ts"
+import { useRead } from "../api/useRead.ts"
+import { hrefOf, Link, navigate, setQuery, useQueryState } from "../app/Router.tsx"
+import { Badge, type Tone } from "../parts/Badge.tsx"
+import { ActButton, Button } from "../parts/Button.tsx"
+import { Chips } from "../parts/Filters.tsx"
+import { Modal } from "../parts/Modal.tsx"
+import { Ago, countText } from "../parts/Moment.tsx"
+import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
+import { useAct } from "../parts/useAct.ts"
+
+const states = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting", "Completed", "PartiallyCompleted", "Failed", "Cancelled"]
+
+export const batchTone = (state: string): Tone =>
+  state === "Completed" ? "good" : state === "Failed" ? "bad" : state === "PartiallyCompleted" || state === "Cancelled" ? "warn" : "info"
+
+export const Batches = () => {
+  const query = useQueryState()
+  const state = query.get("state")
+  const [starting, setStarting] = useState(false)
+  const batches = useRead(reads.batches({ state }))
+  return (
+    <>
+      <PageHead
+        title="Batches"
+        actions={
+          <ActButton look="primary" icon="play" onClick={() => setStarting(true)}>
+            Start a batch
+          </ActButton>
+        }
+      >
+        Documents become a validated knowledge graph.
+      </PageHead>
+      <div className="mb-3">
+        <Chips
+          label="State"
+          chips={states.map((value) => ({ value }))}
+          chosen={state === undefined ? [] : [state]}
+          onChoose={(value) => setQuery({ state: value === state ? undefined : value })}
+        />
+      </div>
+      <Answer of={batches} rows={8}>
+        {({ batches: found }) =>
+          found.length === 0 ? (
+            <div className="card">
+              <Empty command="npx detent batch run FOLDER">
+                {state === undefined
+                  ? "No batch was started yet. This starts one with the documents of a folder."
+                  : `No batch is ${state}.`}
+              </Empty>
+            </div>
+          ) : (
+            <ul className="grid gap-3 lg:grid-cols-2">
+              {found
+                .toSorted((one, other) => other.updatedAt - one.updatedAt)
+                .map((batch) => (
+                  <BatchCard key={batch.batchId} batch={batch} />
+                ))}
+            </ul>
+          )
+        }
+      </Answer>
+      {starting ? <StartBatch onClose={() => setStarting(false)} /> : null}
+    </>
+  )
+}
+
+const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt } }: { readonly batch: BatchListing }) => {
+  const status = useRead(reads.batch(batchId))
+  const found = status.data
+  return (
+    <li className="card relative grid gap-2 p-4 hover:border-edge">
+      <div className="flex items-center gap-3">
+        <Link
+          href={hrefOf(["batches", batchId])}
+          className="min-w-0 flex-1 truncate text-[15px] font-semibold after:absolute after:inset-0"
+        >
+          {found?.namespace ?? batchId}
+        </Link>
+        <Badge tone={batchTone(state)}>{state}</Badge>
+      </div>
+      <Progress percent={found?.percent ?? 0} tone={batchTone(state)} />
+      <p className="flex flex-wrap justify-between gap-x-4 text-xs text-muted">
+        <span>
+          {found === undefined
+            ? "…"
+            : `${countText(found.documents.completed)} of ${countText(found.documents.total)} documents · ${countText(found.relations)} facts`}
+        </span>
+        <span>
+          started <Ago at={startedAt} /> · changed <Ago at={updatedAt} />
+        </span>
+      </p>
+    </li>
+  )
+}
+
+export const Progress = ({ percent, tone }: { readonly percent: number; readonly tone: Tone }) => {
+  const colour = { good: "bg-good", bad: "bg-bad", warn: "bg-warn", info: "bg-accent", plain: "bg-edge" }[tone]
+  return (
+    <div
+      role="progressbar"
+      aria-label="Progress"
+      aria-valuenow={Math.round(percent)}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      className="h-2 overflow-hidden rounded-full bg-sunken"
+    >
+      <div className={`h-full rounded-full transition-[width] duration-300 ${colour}`} style={{ width: `${percent}%` }} />
+    </div>
+  )
+}
+
+const StartBatch = ({ onClose }: { readonly onClose: () => void }) => {
+  const { act, isBusy } = useAct()
+  const [uri, setUri] = useState("")
+  const start = async () => {
+    const status = await act<BatchStatus>(write("POST", ["batch"], { manifestUri: uri }), ({ batchId }) => ({
+      text: `Started ${batchId}.`,
+      href: hrefOf(["batches", batchId]),
+    }))
+    if (status === undefined) return
+    onClose()
+    navigate(hrefOf(["batches", status.batchId]))
+  }
+  return (
+    <Modal title="Start a batch" onClose={onClose}>
+      <form
+        className="grid gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void start()
+        }}
+      >
+        <p className="text-muted">The server reads the manifest and its documents from a folder that it may read.</p>
+        <div className="grid gap-1">
+          <label htmlFor="manifest" className="label">
+            Address of the manifest
+          </label>
+          <input
+            id="manifest"
+            className="field"
+            required
+            placeholder="file:///data/letters/manifest.json"
+            value={uri}
+            onChange={({ target }) => setUri(target.value)}
+          />
+        </div>
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <ActButton type="submit" look="primary" disabled={isBusy}>
+            Start
+          </ActButton>
+        </div>
+      </form>
+    </Modal>
+  )
+}

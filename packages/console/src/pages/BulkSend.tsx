@@ -1,0 +1,152 @@
+/** Sends one event to many instances: a dry run counts them first, then the person confirms. */
+import { useQueryClient } from "@tanstack/react-query"
+import { useState } from "react"
+import { submit, write } from "../api/Client.ts"
+import * as reads from "../api/reads.ts"
+import type { Json } from "../api/types.ts"
+import { useRead } from "../api/useRead.ts"
+import { hrefOf } from "../app/Router.tsx"
+import { ActButton, Button } from "../parts/Button.tsx"
+import { Modal } from "../parts/Modal.tsx"
+import { countText } from "../parts/Moment.tsx"
+import { Answer } from "../parts/Panel.tsx"
+import { emptyValue, type JsonSchema, SchemaForm } from "../parts/SchemaForm.tsx"
+import { useToast } from "../parts/Toasts.tsx"
+
+interface BulkAnswer {
+  readonly count: number
+  readonly atLeast?: true
+  readonly sample: ReadonlyArray<string>
+  readonly job?: { readonly machine: string; readonly id: string }
+}
+
+interface BulkSendProps {
+  readonly machine: string
+  readonly filter: reads.InstanceFilter
+  /** Only these; none means all that match the filter. */
+  readonly ids: ReadonlyArray<string>
+  readonly onClose: () => void
+}
+
+export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
+  const details = useRead(reads.machine(machine))
+  return (
+    <Modal title={ids.length > 0 ? `Send an event to ${ids.length} instances` : "Send an event to all that match"} onClose={onClose}>
+      <Answer of={details}>
+        {({ events, eventSchemas }) => (
+          <BulkForm
+            machine={machine}
+            events={events}
+            schemas={eventSchemas as Readonly<Record<string, Json>>}
+            filter={filter}
+            ids={ids}
+            onClose={onClose}
+          />
+        )}
+      </Answer>
+    </Modal>
+  )
+}
+
+const BulkForm = ({
+  machine,
+  events,
+  schemas,
+  filter,
+  ids,
+  onClose,
+}: BulkSendProps & { readonly events: ReadonlyArray<string>; readonly schemas: Readonly<Record<string, Json>> }) => {
+  const client = useQueryClient()
+  const toast = useToast()
+  const [event, setEvent] = useState(events[0] ?? "")
+  const schema = (schemas[event] ?? {}) as JsonSchema
+  const [fields, setFields] = useState<Json>(() => emptyValue(schema))
+  const [counted, setCounted] = useState<BulkAnswer>()
+  const [problem, setProblem] = useState<string>()
+  const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
+  const body = { _tag: event, ...given }
+  /** Those that were picked get the event one by one; all others by a job of the server. */
+  const ask = async (dryRun: boolean): Promise<BulkAnswer> => {
+    if (ids.length === 0)
+      return submit<BulkAnswer>(write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, dryRun }))
+    const taken: Array<string> = []
+    let refusal: unknown
+    for (const id of ids) {
+      await submit(write("POST", ["instances", machine, id, "events"], body, dryRun ? { dryRun } : {})).then(
+        () => taken.push(id),
+        (reason: unknown) => {
+          refusal = reason
+        },
+      )
+    }
+    if (taken.length === 0) throw refusal
+    return { count: taken.length, sample: taken }
+  }
+  const failed = (reason: unknown) => setProblem(reason instanceof Error ? reason.message : String(reason))
+  const preview = () => ask(true).then(setCounted, failed)
+  const send = () =>
+    ask(false).then(({ count, job }) => {
+      const text = `${event} is sent to ${countText(count)} ${count === 1 ? "instance" : "instances"}.`
+      toast(job === undefined ? { text } : { text, href: hrefOf(["instances", job.machine, job.id]), linkText: "Follow the job" })
+      void client.invalidateQueries()
+      onClose()
+    }, failed)
+  return (
+    <form
+      className="grid gap-3"
+      onSubmit={(submitted) => {
+        submitted.preventDefault()
+        void (counted === undefined ? preview() : send())
+      }}
+    >
+      <div className="grid gap-1">
+        <label htmlFor="bulk-event" className="label">
+          Event
+        </label>
+        <select
+          id="bulk-event"
+          className="field"
+          value={event}
+          onChange={({ target }) => {
+            setEvent(target.value)
+            setFields(emptyValue((schemas[target.value] ?? {}) as JsonSchema))
+            setCounted(undefined)
+          }}
+        >
+          {events.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
+        </select>
+      </div>
+      <SchemaForm key={event} schema={schema} value={fields} onChange={setFields} />
+      {counted === undefined ? null : (
+        <p className="rounded-lg bg-info-soft px-3 py-2 text-info">
+          {event} would be sent to{" "}
+          <b>
+            {counted.atLeast === true ? "at least " : ""}
+            {countText(counted.count)}
+          </b>{" "}
+          {counted.count === 1 ? "instance" : "instances"}
+          {counted.sample.length === 0 ? "" : `, such as ${counted.sample.slice(0, 5).join(", ")}`}.
+        </p>
+      )}
+      {problem === undefined ? null : (
+        <p role="alert" className="text-bad">
+          {problem}
+        </p>
+      )}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Cancel</Button>
+        {counted === undefined ? (
+          <Button type="submit" look="primary">
+            Count them
+          </Button>
+        ) : (
+          <ActButton type="submit" look="primary" icon="send" disabled={counted.count === 0}>
+            Send to {countText(counted.count)}
+          </ActButton>
+        )}
+      </div>
+    </form>
+  )
+}

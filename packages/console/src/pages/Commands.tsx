@@ -1,0 +1,390 @@
+/** Commands by status: dead letters in groups of one cause, then one by one, with what happened to each. */
+import { useCallback, useState } from "react"
+import { isMissing, submit, write } from "../api/Client.ts"
+import * as reads from "../api/reads.ts"
+import type { Command } from "../api/types.ts"
+import { useRead } from "../api/useRead.ts"
+import { instanceHref } from "../app/addresses.ts"
+import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
+import { Badge, toneOf } from "../parts/Badge.tsx"
+import { ActButton, Button } from "../parts/Button.tsx"
+import { Confirm } from "../parts/Confirm.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
+import { Chips } from "../parts/Filters.tsx"
+import { Fields } from "../parts/JsonView.tsx"
+import { Modal } from "../parts/Modal.tsx"
+import { Ago, countText } from "../parts/Moment.tsx"
+import { Answer, Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/Panel.tsx"
+import { useToast } from "../parts/Toasts.tsx"
+import { useAct } from "../parts/useAct.ts"
+import { useRows } from "../parts/useRows.ts"
+import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
+
+const statuses = ["failed", "pending", "processing", "completed", "handled", "skipped"]
+
+const keyOf = ({ key }: Command) => key
+const rowsOf = ({ commands }: { readonly commands: ReadonlyArray<Command> }) => commands
+
+const columns: ReadonlyArray<Column<Command>> = [
+  { title: "Effect", width: "minmax(6rem,1fr)", cell: ({ slot }) => slot },
+  { title: "Instance", width: "minmax(7rem,1.3fr)", cell: ({ machine, id }) => (machine === undefined ? "by hand" : `${machine} / ${id}`) },
+  { title: "Queue", width: "minmax(5rem,0.8fr)", cell: ({ queue }) => queue, wideOnly: true },
+  { title: "Status", width: "6.5rem", cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge> },
+  { title: "Problem", width: "minmax(6rem,2fr)", cell: ({ problem }) => <span title={problem}>{problem}</span>, wideOnly: true },
+  { title: "Tries", width: "3.5rem", cell: ({ attempts }) => attempts, wideOnly: true, right: true },
+  {
+    title: "When",
+    width: "5.5rem",
+    cell: ({ finishedAt, enqueuedAt }) => <Ago at={finishedAt ?? enqueuedAt} />,
+    wideOnly: true,
+    right: true,
+  },
+]
+
+export const Commands = () => {
+  const query = useQueryState()
+  const status = query.get("status") ?? "failed"
+  const opened = query.get("key")
+  return (
+    <>
+      <PageHead
+        title="Commands"
+        actions={<CopyMenu path={reads.commands({ status }).path} command={`npx detent command list --status ${status}`} />}
+      >
+        Effects that instances requested. Those that failed for good are dead letters.
+      </PageHead>
+      <div className="mb-3">
+        <Chips
+          label="Status"
+          chips={[
+            ...statuses.map((value) => ({ value, text: value === "failed" ? "dead letters" : value })),
+            { value: "timers", text: "failed timers" },
+          ]}
+          chosen={[status]}
+          onChoose={(value) => setQuery({ status: value, fingerprint: undefined })}
+        />
+      </div>
+      {status === "timers" ? <DeadTimers /> : <CommandRows status={status} />}
+      {opened === undefined ? null : <OneCommand commandKey={opened} onClose={() => setQuery({ key: undefined })} />}
+    </>
+  )
+}
+
+const CommandRows = ({ status }: { readonly status: string }) => {
+  const query = useQueryState()
+  const queue = query.get("queue")
+  const slot = query.get("slot")
+  const machine = query.get("machine")
+  const id = query.get("id")
+  const fingerprint = query.get("fingerprint")
+  const address = useCallback(
+    (after?: string | number) => reads.commands({ status, queue, slot, machine, id, fingerprint }, after),
+    [status, queue, slot, machine, id, fingerprint],
+  )
+  const { rows, fresh, pages, onEnd, showFresh } = useRows({ address, rowsOf, keyOf })
+  const filters = Object.entries({ queue, slot, machine, id, fingerprint }).filter(([, value]) => value !== undefined)
+  return (
+    <div className="grid gap-4">
+      {status === "failed" && fingerprint === undefined ? <Groups /> : null}
+      <Panel
+        title={status === "failed" ? "Dead letters" : `Commands, ${status}`}
+        flush
+        aside={
+          <>
+            {fresh === 0 ? null : (
+              <button type="button" className="font-medium text-accent hover:underline" onClick={showFresh}>
+                {fresh} new ↑
+              </button>
+            )}
+            {filters.map(([name, value]) => (
+              <Button
+                key={name}
+                look="quiet"
+                icon="close"
+                aria-label={`Remove the filter ${name}`}
+                onClick={() => setQuery({ [name]: undefined })}
+              >
+                {name} {value}
+              </Button>
+            ))}
+            {status === "failed" && rows.length > 0 ? <RetryFilter filter={{ queue, slot, machine, id, fingerprint }} /> : null}
+          </>
+        }
+      >
+        {pages.error !== null && rows.length === 0 ? <ProblemNote problem={pages.error} onRetry={() => void pages.refetch()} /> : null}
+        {pages.isPending ? (
+          <div className="p-4">
+            <Skeleton />
+          </div>
+        ) : rows.length === 0 ? (
+          <Empty>{status === "failed" ? "No command failed for good." : `No command is ${status}.`}</Empty>
+        ) : (
+          <VirtualTable
+            label="Commands"
+            rows={rows}
+            columns={columns}
+            keyOf={keyOf}
+            hrefOf={({ key }) => `${hrefOf(["commands"], { status, queue, slot, machine, id, fingerprint, key })}`}
+            onEnd={onEnd}
+            height="50dvh"
+          />
+        )}
+      </Panel>
+    </div>
+  )
+}
+
+/** Dead letters with the same cause. */
+const Groups = () => {
+  const groups = useRead(reads.commandGroups)
+  // A server of an earlier version has no groups: the rows below show the same one by one.
+  if (isMissing(groups.error)) return null
+  if (groups.data?.groups.length === 0) return null
+  return (
+    <Panel title="By cause" flush>
+      <Answer of={groups}>
+        {({ groups: found }) => (
+          <ul>
+            {found.map(({ fingerprint, problem, slot, queue, count, firstAt, lastAt }) => (
+              <li
+                key={fingerprint}
+                className="relative grid gap-x-4 gap-y-1 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[3.5rem_minmax(0,1fr)_auto] sm:items-center"
+              >
+                <b className="text-lg tabular-nums text-bad">{countText(count)}</b>
+                <div className="min-w-0">
+                  <Link
+                    href={hrefOf(["commands"], { status: "failed", fingerprint })}
+                    className="block truncate font-medium after:absolute after:inset-0"
+                    title={problem}
+                  >
+                    {problem}
+                  </Link>
+                  <p className="text-xs text-muted">
+                    {slot} · queue {queue} · first <Ago at={firstAt} /> · last <Ago at={lastAt} />
+                  </p>
+                </div>
+                <span className="relative z-10 flex gap-2">
+                  <RetryFilter filter={{ fingerprint }} />
+                  <SkipFilter fingerprint={fingerprint} count={count} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Answer>
+    </Panel>
+  )
+}
+
+type Filter = Readonly<Record<string, string | undefined>>
+
+const given = (filter: Filter) => Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+
+/** Counts what a retry of the filter would execute again, asks, and does it. */
+const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
+  const { act } = useAct()
+  const toast = useToast()
+  const [count, setCount] = useState<number>()
+  const ask = () =>
+    submit<{ readonly count: number }>(write("POST", ["commands", "retry"], { ...given(filter), dryRun: true })).then(
+      (answer) => setCount(answer.count),
+      (reason: unknown) => toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" }),
+    )
+  return (
+    <>
+      <ActButton onClick={() => void ask()}>Retry all…</ActButton>
+      {count === undefined ? null : (
+        <Confirm
+          title={`Retry ${countText(count)} ${count === 1 ? "command" : "commands"}?`}
+          action={`Retry ${countText(count)}`}
+          onClose={() => setCount(undefined)}
+          onConfirm={() =>
+            void act<{ readonly count: number; readonly refused?: number }>(
+              write("POST", ["commands", "retry"], given(filter)),
+              (answer) => ({
+                text: `${countText(answer.count)} commands are executed again${answer.refused === undefined ? "" : `; ${answer.refused} were refused`}.`,
+                href: hrefOf(["commands"], { status: "pending" }),
+                linkText: "Show pending ones",
+              }),
+            )
+          }
+        >
+          <p className="text-muted">They are executed again from their first attempt.</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const SkipFilter = ({ fingerprint, count }: { readonly fingerprint: string; readonly count: number }) => {
+  const { act } = useAct()
+  const [isAsking, setIsAsking] = useState(false)
+  return (
+    <>
+      <ActButton onClick={() => setIsAsking(true)}>Skip all…</ActButton>
+      {isAsking ? (
+        <Confirm
+          title={`Skip ${countText(count)} ${count === 1 ? "command" : "commands"}?`}
+          action="Skip them"
+          reason="Reason"
+          isDangerous
+          onClose={() => setIsAsking(false)}
+          onConfirm={(reason) =>
+            void act<{ readonly count: number }>(
+              write("POST", ["commands", "skip"], { filter: { fingerprint, status: "failed" }, reason }),
+              (answer) => ({
+                text: `${countText(answer.count)} commands are skipped.`,
+                href: hrefOf(["commands"], { status: "skipped" }),
+              }),
+            )
+          }
+        >
+          <p className="text-muted">They are given up. The reason is stored with each.</p>
+        </Confirm>
+      ) : null}
+    </>
+  )
+}
+
+const OneCommand = ({ commandKey, onClose }: { readonly commandKey: string; readonly onClose: () => void }) => {
+  const command = useRead(reads.command(commandKey))
+  return (
+    <Modal title="Command" onClose={onClose} wide>
+      <Answer of={command}>{(found) => <CommandDetails command={found} />}</Answer>
+    </Modal>
+  )
+}
+
+const CommandDetails = ({ command }: { readonly command: Command }) => {
+  const { key, slot, queue, machine, id, sequence, status, attempts, problem, errors, enqueuedAt, finishedAt, runAt, worker } = command
+  const { act, isBusy } = useAct()
+  const [isSkipping, setIsSkipping] = useState(false)
+  const parameters = (command as Command & { readonly parameters?: Parameters<typeof Fields>[0]["of"] }).parameters
+  const isStuck = status === "failed" || status === "pending"
+  return (
+    <div className="grid gap-4">
+      <p className="flex flex-wrap items-center gap-2">
+        <b className="text-[15px]">{slot}</b>
+        <Badge tone={toneOf(status)}>{status}</Badge>
+        <span className="text-muted">
+          {attempts} {attempts === 1 ? "attempt" : "attempts"} · queue {queue}
+          {worker === undefined ? "" : ` · ${worker}`}
+        </span>
+      </p>
+      {problem === undefined ? null : <p className="rounded-lg bg-bad-soft px-3 py-2 break-words text-bad">{problem}</p>}
+      <dl className="grid grid-cols-[7rem_minmax(0,1fr)] gap-x-4 gap-y-1.5">
+        <dt className="text-muted">Requested by</dt>
+        <dd className="truncate">
+          {machine === undefined || id === undefined ? (
+            "hand"
+          ) : (
+            <Link href={`${instanceHref(machine, id)}${sequence < 0 ? "" : `?at=${sequence}`}`} className="text-accent hover:underline">
+              {machine} / {id}
+              {sequence < 0 ? "" : `, step ${sequence}`}
+            </Link>
+          )}
+        </dd>
+        <dt className="text-muted">Requested</dt>
+        <dd>
+          <Ago at={enqueuedAt} />
+        </dd>
+        <dt className="text-muted">{finishedAt === undefined ? "Runs" : "Finished"}</dt>
+        <dd>
+          <Ago at={finishedAt ?? runAt} />
+        </dd>
+        <dt className="text-muted">Key</dt>
+        <dd className="font-mono text-xs break-all">{key}</dd>
+      </dl>
+      {parameters === undefined ? null : (
+        <section>
+          <h3 className="label mb-1.5">Parameters</h3>
+          <Fields of={parameters} empty="It has none." />
+        </section>
+      )}
+      {errors === undefined ? null : (
+        <section>
+          <h3 className="label mb-1.5">Attempts that failed</h3>
+          <ol className="grid gap-1">
+            {errors.map(({ attempt, at, problem: said }) => (
+              <li key={attempt} className="flex gap-3">
+                <span className="text-muted tabular-nums">{attempt}</span>
+                <span className="min-w-0 flex-1 break-words">{said}</span>
+                <span className="text-muted">
+                  <Ago at={at} />
+                </span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+      <div className="flex flex-wrap justify-end gap-2">
+        <ActButton disabled={!isStuck || isBusy} onClick={() => setIsSkipping(true)}>
+          Skip…
+        </ActButton>
+        <ActButton
+          look="primary"
+          disabled={status !== "failed" || isBusy}
+          onClick={() => void act<Command>(write("POST", ["commands", key, "retry"]), () => ({ text: `${slot} is executed again.` }))}
+        >
+          Retry
+        </ActButton>
+      </div>
+      {isSkipping ? (
+        <Confirm
+          title={`Skip ${slot}?`}
+          action="Skip it"
+          reason="Reason"
+          isDangerous
+          onClose={() => setIsSkipping(false)}
+          onConfirm={(reason) =>
+            void act<Command>(write("POST", ["commands", key, "skip"], { reason }), () => ({ text: `${slot} is skipped.` }))
+          }
+        />
+      ) : null}
+    </div>
+  )
+}
+
+const DeadTimers = () => {
+  const timers = useRead(reads.deadTimers)
+  const { act } = useAct()
+  return (
+    <Panel title="Timers that could not be fired" flush>
+      <Answer of={timers}>
+        {({ timers: dead }) =>
+          dead.length === 0 ? (
+            <Empty>No timer failed for good.</Empty>
+          ) : (
+            <ul>
+              {dead.map(({ machine, id, name, entry, due, attempts, problem }) => (
+                <li
+                  key={`${machine} ${id} ${name} ${entry}`}
+                  className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2.5 last:border-0"
+                >
+                  <div className="min-w-0 flex-1 basis-60">
+                    <Link href={instanceHref(machine, id)} className="font-medium hover:text-accent hover:underline">
+                      {name} of {machine} / {id}
+                    </Link>
+                    <p className="break-words text-bad">{problem}</p>
+                    <p className="text-xs text-muted">
+                      {attempts} attempts · due <Ago at={due} />
+                    </p>
+                  </div>
+                  <ActButton
+                    onClick={() =>
+                      void act(write("POST", ["timers", "dead", "revive"], { machine, id, name, entry, due }), () => ({
+                        text: `${name} is fired again.`,
+                      }))
+                    }
+                  >
+                    Revive
+                  </ActButton>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  )
+}

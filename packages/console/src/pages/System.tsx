@@ -1,0 +1,92 @@
+/** The metrics of this process over the last hour. A span that is selected leads to the instances that changed in it. */
+import { useState } from "react"
+import * as reads from "../api/reads.ts"
+import { useRead } from "../api/useRead.ts"
+import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
+import { Badge } from "../parts/Badge.tsx"
+import { Button } from "../parts/Button.tsx"
+import { Chips } from "../parts/Filters.tsx"
+import { exactTime } from "../parts/Moment.tsx"
+import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
+import { metricFormat, metricTitle, Plot } from "../parts/Plot.tsx"
+
+const spans: Readonly<Record<string, number>> = { "5 min": 300_000, "15 min": 900_000, "1 h": 3_600_000 }
+
+export const System = () => {
+  const history = useRead(reads.metricsHistory, { every: 5000 })
+  const ready = useRead(reads.ready, { every: 5000 })
+  const query = useQueryState()
+  const [cursor, setCursor] = useState<number>()
+  const shown = query.get("since") ?? "15 min"
+  const selected = query.get("from")
+  const until = query.get("until")
+  const span = selected === undefined || until === undefined ? undefined : ([Number(selected), Number(until)] as const)
+  return (
+    <>
+      <PageHead
+        title="System"
+        badges={
+          ready.data !== undefined ? <Badge tone="good">ready</Badge> : ready.error !== null ? <Badge tone="bad">not ready</Badge> : null
+        }
+        actions={
+          <Chips
+            label="Time shown"
+            chips={Object.keys(spans).map((value) => ({ value }))}
+            chosen={[shown]}
+            onChoose={(value) => setQuery({ since: value })}
+          />
+        }
+      >
+        {ready.error === null ? "Metrics of this process. Drag over a plot to select a span." : ready.error.message}
+      </PageHead>
+      {span === undefined ? null : (
+        <p className="mb-4 flex flex-wrap items-center gap-3 rounded-lg bg-accent-soft px-4 py-2">
+          {exactTime(span[0])} to {exactTime(span[1])}
+          <Link
+            href={hrefOf(["instances"], { since: Math.round(span[0]), until: Math.round(span[1]) })}
+            className="font-medium text-accent underline"
+          >
+            Instances that changed last in it
+          </Link>
+          <Button look="quiet" icon="close" onClick={() => setQuery({ from: undefined, until: undefined })}>
+            Clear
+          </Button>
+        </p>
+      )}
+      <Answer of={history} rows={8}>
+        {({ at, series }) => {
+          const last = at.at(-1)
+          if (last === undefined) return <Empty>The first values are measured within five seconds.</Empty>
+          const from = last - (spans[shown] ?? 900_000)
+          const active = series.filter(({ values }) => values.some((value) => value !== null && value !== 0))
+          return (
+            <div className="grid gap-4 md:grid-cols-2 2xl:grid-cols-3">
+              {active.map((one) => (
+                <Plot
+                  key={one.name}
+                  title={metricTitle(one.name)}
+                  format={metricFormat(one)}
+                  samples={at.flatMap((time, index) => {
+                    const value = one.values[index]
+                    return time < from || value === null || value === undefined ? [] : [{ at: time, value }]
+                  })}
+                  from={Math.max(from, at[0] ?? from)}
+                  until={last}
+                  cursor={cursor}
+                  onCursor={setCursor}
+                  span={span}
+                  onSpan={(next) =>
+                    setQuery({
+                      from: next === undefined ? undefined : Math.round(next[0]),
+                      until: next === undefined ? undefined : Math.round(next[1]),
+                    })
+                  }
+                />
+              ))}
+            </div>
+          )
+        }}
+      </Answer>
+    </>
+  )
+}

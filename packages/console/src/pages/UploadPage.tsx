@@ -1,0 +1,295 @@
+/** One upload: how many items are stored, why others failed, and a form that corrects one. */
+import { useCallback, useState } from "react"
+import { write } from "../api/Client.ts"
+import * as reads from "../api/reads.ts"
+import type { Json, UploadItem, UploadStatus } from "../api/types.ts"
+import { useRead } from "../api/useRead.ts"
+import { setQuery, useQueryState } from "../app/Router.tsx"
+import { Badge, toneOf } from "../parts/Badge.tsx"
+import { ActButton, Button } from "../parts/Button.tsx"
+import { Confirm } from "../parts/Confirm.tsx"
+import { CopyMenu, quoted } from "../parts/Copy.tsx"
+import { Chips } from "../parts/Filters.tsx"
+import { Modal } from "../parts/Modal.tsx"
+import { countText, durationText, useNow } from "../parts/Moment.tsx"
+import { Answer, Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/Panel.tsx"
+import { JsonInput } from "../parts/SchemaForm.tsx"
+import { useAct } from "../parts/useAct.ts"
+import { useRows } from "../parts/useRows.ts"
+import { type Column, VirtualTable } from "../parts/VirtualTable.tsx"
+import { Progress } from "./Batches.tsx"
+import { DropFile } from "./Uploads.tsx"
+
+export const UploadPage = ({ names: [batchId = ""] }: { readonly names: ReadonlyArray<string> }) => {
+  const upload = useRead(reads.upload(batchId))
+  return (
+    <Answer
+      of={upload}
+      rows={8}
+      missing={
+        <>
+          <PageHead title={batchId} crumbs={[{ text: "Uploads", href: "/uploads" }]} />
+          <div className="card">
+            <Empty command="npx detent upload list">There is no upload {batchId} here.</Empty>
+          </div>
+        </>
+      }
+    >
+      {(status) => <Loaded status={status} />}
+    </Answer>
+  )
+}
+
+const Loaded = ({ status }: { readonly status: UploadStatus }) => {
+  const { batchId, fileName, state, step, isResting, items, itemsPerSecond, estimatedCompletionAt, canRetry, problem, failure, kind } =
+    status
+  const { act, isBusy } = useAct()
+  const [isCancelling, setIsCancelling] = useState(false)
+  const now = useNow()
+  const done = items.total === 0 ? 0 : (100 * (items.stored + items.failed)) / items.total
+  return (
+    <>
+      <PageHead
+        title={fileName}
+        crumbs={[{ text: "Uploads", href: "/uploads" }]}
+        badges={<Badge tone={isResting ? (items.failed > 0 || failure !== undefined ? "warn" : "good") : "info"}>{step ?? state}</Badge>}
+        actions={
+          <>
+            <CopyMenu path={reads.upload(batchId).path} command={`npx detent upload show ${quoted(batchId)}`} />
+            {isResting ? null : (
+              <ActButton look="danger" disabled={isBusy} onClick={() => setIsCancelling(true)}>
+                Cancel…
+              </ActButton>
+            )}
+            {canRetry ? (
+              <ActButton
+                look="primary"
+                disabled={isBusy}
+                onClick={() =>
+                  void act<UploadStatus>(write("POST", ["uploads", batchId, "retry"]), () => ({
+                    text: `${countText(items.failed)} items are tried again.`,
+                  }))
+                }
+              >
+                Retry {items.failed > 0 ? countText(items.failed) : ""}
+              </ActButton>
+            ) : null}
+          </>
+        }
+      >
+        {kind} · {batchId}
+      </PageHead>
+      {problem === undefined && failure === undefined ? null : (
+        <p role="alert" className="mb-4 rounded-lg bg-bad-soft px-4 py-2.5 text-bad">
+          {failure?.message ?? problem}
+        </p>
+      )}
+      <Panel className="mb-4">
+        <div className="grid gap-3">
+          <Progress percent={done} tone={items.failed > 0 ? "warn" : isResting ? "good" : "info"} />
+          <p className="flex flex-wrap gap-x-5 gap-y-1">
+            <span>
+              <b className="tabular-nums">{countText(items.total)}</b> items
+            </span>
+            <span className="text-good">
+              <b className="tabular-nums">{countText(items.stored)}</b> stored
+            </span>
+            <span className={items.failed > 0 ? "text-bad" : "text-muted"}>
+              <b className="tabular-nums">{countText(items.failed)}</b> failed
+            </span>
+            {items.waiting > 0 ? (
+              <span className="text-muted">
+                <b className="tabular-nums">{countText(items.waiting)}</b> waiting
+              </span>
+            ) : null}
+            {itemsPerSecond === undefined || isResting ? null : (
+              <span className="text-muted">{countText(Math.round(itemsPerSecond))} a second</span>
+            )}
+            {estimatedCompletionAt === undefined || isResting ? null : (
+              <span className="text-muted">ready in {durationText(Math.max(0, estimatedCompletionAt - now))}</span>
+            )}
+          </p>
+        </div>
+      </Panel>
+      <Items status={status} />
+      <div className="mt-4">
+        <DropFile />
+      </div>
+      {isCancelling ? (
+        <Confirm
+          title="Cancel the upload?"
+          action="Cancel the upload"
+          isDangerous
+          onClose={() => setIsCancelling(false)}
+          onConfirm={() =>
+            void act<UploadStatus>(
+              write("POST", ["uploads", batchId, "cancel"], undefined, { reason: "cancelled in the console" }),
+              () => ({ text: "The upload is cancelled." }),
+            )
+          }
+        >
+          <p className="text-muted">Items that are stored stay.</p>
+        </Confirm>
+      ) : null}
+    </>
+  )
+}
+
+const keyOf = ({ index }: UploadItem) => String(index)
+const rowsOf = ({ items }: { readonly items: ReadonlyArray<UploadItem> }) => items
+
+const columns: ReadonlyArray<Column<UploadItem>> = [
+  { title: "Line", width: "4.5rem", cell: ({ line }) => countText(line) },
+  { title: "Item", width: "minmax(5rem,1fr)", cell: ({ id, hnId }) => id ?? hnId ?? "no id" },
+  { title: "State", width: "6.5rem", cell: ({ state }) => <Badge tone={toneOf(state)}>{state}</Badge> },
+  {
+    title: "Problem",
+    width: "minmax(7rem,3fr)",
+    cell: ({ problem }) => (problem === undefined ? "" : <span title={problem.message}>{problem.message}</span>),
+    wideOnly: true,
+  },
+  { title: "Tries", width: "3.5rem", cell: ({ attempts }) => attempts, wideOnly: true, right: true },
+]
+
+const Items = ({ status }: { readonly status: UploadStatus }) => {
+  const { batchId, items, errors } = status
+  const query = useQueryState()
+  const state = query.get("state") ?? (items.failed > 0 ? "failed" : undefined)
+  const reason = query.get("reason")
+  const opened = query.get("item")
+  const address = useCallback((after?: string | number) => reads.uploadItems(batchId, { state, reason }, after), [batchId, state, reason])
+  const { rows, pages, onEnd } = useRows({ address, rowsOf, keyOf })
+  return (
+    <Panel
+      title="Items"
+      flush
+      aside={
+        <Chips
+          label="State"
+          chips={[{ value: "all" }, { value: "failed", count: items.failed }, { value: "stored", count: items.stored }]}
+          chosen={[state ?? "all"]}
+          onChoose={(value) => setQuery({ state: value, reason: undefined })}
+        />
+      }
+    >
+      {errors.length === 0 ? null : (
+        <div className="border-b border-line px-4 py-2">
+          <Chips
+            label="Reason"
+            chips={errors.map(({ reason: value, count }) => ({ value, count }))}
+            chosen={reason === undefined ? [] : [reason]}
+            onChoose={(value) => setQuery({ state: "failed", reason: value === reason ? undefined : value })}
+          />
+        </div>
+      )}
+      {pages.error !== null && rows.length === 0 ? <ProblemNote problem={pages.error} onRetry={() => void pages.refetch()} /> : null}
+      {pages.isPending ? (
+        <div className="p-4">
+          <Skeleton />
+        </div>
+      ) : rows.length === 0 ? (
+        <p className="px-4 py-3 text-muted">No item is in this list.</p>
+      ) : (
+        <VirtualTable
+          label="Items"
+          rows={rows.filter(({ problem }) => reason === undefined || problem?.reason === reason)}
+          columns={columns}
+          keyOf={keyOf}
+          hrefOf={({ index }) => {
+            const search = new URLSearchParams(location.search)
+            search.set("item", String(index))
+            return `${location.pathname}?${search}`
+          }}
+          isCurrent={({ index }) => String(index) === opened}
+          onEnd={onEnd}
+          rowHeight={36}
+          height="26rem"
+        />
+      )}
+      {opened === undefined ? null : <ItemDialog batchId={batchId} index={Number(opened)} onClose={() => setQuery({ item: undefined })} />}
+    </Panel>
+  )
+}
+
+const ItemDialog = ({ batchId, index, onClose }: { readonly batchId: string; readonly index: number; readonly onClose: () => void }) => {
+  const item = useRead(reads.uploadItem(batchId, index))
+  return (
+    <Modal title={`Item ${index}`} onClose={onClose} wide>
+      <Answer of={item}>{(found) => <ItemDetails batchId={batchId} item={found} onClose={onClose} />}</Answer>
+    </Modal>
+  )
+}
+
+const ItemDetails = ({
+  batchId,
+  item,
+  onClose,
+}: {
+  readonly batchId: string
+  readonly item: reads.UploadItemDetails
+  readonly onClose: () => void
+}) => {
+  const { act, isBusy } = useAct()
+  const [content, setContent] = useState<Json>(() => itemOf(item.source))
+  const correct = async () => {
+    const answer = await act(write("PUT", ["uploads", batchId, "items", String(item.index)], content), () => ({
+      text: `Line ${item.line} is corrected. A retry stores it.`,
+    }))
+    if (answer !== undefined) onClose()
+  }
+  return (
+    <div className="grid gap-4">
+      <p className="flex flex-wrap items-center gap-2">
+        <b>Line {countText(item.line)}</b>
+        <Badge tone={toneOf(item.state)}>{item.state}</Badge>
+        <span className="text-muted">
+          {item.attempts} {item.attempts === 1 ? "attempt" : "attempts"}
+        </span>
+      </p>
+      {item.problem === undefined ? null : (
+        <p className="rounded-lg bg-bad-soft px-3 py-2 text-bad">
+          <b>{item.problem.reason}</b>: {item.problem.message}
+        </p>
+      )}
+      <ol className="flex flex-wrap gap-2 text-xs text-muted">
+        {item.history.map(({ state, attempt }) => (
+          <li key={`${attempt} ${state}`}>
+            {attempt}. {state}
+          </li>
+        ))}
+      </ol>
+      {item.state === "failed" ? (
+        <form
+          className="grid gap-2"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void correct()
+          }}
+        >
+          <label htmlFor="item-content" className="label">
+            {item.source === undefined ? "Corrected item" : "The item as it was sent; correct it here"}
+          </label>
+          <JsonInput id="item-content" value={content} onChange={setContent} />
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <ActButton type="submit" look="primary" disabled={isBusy}>
+              Correct
+            </ActButton>
+          </div>
+        </form>
+      ) : item.source === undefined ? null : (
+        <pre className="overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs whitespace-pre-wrap">{item.source}</pre>
+      )}
+    </div>
+  )
+}
+
+const itemOf = (source: string | undefined): Json => {
+  if (source === undefined) return {}
+  try {
+    return JSON.parse(source) as Json
+  } catch {
+    // The line is no JSON, which may be why the item failed.
+    return source
+  }
+}

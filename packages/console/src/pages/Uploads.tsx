@@ -1,0 +1,120 @@
+/** Bulk uploads, and the place to drop the next file. */
+import { useRef, useState } from "react"
+import { pathOf, send } from "../api/Client.ts"
+import * as reads from "../api/reads.ts"
+import type { UploadStatus } from "../api/types.ts"
+import { useRead } from "../api/useRead.ts"
+import { hrefOf, Link, navigate } from "../app/Router.tsx"
+import { useSession } from "../app/SessionContext.ts"
+import { ActButton } from "../parts/Button.tsx"
+import { Ago, countText } from "../parts/Moment.tsx"
+import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
+import { useToast } from "../parts/Toasts.tsx"
+
+export const Uploads = () => {
+  const uploads = useRead(reads.uploads())
+  return (
+    <>
+      <PageHead title="Uploads">Files of items, each checked and stored on its own.</PageHead>
+      <div className="grid gap-4">
+        <DropFile />
+        <Panel title="Files" flush>
+          <Answer of={uploads}>
+            {({ uploads: found }) =>
+              found.length === 0 ? (
+                <Empty command="npx detent upload run FILE">No file was uploaded yet.</Empty>
+              ) : (
+                <ul>
+                  {found.map(({ batchId, kind, fileName, createdAt, stored, failed }) => (
+                    <li
+                      key={batchId}
+                      className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_8rem_8rem_7rem] sm:items-center"
+                    >
+                      <Link href={hrefOf(["uploads", batchId])} className="truncate font-medium after:absolute after:inset-0">
+                        {fileName}
+                      </Link>
+                      <span className="truncate text-muted">{kind}</span>
+                      <span className="text-good tabular-nums">{countText(stored)} stored</span>
+                      <span className={`tabular-nums ${failed > 0 ? "text-bad" : "text-muted"}`}>{countText(failed)} failed</span>
+                      <span className="hidden text-right text-xs text-muted sm:block">
+                        <Ago at={createdAt} />
+                      </span>
+                    </li>
+                  ))}
+                </ul>
+              )
+            }
+          </Answer>
+        </Panel>
+      </div>
+    </>
+  )
+}
+
+export const DropFile = () => {
+  const kinds = useRead(reads.uploadKinds)
+  const { mayNot } = useSession()
+  const toast = useToast()
+  const input = useRef<HTMLInputElement>(null)
+  const [isOver, setIsOver] = useState(false)
+  const [isBusy, setIsBusy] = useState(false)
+  const [kind, setKind] = useState<string>()
+  const upload = async (file: File | undefined) => {
+    if (file === undefined || mayNot !== undefined) return
+    setIsBusy(true)
+    const form = new FormData()
+    form.append("file", file)
+    try {
+      const response = await send(pathOf(["uploads"], { kind }), {
+        method: "POST",
+        body: form,
+        headers: { "idempotency-key": crypto.randomUUID() },
+      })
+      const status = (await response.json()) as UploadStatus
+      toast({ text: `${status.fileName} is being stored.`, href: hrefOf(["uploads", status.batchId]) })
+      navigate(hrefOf(["uploads", status.batchId]))
+    } catch (reason) {
+      toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
+    } finally {
+      setIsBusy(false)
+    }
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same with the keyboard.
+    <div
+      className={`flex flex-wrap items-center justify-center gap-3 rounded-xl border-2 border-dashed px-4 py-5 ${isOver ? "border-accent bg-accent-soft" : "border-edge"}`}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setIsOver(true)
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={(event) => {
+        event.preventDefault()
+        setIsOver(false)
+        void upload(event.dataTransfer.files[0])
+      }}
+    >
+      <p className="text-muted">{isBusy ? "The file is on its way…" : "Drop a file of JSON or lines of JSON here, plain or gzip, or"}</p>
+      <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => void upload(target.files?.[0])} />
+      <ActButton icon="upload" disabled={isBusy} onClick={() => input.current?.click()}>
+        Choose a file
+      </ActButton>
+      {(kinds.data?.kinds.length ?? 0) > 1 ? (
+        <label className="flex items-center gap-2 text-muted">
+          as
+          <select
+            className="field w-auto"
+            value={kind ?? ""}
+            onChange={({ target }) => setKind(target.value === "" ? undefined : target.value)}
+          >
+            {kinds.data?.kinds.map(({ name, isDefault }) => (
+              <option key={name} value={isDefault ? "" : name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      ) : null}
+    </div>
+  )
+}

@@ -1,0 +1,67 @@
+/** Makes a new instance with the history up to a step. */
+import { useState } from "react"
+import { submit, write } from "../../api/Client.ts"
+import type { InstanceView } from "../../api/types.ts"
+import { hrefOf } from "../../app/Router.tsx"
+import { ActButton, Button } from "../../parts/Button.tsx"
+import { Modal } from "../../parts/Modal.tsx"
+import { useToast } from "../../parts/Toasts.tsx"
+
+interface ForkProps {
+  readonly machine: string
+  readonly id: string
+  readonly at: number
+  readonly onClose: () => void
+  readonly onDone: (id: string) => void
+}
+
+export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
+  const toast = useToast()
+  const [name, setName] = useState(`${id}-fork-${at}`)
+  const [problem, setProblem] = useState<string>()
+  const fork = () =>
+    submit<InstanceView>(write("POST", ["instances", machine, id, "fork"], { id: name, through: at })).then(
+      (view) => {
+        toast({
+          text: `${view.id} begins where ${id} was after step ${at}.`,
+          href: hrefOf(["instances", machine, id]),
+          linkText: "Back to the first",
+        })
+        onClose()
+        onDone(view.id)
+      },
+      (reason: unknown) => setProblem(reason instanceof Error ? reason.message : String(reason)),
+    )
+  return (
+    <Modal title={`Fork ${id} at step ${at}`} onClose={onClose}>
+      <form
+        className="grid gap-3"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void fork()
+        }}
+      >
+        <p className="text-muted">
+          A new instance takes over the history up to step {at}. Nothing that was requested there is executed again.
+        </p>
+        <div className="grid gap-1">
+          <label htmlFor="fork-id" className="label">
+            Id of the new instance
+          </label>
+          <input id="fork-id" className="field" required autoComplete="off" value={name} onChange={({ target }) => setName(target.value)} />
+        </div>
+        {problem === undefined ? null : (
+          <p role="alert" className="text-bad">
+            {problem}
+          </p>
+        )}
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <ActButton type="submit" look="primary" icon="fork">
+            Fork
+          </ActButton>
+        </div>
+      </form>
+    </Modal>
+  )
+}

@@ -1,0 +1,181 @@
+/**
+ * One instance, now and at any step of its history. `?at=` is the step; without it the page follows the instance as it changes.
+ */
+import { useMemo, useState } from "react"
+import * as reads from "../../api/reads.ts"
+import type { HistoryEntry, InstanceView } from "../../api/types.ts"
+import { useRead } from "../../api/useRead.ts"
+import { hrefOf, Link, navigate, setQuery, useQueryState } from "../../app/Router.tsx"
+import { useKeys } from "../../app/useKeys.ts"
+import { Badge, StatusBadge } from "../../parts/Badge.tsx"
+import { ActButton, Button } from "../../parts/Button.tsx"
+import { CopyButton, CopyMenu, quoted } from "../../parts/Copy.tsx"
+import { MachineDiagram } from "../../parts/MachineDiagram.tsx"
+import { Ago, countText } from "../../parts/Moment.tsx"
+import { Answer, Empty, PageHead, Panel } from "../../parts/Panel.tsx"
+import { CommandList } from "./CommandList.tsx"
+import { Fork } from "./Fork.tsx"
+import { History } from "./History.tsx"
+import { Repair } from "./Repair.tsx"
+import { SendPanel } from "./SendPanel.tsx"
+import { Step } from "./Step.tsx"
+import { Timeline } from "./Timeline.tsx"
+import { Timers } from "./Timers.tsx"
+
+/** So many of the events before the step show the way on the diagram, and stand on the line of time. */
+const pathEvents = 200
+
+export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly names: ReadonlyArray<string> }) => {
+  const view = useRead(reads.instance(machine, id))
+  return (
+    <Answer
+      of={view}
+      rows={10}
+      missing={
+        <>
+          <PageHead title={id} crumbs={crumbsOf(machine)} />
+          <div className="card">
+            <Empty command={`npx detent instance list --search ${quoted(id)}`}>
+              There is no instance {id} of {machine} here. It may have been purged, or the address may be misspelt.
+            </Empty>
+          </div>
+        </>
+      }
+    >
+      {(found) => <Loaded view={found} />}
+    </Answer>
+  )
+}
+
+const crumbsOf = (machine: string) => [
+  { text: "Instances", href: "/instances" },
+  { text: machine, href: hrefOf(["instances"], { machine }) },
+]
+
+const Loaded = ({ view }: { readonly view: InstanceView }) => {
+  const { machine, id, status, outcome, reason, startedAt, updatedAt, sequence, state } = view
+  const query = useQueryState()
+  const [forking, setForking] = useState(false)
+  const asked = query.get("at")
+  const at = asked === undefined ? sequence : Math.max(0, Math.min(sequence, Math.trunc(Number(asked)) || 0))
+  const isNow = at === sequence
+  const setAt = (step: number) => setQuery({ at: step >= sequence ? undefined : Math.max(0, step) })
+  useKeys({
+    arrowleft: () => setAt(at - 1),
+    arrowright: () => setAt(at + 1),
+    e: () => document.querySelector<HTMLElement>("[data-send] button")?.focus(),
+  })
+  // The events up to the step, and some after it for the line of time.
+  const start = Math.max(0, Math.min(at - pathEvents + 20, sequence - pathEvents))
+  const events = useRead(reads.history(machine, id, { after: start, limit: pathEvents }))
+  const legal = useRead(isNow && status === "running" ? reads.legalEvents(machine, id) : undefined)
+  const entries = events.data?.entries ?? []
+  const way = useMemo(() => wayOf(entries, at, state._tag), [entries, at, state._tag])
+  const targets = useMemo(() => new Set(legal.data?.events.flatMap(({ targets: names }) => names)), [legal.data])
+  return (
+    <>
+      <PageHead
+        title={id}
+        crumbs={crumbsOf(machine)}
+        badges={
+          <>
+            <Badge tone="info">{state._tag}</Badge>
+            <StatusBadge status={status} outcome={outcome} />
+            <CopyButton text={id} label="Copy the id" />
+          </>
+        }
+        actions={
+          <>
+            <CopyMenu path={reads.instance(machine, id).path} command={`npx detent instance show ${quoted(`${machine}/${id}`)}`} />
+            <ActButton icon="fork" onClick={() => setForking(true)}>
+              Fork at {at}
+            </ActButton>
+          </>
+        }
+      >
+        <Link href={hrefOf(["machines", machine])} className="hover:text-accent hover:underline">
+          {machine}
+        </Link>{" "}
+        · {countText(sequence)} {sequence === 1 ? "event" : "events"} · started <Ago at={startedAt} /> · changed <Ago at={updatedAt} />
+      </PageHead>
+      {reason === undefined ? null : (
+        <p className={`mb-4 rounded-lg px-4 py-2.5 ${status === "held" ? "bg-bad-soft text-bad" : "bg-warn-soft text-warn"}`}>{reason}</p>
+      )}
+      {status === "held" ? <Repair view={view} /> : null}
+      <div className="grid gap-4 xl:grid-cols-2">
+        <Panel title="Where it stands" aside={<Legend />}>
+          <MachineDiagram
+            machine={machine}
+            here={way.here}
+            visited={way.visited}
+            taken={way.taken}
+            {...(isNow ? { legal: targets } : {})}
+            hrefOf={(name) => hrefOf(["instances"], { machine, state: name })}
+            height={380}
+          />
+        </Panel>
+        <Panel
+          title={
+            <span aria-live="polite">
+              Step {countText(at)} of {countText(sequence)}
+            </span>
+          }
+          aside={
+            <>
+              <Button look="quiet" icon="first" aria-label="First step" disabled={at === 0} onClick={() => setAt(0)} />
+              <Button look="quiet" icon="left" aria-label="Step back" disabled={at === 0} onClick={() => setAt(at - 1)} />
+              <Button look="quiet" icon="right" aria-label="Step forward" disabled={isNow} onClick={() => setAt(at + 1)} />
+              <Button look="quiet" icon="last" aria-label="Latest step" disabled={isNow} onClick={() => setAt(sequence)} />
+            </>
+          }
+        >
+          <Step view={view} at={at} />
+        </Panel>
+      </div>
+      <Timeline entries={entries} at={at} startedAt={startedAt} onStep={setAt} />
+      <div className="mt-4 grid gap-4 xl:grid-cols-2">
+        <SendPanel view={view} legal={legal} isNow={isNow} onLatest={() => setAt(sequence)} />
+        <div className="grid content-start gap-4">
+          <Timers machine={machine} id={id} />
+          <CommandList machine={machine} id={id} />
+        </div>
+      </div>
+      <History view={view} at={at} />
+      {forking ? (
+        <Fork
+          machine={machine}
+          id={id}
+          at={at}
+          onClose={() => setForking(false)}
+          onDone={(forked) => navigate(hrefOf(["instances", machine, forked]))}
+        />
+      ) : null}
+    </>
+  )
+}
+
+const Legend = () => (
+  <span className="flex flex-wrap gap-3">
+    <span>
+      <b className="text-accent">━</b> taken
+    </span>
+    <span>
+      <b className="text-accent">■</b> here
+    </span>
+    <span>┄ possible</span>
+  </span>
+)
+
+/** The states and transitions up to a step. */
+const wayOf = (entries: ReadonlyArray<HistoryEntry>, at: number, current: string) => {
+  const before = entries.filter(({ sequence }) => sequence <= at)
+  const visited = new Set<string>()
+  const taken = new Set<string>()
+  for (const { from, through, state, outcome } of before) {
+    const stops = [from, ...through, state._tag]
+    for (const stop of stops) visited.add(stop)
+    if (outcome === "Goto") for (const [index, stop] of stops.entries()) if (index > 0) taken.add(`${stops[index - 1]} ${stop}`)
+  }
+  const here = before.at(-1)?.state._tag ?? entries[0]?.from ?? current
+  return { visited, taken, here }
+}

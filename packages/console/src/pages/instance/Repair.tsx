@@ -1,0 +1,96 @@
+/** A held instance: the stored event that does not replay, and a form for the one that replaces it, which is tried first. */
+import { useQueryClient } from "@tanstack/react-query"
+import { useState } from "react"
+import { submit, write } from "../../api/Client.ts"
+import * as reads from "../../api/reads.ts"
+import type { InstanceView, Json } from "../../api/types.ts"
+import { useRead } from "../../api/useRead.ts"
+import { ActButton } from "../../parts/Button.tsx"
+import { JsonText } from "../../parts/JsonView.tsx"
+import { Panel } from "../../parts/Panel.tsx"
+import { JsonInput, type JsonSchema, SchemaForm } from "../../parts/SchemaForm.tsx"
+import { useToast } from "../../parts/Toasts.tsx"
+
+interface Held {
+  readonly sequence: number
+  readonly stored?: Json
+  readonly problem: string
+}
+
+export const Repair = ({ view }: { readonly view: InstanceView }) => {
+  const held = (view as InstanceView & { readonly held?: Held }).held
+  if (held === undefined)
+    return (
+      <p className="mb-4 text-muted">
+        The server does not say which event holds the instance. <code className="font-mono">npx detent instance repair --help</code> shows
+        the way.
+      </p>
+    )
+  return <RepairForm view={view} held={held} />
+}
+
+const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held: Held }) => {
+  const { machine, id } = view
+  const client = useQueryClient()
+  const toast = useToast()
+  const details = useRead(reads.machine(machine))
+  const [event, setEvent] = useState<Json>(held.stored ?? {})
+  const [tried, setTried] = useState<{ readonly good: boolean; readonly text: string }>()
+  const tag =
+    typeof event === "object" && event !== null && !Array.isArray(event) ? String((event as Readonly<Record<string, Json>>)["_tag"]) : ""
+  const schema = details.data?.eventSchemas[tag] as JsonSchema | undefined
+  const send = (dryRun: boolean) =>
+    submit<InstanceView>(
+      write("POST", ["instances", machine, id, "repair"], { sequence: held.sequence, event, ...(dryRun ? { dryRun } : {}) }),
+    )
+  const failed = (reason: unknown) => setTried({ good: false, text: reason instanceof Error ? reason.message : String(reason) })
+  const attempt = () =>
+    send(true).then(({ state }) => setTried({ good: true, text: `With this event the instance replays, and is in ${state._tag}.` }), failed)
+  const repair = () =>
+    send(false).then(({ state }) => {
+      toast({ text: `${id} is repaired and in ${state._tag}.` })
+      void client.invalidateQueries()
+    }, failed)
+  return (
+    <Panel title={`Held at step ${held.sequence}`} className="mb-4 border-bad/50">
+      <p className="mb-3 text-bad">{held.problem}</p>
+      <div className="grid gap-4 lg:grid-cols-2">
+        <section>
+          <h3 className="label mb-1.5">Stored event</h3>
+          <JsonText value={held.stored ?? null} />
+        </section>
+        <section className="grid content-start gap-3">
+          <h3 className="label">Event that replaces it</h3>
+          {schema === undefined ? (
+            <>
+              <label htmlFor="repair-event" className="sr-only">
+                Event as JSON
+              </label>
+              <JsonInput id="repair-event" value={event} onChange={setEvent} />
+            </>
+          ) : (
+            <SchemaForm
+              schema={schema}
+              value={event}
+              onChange={(next) => {
+                setEvent(typeof next === "object" && next !== null && !Array.isArray(next) ? { ...next, _tag: tag } : next)
+                setTried(undefined)
+              }}
+            />
+          )}
+          {tried === undefined ? null : (
+            <p role="status" className={`rounded-lg px-3 py-2 ${tried.good ? "bg-good-soft text-good" : "bg-bad-soft text-bad"}`}>
+              {tried.text}
+            </p>
+          )}
+          <div className="flex gap-2">
+            <ActButton onClick={() => void attempt()}>Try</ActButton>
+            <ActButton look="primary" disabled={tried?.good !== true} title="Try it first." onClick={() => void repair()}>
+              Repair
+            </ActButton>
+          </div>
+        </section>
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,118 @@
+/** One step: its event, what it changed in the state, and what it requested and what became of that. */
+import { useMemo } from "react"
+import * as reads from "../../api/reads.ts"
+import type { Command, HistoryEntry, InstanceView, Json } from "../../api/types.ts"
+import { useRead } from "../../api/useRead.ts"
+import { hrefOf, Link } from "../../app/Router.tsx"
+import { Badge, toneOf } from "../../parts/Badge.tsx"
+import { Changes, Fields } from "../../parts/JsonView.tsx"
+import { changesBetween } from "../../parts/json.ts"
+import { Ago, exactTime } from "../../parts/Moment.tsx"
+import { Answer, Skeleton } from "../../parts/Panel.tsx"
+
+type Record = Readonly<globalThis.Record<string, Json>>
+
+export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: number }) => {
+  const { machine, id } = view
+  const entry = useRead(at === 0 ? undefined : reads.history(machine, id, { after: at - 1, limit: 1 }), { fixed: true })
+  const before = useRead(at === 0 ? undefined : reads.stateAt(machine, id, at - 1), { fixed: true })
+  const state = useRead(reads.stateAt(machine, id, at), { fixed: true })
+  const commands = useRead(reads.commandsOf(machine, id))
+  const here = entry.data?.entries.find(({ sequence }) => sequence === at)
+  const changes = useMemo(
+    () =>
+      before.data === undefined || state.data === undefined
+        ? undefined
+        : changesBetween(before.data.state as Json, state.data.state as Json).filter(({ path }) => path !== "_tag"),
+    [before.data, state.data],
+  )
+  return (
+    <div className="grid gap-4">
+      {at === 0 ? (
+        <p className="flex flex-wrap items-baseline gap-x-3">
+          <b className="text-[15px]">started</b>
+          <span className="text-muted">
+            <Ago at={view.startedAt} />
+          </span>
+        </p>
+      ) : (
+        <Answer of={entry} rows={2}>
+          {() => (here === undefined ? <p className="text-muted">This event is not stored any more.</p> : <Event entry={here} />)}
+        </Answer>
+      )}
+      {at === 0 ? null : (
+        <section>
+          <h3 className="label mb-1.5">What changed</h3>
+          {changes === undefined ? (
+            <Skeleton rows={2} />
+          ) : changes.length === 0 ? (
+            <p className="text-muted">The fields of the state stayed the same.</p>
+          ) : (
+            <Changes changes={changes} />
+          )}
+        </section>
+      )}
+      <Requested entry={here} commands={commands.data?.commands.filter(({ sequence }) => sequence === at) ?? []} />
+      <section>
+        <h3 className="label mb-1.5">State after this step</h3>
+        <Answer of={state} rows={3}>
+          {({ state: found }) => (
+            <>
+              <p className="mb-1.5 font-medium">{found._tag}</p>
+              <Fields of={found as Record} empty="It has no fields." />
+            </>
+          )}
+        </Answer>
+      </section>
+    </div>
+  )
+}
+
+const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
+  const { event, from, through, state, at, dedupeId } = entry
+  const way = [from, ...through, state._tag]
+  return (
+    <section>
+      <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+        <b className="text-[15px]">{eventName(event)}</b>
+        <span>{way.every((one) => one === from) && entry.outcome === "Stay" ? `stays in ${from}` : way.join(" → ")}</span>
+        <span className="text-muted" title={exactTime(at)}>
+          <Ago at={at} />
+        </span>
+      </p>
+      {dedupeId === undefined ? null : <p className="truncate text-xs text-muted">sent as {dedupeId}</p>}
+      <div className="mt-2">
+        <Fields of={event as Record} empty="The event has no fields." />
+      </div>
+    </section>
+  )
+}
+
+/** A timer's event carries the timer's name. */
+export const eventName = (event: HistoryEntry["event"]): string =>
+  event._tag === "@timeout" ? `timer ${String(event["name"])}` : event._tag
+
+const Requested = ({ entry, commands }: { readonly entry: HistoryEntry | undefined; readonly commands: ReadonlyArray<Command> }) => {
+  const rest = (entry?.requests ?? []).filter((slot) => commands.every((command) => command.slot !== slot))
+  if (commands.length === 0 && rest.length === 0) return null
+  return (
+    <section>
+      <h3 className="label mb-1.5">Requested</h3>
+      <ul className="grid gap-1.5">
+        {commands.map(({ key, slot, status, attempts, problem }) => (
+          <li key={key} className="flex flex-wrap items-center gap-2">
+            <Link href={hrefOf(["commands"], { key })} className="font-medium hover:text-accent hover:underline">
+              {slot}
+            </Link>
+            <Badge tone={toneOf(status)}>{status}</Badge>
+            {attempts > 1 ? <span className="text-xs text-muted">{attempts} attempts</span> : null}
+            {problem === undefined ? null : <span className="text-bad">{problem}</span>}
+          </li>
+        ))}
+        {rest.map((slot) => (
+          <li key={slot}>{slot}</li>
+        ))}
+      </ul>
+    </section>
+  )
+}

@@ -1,0 +1,68 @@
+/** The events of an instance on a line of time. Times in which nothing happened are collapsed. */
+import { Fragment, useEffect, useRef } from "react"
+import type { HistoryEntry } from "../../api/types.ts"
+import { durationText, exactTime } from "../../parts/Moment.tsx"
+import { eventName } from "./Step.tsx"
+
+/** A pause is marked where it is this long, and this many times as long as the usual one. */
+const pauseMillis = 60_000
+const pauseFactor = 10
+
+interface TimelineProps {
+  readonly entries: ReadonlyArray<HistoryEntry>
+  readonly at: number
+  readonly startedAt: number
+  readonly onStep: (step: number) => void
+}
+
+export const Timeline = ({ entries, at, startedAt, onStep }: TimelineProps) => {
+  const line = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    line.current?.querySelector(`[data-step="${at}"]`)?.scrollIntoView({ block: "nearest", inline: "center" })
+  }, [at])
+  const first = entries[0]
+  const steps = [
+    ...(first === undefined || first.sequence === 1 ? [{ step: 0, at: startedAt, text: "started" }] : []),
+    ...entries.map((entry) => ({
+      step: entry.sequence,
+      at: entry.at,
+      text: `${eventName(entry.event)}, ${entry.from} → ${entry.state._tag}`,
+    })),
+  ]
+  const pauses = steps.map((step, index) => (index === 0 ? 0 : step.at - (steps[index - 1]?.at ?? step.at)))
+  const usual = pauses.toSorted((one, other) => one - other)[Math.floor(pauses.length / 2)] ?? 0
+  return (
+    <nav aria-label="Steps" className="card mt-4 px-3 py-2">
+      <div ref={line} className="flex items-center overflow-x-auto py-2">
+        {steps.map(({ step, at: time, text }, index) => {
+          const pause = pauses[index] ?? 0
+          const isLong = pause > pauseMillis && pause > usual * pauseFactor
+          return (
+            <Fragment key={step}>
+              {index === 0 ? null : isLong ? (
+                <span className="mx-1 shrink-0 rounded-full border border-dashed border-edge px-2 text-xs whitespace-nowrap text-muted">
+                  {durationText(pause)}
+                </span>
+              ) : (
+                <span aria-hidden="true" className={`h-0.5 w-3 shrink-0 ${step <= at ? "bg-accent" : "bg-edge"}`} />
+              )}
+              <button
+                type="button"
+                data-step={step}
+                aria-current={step === at ? "step" : undefined}
+                aria-label={`Step ${step}: ${text}`}
+                title={`${step} · ${text} · ${exactTime(time)}`}
+                className="grid size-6 shrink-0 place-items-center rounded-full hover:bg-hover"
+                onClick={() => onStep(step)}
+              >
+                <span
+                  className={`rounded-full ${step === at ? "size-3.5 bg-accent ring-4 ring-accent-soft" : step < at ? "size-2.5 bg-accent" : "size-2.5 border-2 border-edge bg-surface"}`}
+                />
+              </button>
+            </Fragment>
+          )
+        })}
+      </div>
+    </nav>
+  )
+}

@@ -1,0 +1,33 @@
+import type { ButtonHTMLAttributes, ReactNode } from "react"
+import { useSession } from "../app/SessionContext.ts"
+import { Icon, type IconName } from "./Icon.tsx"
+
+const looks = {
+  plain: "border-edge bg-surface text-ink hover:bg-hover",
+  primary: "border-accent bg-accent text-on-accent hover:bg-accent-strong hover:border-accent-strong",
+  danger: "border-bad bg-surface text-bad hover:bg-bad-soft",
+  quiet: "border-transparent bg-transparent text-muted hover:bg-hover hover:text-ink",
+} as const
+
+export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
+  readonly look?: keyof typeof looks
+  readonly icon?: IconName
+  readonly children?: ReactNode
+}
+
+export const Button = ({ look = "plain", icon, children, className = "", ...rest }: ButtonProps) => (
+  <button
+    type="button"
+    className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-[7px] border px-2.5 py-1 text-[13px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:border-line disabled:bg-sunken disabled:text-muted ${looks[look]} ${className}`}
+    {...rest}
+  >
+    {icon === undefined ? null : <Icon name={icon} />}
+    {children}
+  </button>
+)
+
+/** A button that changes something. Disabled, with the reason, for a session that may only look. */
+export const ActButton = ({ disabled, title, ...rest }: ButtonProps) => {
+  const { mayNot } = useSession()
+  return <Button disabled={disabled === true || mayNot !== undefined} title={mayNot ?? title} {...rest} />
+}

@@ -1,0 +1,71 @@
+/** Copies a text; and offers what a view shows as a curl request, as a command, and as a link. */
+import { useEffect, useId, useState } from "react"
+import { Button } from "./Button.tsx"
+import { Icon } from "./Icon.tsx"
+import { useToast } from "./Toasts.tsx"
+
+export const CopyButton = ({ text, label }: { readonly text: string; readonly label: string }) => {
+  const [copied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!copied) return undefined
+    const timer = setTimeout(() => setCopied(false), 1500)
+    return () => clearTimeout(timer)
+  }, [copied])
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      className="rounded p-1 text-muted hover:bg-hover hover:text-ink"
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+    >
+      <Icon name={copied ? "check" : "copy"} />
+    </button>
+  )
+}
+
+/** Text in single quotes, as a shell reads it. */
+export const quoted = (text: string): string => (/^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+
+export const curlOf = (path: string, body?: unknown): string =>
+  [
+    "curl -s",
+    quoted(location.origin + path),
+    ...(body === undefined ? [] : ["-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
+  ].join(" ")
+
+/** A menu: the view as curl, as a command of the CLI, as a link. */
+export const CopyMenu = ({ path, command }: { readonly path: string; readonly command?: string }) => {
+  const id = useId()
+  const toast = useToast()
+  const copy = (what: string, text: string) =>
+    void navigator.clipboard.writeText(text).then(() => {
+      document.getElementById(id)?.hidePopover()
+      toast({ text: `Copied ${what}` })
+    })
+  const items: ReadonlyArray<readonly [string, string]> = [
+    ["as curl", curlOf(path)],
+    ...(command === undefined ? [] : [["as CLI command", command] as const]),
+    ["as link", location.href],
+  ]
+  return (
+    <span className="relative inline-block">
+      <Button icon="copy" look="quiet" popoverTarget={id} aria-label="Copy this view">
+        Copy
+      </Button>
+      <div id={id} popover="auto" className="card fixed inset-auto top-28 right-4 m-0 max-w-[90vw] p-1 text-ink shadow-float">
+        {items.map(([what, text]) => (
+          <button
+            key={what}
+            type="button"
+            className="block w-full rounded px-3 py-1.5 text-left hover:bg-hover"
+            onClick={() => copy(what, text)}
+          >
+            <span className="block text-[13px] font-medium">Copy {what}</span>
+            <span className="block max-w-96 truncate font-mono text-xs text-muted">{text}</span>
+          </button>
+        ))}
+      </div>
+    </span>
+  )
+}

@@ -1,0 +1,149 @@
+/**
+ * A small graph, drawn: nodes push one another apart and edges pull. At most 300 nodes, so that it settles in a moment and in one
+ * go: nothing moves while a person reads.
+ */
+import { useMemo } from "react"
+
+export interface GraphNode {
+  readonly id: string
+  readonly label: string
+}
+
+export interface GraphEdge {
+  readonly from: string
+  readonly to: string
+  readonly label: string
+}
+
+export const mostNodes = 300
+
+const width = 800
+const height = 520
+const rounds = 160
+
+interface Placed extends GraphNode {
+  x: number
+  y: number
+}
+
+const layoutOf = (nodes: ReadonlyArray<GraphNode>, edges: ReadonlyArray<GraphEdge>, centre: string): ReadonlyArray<Placed> => {
+  // A spiral to begin with: the same graph is drawn the same way each time.
+  const placed = nodes.slice(0, mostNodes).map((node, index): Placed => {
+    const angle = index * 2.399963
+    const radius = node.id === centre ? 0 : 40 + 22 * Math.sqrt(index)
+    return { ...node, x: radius * Math.cos(angle), y: radius * Math.sin(angle) }
+  })
+  const byId = new Map(placed.map((node) => [node.id, node]))
+  const ideal = Math.min(150, 460 / Math.sqrt(placed.length + 1) + 40)
+  for (let round = 0; round < rounds; round++) {
+    const heat = (1 - round / rounds) * 24
+    const moves = placed.map(() => ({ x: 0, y: 0 }))
+    for (let one = 0; one < placed.length; one++)
+      for (let other = one + 1; other < placed.length; other++) {
+        const a = placed[one] as Placed
+        const b = placed[other] as Placed
+        const dx = a.x - b.x
+        const dy = a.y - b.y
+        const distance = Math.max(8, Math.hypot(dx, dy))
+        const push = (ideal * ideal) / (distance * distance)
+        const move = moves[one] as { x: number; y: number }
+        const back = moves[other] as { x: number; y: number }
+        move.x += dx * push
+        move.y += dy * push
+        back.x -= dx * push
+        back.y -= dy * push
+      }
+    for (const { from, to } of edges) {
+      const a = byId.get(from)
+      const b = byId.get(to)
+      if (a === undefined || b === undefined || a === b) continue
+      const dx = a.x - b.x
+      const dy = a.y - b.y
+      const pull = Math.hypot(dx, dy) / ideal / 2
+      const move = moves[placed.indexOf(a)] as { x: number; y: number }
+      const back = moves[placed.indexOf(b)] as { x: number; y: number }
+      move.x -= dx * pull
+      move.y -= dy * pull
+      back.x += dx * pull
+      back.y += dy * pull
+    }
+    for (const [index, node] of placed.entries()) {
+      if (node.id === centre) continue
+      const { x, y } = moves[index] as { x: number; y: number }
+      const far = Math.max(1, Math.hypot(x, y))
+      node.x += (x / far) * Math.min(far, heat)
+      node.y += (y / far) * Math.min(far, heat)
+    }
+  }
+  return placed
+}
+
+interface GraphProps {
+  readonly nodes: ReadonlyArray<GraphNode>
+  readonly edges: ReadonlyArray<GraphEdge>
+  readonly centre: string
+  readonly label: string
+  readonly onOpen: (id: string) => void
+}
+
+export const Graph = ({ nodes, edges, centre, label, onOpen }: GraphProps) => {
+  const placed = useMemo(() => layoutOf(nodes, edges, centre), [nodes, edges, centre])
+  const byId = useMemo(() => new Map(placed.map((node) => [node.id, node])), [placed])
+  const reach = Math.max(140, ...placed.map(({ x, y }) => Math.max(Math.abs(x) * (height / width), Math.abs(y)))) + 40
+  const few = placed.length <= 40
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: an SVG groups its parts by a role.
+    <svg
+      viewBox={`${(-reach * width) / height} ${-reach} ${(2 * reach * width) / height} ${2 * reach}`}
+      className="block w-full"
+      role="group"
+      aria-label={label}
+    >
+      {edges.map(({ from, to, label: name }) => {
+        const a = byId.get(from)
+        const b = byId.get(to)
+        if (a === undefined || b === undefined) return null
+        return (
+          <g key={`${from} ${name} ${to}`}>
+            <path d={`M${a.x} ${a.y}L${b.x} ${b.y}`} className="stroke-edge" strokeWidth="1.2" />
+            {few ? (
+              <text x={(a.x + b.x) / 2} y={(a.y + b.y) / 2 - 3} textAnchor="middle" className="fill-muted text-[9px]">
+                {name}
+              </text>
+            ) : null}
+          </g>
+        )
+      })}
+      {placed.map(({ id, label: name, x, y }) => (
+        // biome-ignore lint/a11y/useSemanticElements: an SVG has no button element.
+        <g
+          key={id}
+          role="button"
+          tabIndex={0}
+          aria-label={`Open ${name}`}
+          className="cursor-pointer"
+          onClick={() => onOpen(id)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" || event.key === " ") onOpen(id)
+          }}
+        >
+          <circle
+            cx={x}
+            cy={y}
+            r={id === centre ? 9 : 6}
+            className={id === centre ? "fill-accent" : "fill-surface stroke-accent"}
+            strokeWidth="1.6"
+          />
+          <text
+            x={x}
+            y={y + (id === centre ? 22 : 18)}
+            textAnchor="middle"
+            className={`fill-ink text-[11px] ${id === centre ? "font-bold" : ""}`}
+          >
+            {name.length > 26 ? `${name.slice(0, 25)}…` : name}
+          </text>
+        </g>
+      ))}
+    </svg>
+  )
+}

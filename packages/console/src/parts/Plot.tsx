@@ -1,0 +1,95 @@
+/** A line over time. Plots that stand together share the moment under the pointer, and a span that a person selects. */
+import { type PointerEvent, useRef } from "react"
+import type { Series } from "../api/reads.ts"
+import { bytesText, countText, exactTime } from "./Moment.tsx"
+
+export interface Sample {
+  readonly at: number
+  readonly value: number
+}
+
+interface PlotProps {
+  readonly title: string
+  readonly samples: ReadonlyArray<Sample>
+  readonly format: (value: number) => string
+  readonly from: number
+  readonly until: number
+  readonly cursor: number | undefined
+  readonly onCursor: (at: number | undefined) => void
+  readonly span?: readonly [number, number] | undefined
+  readonly onSpan?: (span: readonly [number, number] | undefined) => void
+}
+
+export const metricTitle = (name: string): string =>
+  name
+    .replace(/^detent_/, "")
+    .replace(/_total$/, "")
+    .replaceAll("_", " ")
+
+/** How the values of a metric read, by its name and kind. */
+export const metricFormat = ({ name, kind }: Series): ((value: number) => string) => {
+  if (name.endsWith("_bytes")) return bytesText
+  if (name.endsWith("_ms") || name.endsWith("_millis")) return (value) => `${value.toFixed(1)} ms`
+  if (kind === "rate") return (value) => `${value < 10 ? value.toFixed(1) : countText(Math.round(value))} /s`
+  return (value) => (Number.isInteger(value) ? countText(value) : value.toFixed(2))
+}
+
+const width = 600
+const height = 120
+
+export const Plot = ({ title, samples, format, from, until, cursor, onCursor, span, onSpan }: PlotProps) => {
+  const begun = useRef<number>(undefined)
+  const most = Math.max(1e-9, ...samples.map(({ value }) => value))
+  const x = (at: number) => ((at - from) / Math.max(1, until - from)) * width
+  const y = (value: number) => height - 4 - (value / most) * (height - 14)
+  const near = cursor === undefined ? samples.at(-1) : samples.findLast(({ at }) => at <= cursor)
+  const timeOf = (event: PointerEvent<SVGSVGElement>) => {
+    const { left, width: shown } = event.currentTarget.getBoundingClientRect()
+    return from + ((event.clientX - left) / shown) * (until - from)
+  }
+  return (
+    <figure className="card p-4">
+      <figcaption className="mb-2 flex items-baseline justify-between gap-3">
+        <span className="text-[13px] font-semibold">{title}</span>
+        <span className="text-lg font-semibold tabular-nums">{near === undefined ? "no data" : format(near.value)}</span>
+      </figcaption>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        className="block h-28 w-full touch-none"
+        role="img"
+        aria-label={`${title}: ${near === undefined ? "no data" : `${format(near.value)} at ${exactTime(near.at)}, at most ${format(most)}`}`}
+        onPointerDown={(event) => {
+          begun.current = timeOf(event)
+          event.currentTarget.setPointerCapture(event.pointerId)
+        }}
+        onPointerMove={(event) => {
+          const at = timeOf(event)
+          onCursor(at)
+          if (begun.current !== undefined && Math.abs(at - begun.current) > (until - from) / 100)
+            onSpan?.([Math.min(begun.current, at), Math.max(begun.current, at)])
+        }}
+        onPointerUp={() => {
+          begun.current = undefined
+        }}
+        onPointerLeave={() => onCursor(undefined)}
+        onDoubleClick={() => onSpan?.(undefined)}
+      >
+        <path d={`M0 ${height - 4}H${width}`} className="stroke-line" vectorEffect="non-scaling-stroke" />
+        {span === undefined ? null : (
+          <rect x={x(span[0])} y="0" width={Math.max(1, x(span[1]) - x(span[0]))} height={height} className="fill-accent-soft" />
+        )}
+        <polyline
+          points={samples.map(({ at, value }) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" ")}
+          fill="none"
+          strokeWidth="1.75"
+          vectorEffect="non-scaling-stroke"
+          className="stroke-accent"
+        />
+        {cursor === undefined ? null : (
+          <path d={`M${x(cursor)} 0V${height}`} className="stroke-muted" vectorEffect="non-scaling-stroke" strokeDasharray="3 3" />
+        )}
+      </svg>
+    </figure>
+  )
+}

@@ -1,0 +1,164 @@
+/**
+ * A table of any length: only the rows in view are in the document. A row is a link; `j` and `k` move between rows, `Enter` opens
+ * one, `x` picks one.
+ */
+import { useVirtualizer } from "@tanstack/react-virtual"
+import { type ReactNode, useEffect, useRef, useState } from "react"
+import { Link } from "../app/Router.tsx"
+import { useKeys } from "../app/useKeys.ts"
+
+export interface Column<Row> {
+  readonly title: string
+  /** A track of a CSS grid, such as `minmax(10rem,2fr)`. */
+  readonly width: string
+  readonly cell: (row: Row) => ReactNode
+  /** Left out below 640 px. */
+  readonly wideOnly?: boolean
+  readonly right?: boolean
+}
+
+interface VirtualTableProps<Row> {
+  readonly label: string
+  readonly rows: ReadonlyArray<Row>
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly keyOf: (row: Row) => string
+  /** Where a row leads, and the name of that link. */
+  readonly hrefOf?: (row: Row) => string
+  readonly nameOf?: (row: Row) => string
+  readonly isCurrent?: (row: Row) => boolean
+  readonly picked?: ReadonlySet<string>
+  readonly onPick?: (key: string) => void
+  /** Called when the last rows come into view. */
+  readonly onEnd?: () => void
+  readonly rowHeight?: number
+  readonly height?: string
+}
+
+export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
+  const { label, rows, columns, keyOf, hrefOf, nameOf, isCurrent, picked, onPick, onEnd, rowHeight = 40, height = "62dvh" } = props
+  const scroller = useRef<HTMLDivElement>(null)
+  const [focused, setFocused] = useState(-1)
+  const isWide = useIsWide()
+  const shown = columns.filter(({ wideOnly }) => isWide || wideOnly !== true)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    getItemKey: (index) => {
+      const row = rows[index]
+      return row === undefined ? index : keyOf(row)
+    },
+  })
+  const items = virtual.getVirtualItems()
+  const lastShown = items.at(-1)?.index ?? 0
+  useEffect(() => {
+    if (rows.length > 0 && lastShown >= rows.length - 10) onEnd?.()
+  }, [lastShown, rows.length, onEnd])
+
+  const move = (by: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, focused + by))
+    setFocused(next)
+    virtual.scrollToIndex(next)
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"] a, [data-index="${next}"] button`)?.focus(),
+    )
+  }
+  const focusedRow = rows[focused]
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ...(onPick === undefined || focusedRow === undefined ? {} : { x: () => onPick(keyOf(focusedRow)) }),
+  })
+
+  const template = `${onPick === undefined ? "" : "2.25rem "}${shown.map(({ width }) => width).join(" ")}`
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: rows are placed by position, which a table element does not allow.
+    <div role="table" aria-label={label} aria-rowcount={rows.length + 1} className="min-w-0">
+      {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
+      {/* biome-ignore lint/a11y/useFocusableInteractive: a header row has nothing to do. */}
+      <div role="row" className="grid items-center gap-3 border-b border-line px-4 py-1.5 label" style={{ gridTemplateColumns: template }}>
+        {onPick === undefined ? null : (
+          // biome-ignore lint/a11y/useSemanticElements: see above.
+          // biome-ignore lint/a11y/useFocusableInteractive: a header has nothing to do.
+          <span role="columnheader">
+            <span className="sr-only">Pick</span>
+          </span>
+        )}
+        {shown.map(({ title, right }) => (
+          // biome-ignore lint/a11y/useSemanticElements: see above.
+          // biome-ignore lint/a11y/useFocusableInteractive: a header has nothing to do.
+          <span key={title} role="columnheader" className={right === true ? "text-right" : ""}>
+            {title}
+          </span>
+        ))}
+      </div>
+      {/* biome-ignore lint/a11y/useSemanticElements: see above. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
+      <div ref={scroller} role="rowgroup" tabIndex={0} className="overflow-auto" style={{ maxHeight: height }}>
+        <div className="relative" role="presentation" style={{ height: virtual.getTotalSize() }}>
+          {items.map(({ index, key, start }) => {
+            const row = rows[index]
+            if (row === undefined) return null
+            const rowKey = keyOf(row)
+            const current = isCurrent?.(row) === true
+            return (
+              // biome-ignore lint/a11y/useSemanticElements: see above.
+              // biome-ignore lint/a11y/useFocusableInteractive: the link in the row has the focus.
+              <div
+                key={key}
+                role="row"
+                data-index={index}
+                aria-rowindex={index + 2}
+                className={`absolute inset-x-0 grid items-center gap-3 border-b border-line px-4 hover:bg-hover has-[a:focus-visible]:bg-hover ${current ? "bg-accent-soft" : ""}`}
+                style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${start}px)` }}
+              >
+                {onPick === undefined ? null : (
+                  // biome-ignore lint/a11y/useSemanticElements: see above.
+                  <span role="cell" className="relative z-10">
+                    <input
+                      type="checkbox"
+                      className="size-4 accent-accent"
+                      aria-label={`Pick ${nameOf?.(row) ?? rowKey}`}
+                      checked={picked?.has(rowKey) === true}
+                      onChange={() => onPick(rowKey)}
+                    />
+                  </span>
+                )}
+                {shown.map(({ title, cell, right }, at) => (
+                  // biome-ignore lint/a11y/useSemanticElements: see above.
+                  <div key={title} role="cell" className={`min-w-0 truncate ${right === true ? "text-right tabular-nums" : ""}`}>
+                    {at === 0 && hrefOf !== undefined ? (
+                      <Link
+                        href={hrefOf(row)}
+                        aria-current={current ? "true" : undefined}
+                        className="font-medium text-ink after:absolute after:inset-0"
+                        onFocus={() => setFocused(index)}
+                      >
+                        {cell(row)}
+                      </Link>
+                    ) : (
+                      cell(row)
+                    )}
+                  </div>
+                ))}
+              </div>
+            )
+          })}
+        </div>
+      </div>
+    </div>
+  )
+}
+
+const wide = matchMedia("(min-width: 640px)")
+
+const useIsWide = (): boolean => {
+  const [isWide, setIsWide] = useState(wide.matches)
+  useEffect(() => {
+    const onChange = () => setIsWide(wide.matches)
+    wide.addEventListener("change", onChange)
+    return () => wide.removeEventListener("change", onChange)
+  }, [])
+  return isWide
+}

@@ -1,0 +1,30 @@
+/** Runs a write, says in a toast what became of it, and reads again what may have changed. */
+import { useQueryClient } from "@tanstack/react-query"
+import { useCallback, useState } from "react"
+import { submit, type Write } from "../api/Client.ts"
+import { type Toast, useToast } from "./Toasts.tsx"
+
+export const useAct = () => {
+  const client = useQueryClient()
+  const toast = useToast()
+  const [isBusy, setIsBusy] = useState(false)
+  /** Resolves to the answer; undefined where it was refused, which a toast says. */
+  const act = useCallback(
+    async <A>(change: Write, done: (answer: A) => Toast): Promise<A | undefined> => {
+      setIsBusy(true)
+      try {
+        const answer = await submit<A>(change)
+        toast(done(answer))
+        void client.invalidateQueries()
+        return answer
+      } catch (reason) {
+        toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
+        return undefined
+      } finally {
+        setIsBusy(false)
+      }
+    },
+    [client, toast],
+  )
+  return { act, isBusy }
+}

@@ -1,0 +1,2 @@
+/** Vite takes styles by import. */
+declare module "*.css"

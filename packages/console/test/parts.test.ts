@@ -1,0 +1,80 @@
+import { assert, describe, it } from "vitest"
+import { pathOf } from "../src/api/Client.ts"
+import { hrefOf, placeOf } from "../src/app/Router.tsx"
+import { changesBetween, mostChanges } from "../src/parts/json.ts"
+import { controlOf, emptyValue, type JsonSchema } from "../src/parts/SchemaForm.tsx"
+
+describe("addresses of the console", () => {
+  it("keep names with any character, each as one part of the path", () => {
+    for (const name of ["a/b", "100%", "%2F", "?x=1", "#", "ü ñ", "<b>"]) {
+      const href = hrefOf(["instances", "order", name], { at: 3 })
+      const [path = "", search = ""] = href.split("?")
+      const { names, query } = placeOf(path, search)
+      assert.deepStrictEqual(names, ["instances", "order", name])
+      assert.strictEqual(query.get("at"), "3")
+    }
+  })
+
+  it("leave out values that are not set, and repeat those that have several", () => {
+    assert.strictEqual(
+      pathOf(["instances"], { machine: undefined, state: ["A b", "C"], limit: 5 }),
+      "/api/v1/instances?state=A+b&state=C&limit=5",
+    )
+  })
+})
+
+describe("the difference of two states", () => {
+  it("names what was changed, added and removed, at any depth", () => {
+    assert.deepStrictEqual(changesBetween({ a: 1, b: { c: [1, 2] }, gone: true }, { a: 2, b: { c: [1, 3, 4] }, here: null }), [
+      { path: "a", before: 1, after: 2 },
+      { path: "b.c[1]", before: 2, after: 3 },
+      { path: "b.c[2]", before: undefined, after: 4 },
+      { path: "gone", before: true, after: undefined },
+      { path: "here", before: undefined, after: null },
+    ])
+  })
+
+  it("is bounded, however much has changed", () => {
+    const many = (value: number) => Array.from({ length: 100_000 }, () => value)
+    assert.strictEqual(changesBetween(many(1), many(2)).length, mostChanges)
+  })
+
+  it("is empty for the same content", () => {
+    assert.deepStrictEqual(changesBetween({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] }), [])
+  })
+})
+
+describe("a form from a JSON Schema", () => {
+  const schema: JsonSchema = {
+    type: "object",
+    properties: {
+      _tag: { type: "string", enum: ["Pay"] },
+      amount: { type: "integer" },
+      currency: { enum: ["EUR", "USD"] },
+      mode: { anyOf: [{ const: "card" }, { const: "cash" }] },
+      lines: { type: "array", items: { $ref: "#/$defs/Line" } },
+      note: { type: "string" },
+      odd: { anyOf: [{ type: "string" }, { type: "number" }] },
+    },
+    required: ["_tag", "amount", "currency", "mode", "lines", "odd"],
+    $defs: { Line: { type: "object", properties: { sku: { type: "string" } }, required: ["sku"] } },
+  }
+
+  it("begins with its required fields, without the tag", () => {
+    assert.deepStrictEqual(emptyValue(schema), { amount: 0, currency: "EUR", mode: "card", lines: [], odd: null })
+  })
+
+  it("edits what it has no control for as JSON", () => {
+    const control = controlOf(schema, schema.$defs ?? {})
+    assert.strictEqual(control.kind, "object")
+    const kinds = Object.entries(schema.properties ?? {}).map(([name, field]) => [name, controlOf(field, schema.$defs ?? {}).kind])
+    assert.deepStrictEqual(kinds.slice(1), [
+      ["amount", "number"],
+      ["currency", "choice"],
+      ["mode", "choice"],
+      ["lines", "list"],
+      ["note", "text"],
+      ["odd", "json"],
+    ])
+  })
+})
