@@ -23,7 +23,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: "detent",
-          include: ["packages/*/test/**/*.test.ts", "examples/test/**/*.test.ts", "scripts/test/**/*.test.ts"],
+          include: [
+            "packages/*/test/**/*.test.ts",
+            "examples/test/**/*.test.ts",
+            "scripts/test/**/*.test.ts",
+            "docs/{test,snippets}/**/*.test.ts",
+          ],
           exclude: [
             "packages/durable/test/**",
             "packages/cluster/test/**",

@@ -31,6 +31,7 @@ export function checks() {
     step("lint and format", () => one(run("biome", ["ci", "--error-on-warnings", ...biomeColors]))),
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
     step("documents", () => one(run("node", ["scripts/check-documents.mjs"]))),
+    step("links", () => one(run("node", ["scripts/check-links.mjs"]))),
   ]
 }
 

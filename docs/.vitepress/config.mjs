@@ -1,0 +1,23 @@
+/** The site: local search, no request to any other host. */
+import { slug } from "../../scripts/markdown.mjs"
+import { sidebar } from "../sidebar.mjs"
+
+export default {
+  title: "Detent",
+  description: "Durable state machines and batch workflows for TypeScript",
+  lang: "en",
+  cleanUrls: true,
+  srcExclude: ["test/**", "snippets/**"],
+  // The same anchors as on GitHub, where the pages are read too.
+  markdown: { anchor: { slugify: slug } },
+  themeConfig: {
+    search: { provider: "local" },
+    sidebar,
+    outline: { level: [2, 3] },
+    nav: [
+      { text: "Getting started", link: "/getting-started" },
+      { text: "Guides", link: "/guides/define" },
+      { text: "Reference", link: "/reference/configuration" },
+    ],
+  },
+}

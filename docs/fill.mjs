@@ -1,0 +1,42 @@
+/**
+ * Puts snippets and what they print into the pages that name them: `npx node docs/fill.mjs`, after a snippet has changed.
+ */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { written } from "./pages.mjs"
+import { codeOf, referenceIn, withoutLog } from "./snippets.mjs"
+
+const root = join(import.meta.dirname, "..")
+/** @type {Map<string, string>} */
+const printed = new Map()
+
+for (const path of written) {
+  const before = readFileSync(join(root, path), "utf8")
+  const after = before.replaceAll(
+    /(<!-- (\S+\.ts\S*(?: prints)?) -->\n+)```(\w+)\n(?:[\s\S]*?\n)??```$/gm,
+    (block, above, comment, language) => {
+      const reference = referenceIn(comment)
+      if (reference === undefined) return block
+      const content = "code" in reference ? codeOf(reference.code) : outputOf(reference.prints)
+      return `${above}\`\`\`${language}\n${content}\n\`\`\``
+    },
+  )
+  if (after === before) continue
+  writeFileSync(join(root, path), after)
+  console.log(path)
+}
+
+/** @param {string} file */
+function outputOf(file) {
+  const known = printed.get(file)
+  if (known !== undefined) return known
+  const folder = mkdtempSync(join(tmpdir(), "detent-docs-"))
+  const { stdout, stderr, status } = spawnSync(process.execPath, [join(root, file)], { cwd: folder, encoding: "utf8" })
+  rmSync(folder, { recursive: true })
+  if (status !== 0) throw new Error(`${file} failed:\n${stderr}`)
+  const output = withoutLog(stdout)
+  printed.set(file, output)
+  return output
+}

@@ -1,0 +1,73 @@
+/** The pages in their order. A test compares them with the files. */
+
+/** @typedef {{ readonly text: string, readonly link: string }} Entry */
+/** @typedef {{ readonly text: string, readonly collapsed?: boolean, readonly items: ReadonlyArray<Entry> }} Section */
+
+/** @type {ReadonlyArray<Section>} */
+export const sidebar = [
+  { text: "Introduction", items: [{ text: "Getting started", link: "/getting-started" }] },
+  {
+    text: "Concepts",
+    items: [
+      { text: "Machine", link: "/concepts/machine" },
+      { text: "Instance", link: "/concepts/instance" },
+      { text: "Journal", link: "/concepts/journal" },
+      { text: "Snapshot", link: "/concepts/snapshot" },
+      { text: "Command", link: "/concepts/command" },
+      { text: "Timer", link: "/concepts/timer" },
+      { text: "Owner", link: "/concepts/owner" },
+      { text: "Execution", link: "/concepts/execution" },
+    ],
+  },
+  {
+    text: "Machines",
+    items: [
+      { text: "Define", link: "/guides/define" },
+      { text: "Decide", link: "/guides/decide" },
+      { text: "Test", link: "/guides/test" },
+      { text: "Draw", link: "/guides/draw" },
+    ],
+  },
+  {
+    text: "Durable instances",
+    items: [
+      { text: "Persist", link: "/guides/persist" },
+      { text: "Timers", link: "/guides/timers" },
+      { text: "Commands and outbox", link: "/guides/commands" },
+      { text: "Queries and questions", link: "/guides/questions" },
+      { text: "Child processes", link: "/guides/children" },
+      { text: "Versions and upcasters", link: "/guides/versions" },
+      { text: "Domain events", link: "/guides/domain-events" },
+      { text: "Plain async", link: "/guides/async" },
+    ],
+  },
+  { text: "Workflows", items: [{ text: "Workflows", link: "/guides/workflows" }] },
+  {
+    text: "Operation",
+    items: [
+      { text: "On one machine", link: "/guides/one-machine" },
+      { text: "On PostgreSQL", link: "/guides/postgresql" },
+      { text: "Monitoring", link: "/guides/monitoring" },
+      { text: "Backup and restore", link: "/guides/backup" },
+      { text: "Security", link: "/guides/security" },
+      { text: "Troubleshooting", link: "/guides/troubleshooting" },
+    ],
+  },
+  {
+    text: "Systems",
+    items: [
+      { text: "Knowledge graphs", link: "/knowledge" },
+      { text: "Uploads", link: "/uploads" },
+    ],
+  },
+  {
+    text: "Reference",
+    items: [
+      { text: "Configuration", link: "/reference/configuration" },
+      { text: "Command line", link: "/reference/cli" },
+      { text: "HTTP API", link: "/reference/http" },
+      { text: "Errors", link: "/reference/errors" },
+      { text: "API of the packages", link: "/reference/api" },
+    ],
+  },
+]

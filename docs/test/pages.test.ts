@@ -1,0 +1,46 @@
+/** The site has every page in its sidebar, answers the questions of its readers, and speaks plainly. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, it } from "vitest"
+import { blocksOf, proseLines } from "../../scripts/markdown.mjs"
+import { generated, pageOf, written } from "../pages.mjs"
+import { sidebar } from "../sidebar.mjs"
+
+const linked = sidebar.flatMap(({ items }) => items.map(({ link }) => `docs${link}.md`))
+
+it("the sidebar has every page once", () => {
+  expect([...linked].sort()).toEqual([...written, ...Object.keys(generated)].filter((page) => page !== "docs/index.md").sort())
+})
+
+it.each(Object.keys(generated))("%s has no empty section", (page) => {
+  const text = pageOf(page) ?? ""
+  expect(text).not.toMatch(/\[object/)
+  expect(text.length).toBeGreaterThan(2000)
+})
+
+const questions = readFileSync(join(import.meta.dirname, "questions.md"), "utf8")
+  .split("\n")
+  .map((line) => /^\| (.*?) +\| \[.*\]\(\.\.\/(.*?)\) +\| (.*?) +\|$/.exec(line))
+  .flatMap((row) => (row === null ? [] : [{ question: row[1], page: `docs/${row[2]}`, words: (row[3] ?? "").split(", ") }]))
+
+it("there are twenty questions", () => {
+  expect(questions.length).toBeGreaterThanOrEqual(20)
+})
+
+it.each(questions)("$page answers: $question", ({ page, words }) => {
+  const text = (pageOf(page) ?? "").replaceAll(/\s+/g, " ").toLowerCase()
+  expect(words.filter((word) => !text.includes(word.replaceAll("`", "").toLowerCase()))).toEqual([])
+})
+
+const unclear =
+  /\b(whoever|somebody|nobody|those who|is told|goes on|unless told|what is left of|so many|simply|easily|blazing|seamless)\b/i
+
+it.each(written)("%s uses plain words", (page) => {
+  const found = proseLines(pageOf(page) ?? "").filter(({ content }) => unclear.test(content))
+  expect(found).toEqual([])
+})
+
+it.each(written)("%s closes every block and names a language for each", (page) => {
+  const blocks = blocksOf(pageOf(page) ?? "")
+  expect(blocks.filter(({ language }) => language === "")).toEqual([])
+})
