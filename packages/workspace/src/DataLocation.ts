@@ -6,9 +6,7 @@
 import { createHash } from "node:crypto"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
-
-/** Whether a location that a user names is in a bucket. All others are paths. A project without knowledge loads none of its code. */
-export const isBucketLocation = (location: string): boolean => /^(gs|s3):\/\//.test(location)
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 
 /** An absolute path, or an address without a slash at its end. */
 export const dataOf = (data: string): string => (isBucketLocation(data) ? data.replace(/\/{1,100}$/, "") : resolve(data))

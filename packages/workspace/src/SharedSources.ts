@@ -2,11 +2,12 @@
  * The folders whose documents a workspace in a bucket may read, in `sources.json` of the bucket: who starts a batch allows its
  * folder on every machine. Folders of one machine are not in it, since no other machine has them.
  */
+
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { blobIn, ifAbsent, ifGeneration, type StorageError, StorageFailed } from "@detent/knowledge"
 import * as StorageLocation from "@detent/knowledge/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { isBucketLocation } from "./DataLocation.ts"
 
 const SourcesJson = Schema.fromJsonString(Schema.Struct({ readable: Schema.Array(Schema.String) }))
 

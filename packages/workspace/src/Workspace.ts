@@ -20,6 +20,7 @@ import {
   Placement,
   Timers,
 } from "@detent/durable"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import type { Knowledge } from "@detent/knowledge"
 import type { Uploads, UploadsOptions } from "@detent/uploads"
 import * as EffectConfig from "effect/Config"
@@ -35,7 +36,7 @@ import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
 import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices } from "./Config.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
-import { dataOf, isBucketLocation, localFolderOf } from "./DataLocation.ts"
+import { dataOf, localFolderOf } from "./DataLocation.ts"
 import type { SystemName } from "./errors.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"

@@ -2,6 +2,7 @@
 import { statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import {
   BatchId,
   blobIn,
@@ -17,7 +18,6 @@ import {
   StorageUri,
 } from "@detent/knowledge"
 import { folderAt, locate } from "@detent/knowledge/StorageLocation"
-import { isBucketLocation } from "@detent/workspace/DataLocation"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"

@@ -4,11 +4,11 @@
  */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import type { Uploads } from "@detent/uploads"
 import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import { findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
-import { isBucketLocation } from "@detent/workspace/DataLocation"
 import type { SystemName, SystemOff } from "@detent/workspace/errors"
 import { type KnowledgeServices, Systems } from "@detent/workspace/Systems"
 import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"

@@ -4,8 +4,8 @@
  */
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import type { StorageError } from "@detent/knowledge"
-import { isBucketLocation } from "@detent/workspace/DataLocation"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"

@@ -91,9 +91,6 @@ export const StorageFolder = Schema.Union([
 ]).pipe(Schema.brand("StorageFolder"))
 export type StorageFolder = typeof StorageFolder.Type
 
-/** Whether a location that a user names is in a bucket. All others are paths. */
-export const isBucketLocation = (location: string): boolean => /^(gs|s3):\/\//.test(location)
-
 export type Scheme = keyof typeof starts
 
 export const schemeOf = (uri: StorageUri | StorageFolder): Scheme => {

@@ -1,6 +1,7 @@
 /** What a user can ask the knowledge graph. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import {
   type BatchId,
   CanonicalGraph,
@@ -23,7 +24,6 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { isBucketLocation } from "../DataLocation.ts"
 import { GraphNotFound } from "../errors.ts"
 import { explained } from "../graph/QueryProblem.ts"
 import { reportPage } from "../graph/ReportPage.ts"
