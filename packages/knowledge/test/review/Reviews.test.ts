@@ -19,6 +19,21 @@ import { canonical, harbour, manifest, sea } from "../batch/sea.ts"
 import { reviewsConformance } from "./reviewsConformance.ts"
 import { completed, factOf, files, hesitant, passings } from "./unsure.ts"
 
+/** Runs the process until it has killed itself. */
+const killedReviewer = (args: ReadonlyArray<string>) =>
+  Effect.promise(async () => {
+    const reviewer = fork(join(import.meta.dirname, "killedReviewer.ts"), args, {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      execArgv: [],
+    })
+    let said = ""
+    reviewer.stderr?.on("data", (piece) => {
+      said += String(piece)
+    })
+    const [, signal] = await once(reviewer, "exit")
+    expect(signal, said).toBe("SIGKILL")
+  })
+
 reviewsConformance("SQLite", Effect.succeed({}))
 
 describe("the review list of a batch", () => {
@@ -104,20 +119,7 @@ describe("decisions", () => {
         Effect.gen(function* () {
           const { layer, folder, data, root } = yield* harbour({ files, extractor: hesitant() })
           const { id } = yield* Effect.provide(completed(folder), layer)
-          const reviewer = fork(
-            join(import.meta.dirname, "killedReviewer.ts"),
-            [data, join(root, "batches.db"), id, "current.json", moment],
-            {
-              stdio: ["ignore", "ignore", "pipe", "ipc"],
-              execArgv: [],
-            },
-          )
-          let said = ""
-          reviewer.stderr?.on("data", (piece) => {
-            said += String(piece)
-          })
-          const [, signal] = yield* Effect.promise(() => once(reviewer, "exit"))
-          expect(signal, said).toBe("SIGKILL")
+          yield* killedReviewer([data, join(root, "batches.db"), id, "current.json", moment])
           const versions = yield* Effect.gen(function* () {
             const reviews = yield* Reviews
             yield* Effect.repeat(
@@ -139,6 +141,40 @@ describe("decisions", () => {
             )
           }).pipe(Effect.provide(layer))
           expect(versions[0]).toBe(versions[1])
+        }),
+      120_000,
+    )
+
+  for (const moment of ["before", "after"])
+    it.live(
+      `leave the graph with their batch, once, where a process that withdraws it is killed with -9 ${moment} it moves the graph`,
+      () =>
+        Effect.gen(function* () {
+          const { layer, folder, data, root } = yield* harbour({ files, extractor: hesitant() })
+          const { id, version } = yield* Effect.gen(function* () {
+            const { id } = yield* completed(folder)
+            yield* Effect.flatMap(Reviews, (reviews) => reviews.accept(id, { all: true }, "ada"))
+            return { id, version: Option.getOrThrow(yield* Effect.flatMap(CanonicalGraph, (graph) => graph.current(sea))).version }
+          }).pipe(Effect.provide(layer))
+          yield* killedReviewer([data, join(root, "batches.db"), id, "current.json", moment, "withdraw"])
+          yield* Effect.gen(function* () {
+            const { withdraw } = yield* Batches
+            const current = Effect.map(
+              Effect.flatMap(CanonicalGraph, (graph) => graph.current(sea)),
+              Option.getOrThrow,
+            )
+            const left = yield* current
+            expect(left.version === version).toBe(moment === "before")
+            const again = yield* withdraw(id)
+            expect(Option.isSome(again)).toBe(moment === "before")
+            const { lines, published } = yield* canonical(data)
+            expect(lines).toEqual([])
+            expect(published).not.toContain("acceptedBy")
+            const { version: last, contributions } = yield* current
+            expect(contributions).toEqual([])
+            expect(Option.isNone(yield* withdraw(id))).toBe(true)
+            expect((yield* current).version).toBe(last)
+          }).pipe(Effect.provide(layer))
         }),
       120_000,
     )

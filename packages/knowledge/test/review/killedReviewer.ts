@@ -1,7 +1,11 @@
-/** A process that accepts all facts of a review list, and kills itself the moment it would write a file, or has written it. */
+/**
+ * A process that accepts all facts of a review list, or withdraws a batch, and kills itself the moment it would write a file, or has
+ * written it.
+ */
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Batches } from "../../src/batch/Batches.ts"
 import { Extractor } from "../../src/extract/Extractor.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
 import { Reviews } from "../../src/review/Reviews.ts"
@@ -11,7 +15,7 @@ import { BatchId } from "../../src/storage/Identity.ts"
 import { Storage, type StorageService } from "../../src/storage/Storage.ts"
 import { hesitant } from "./unsure.ts"
 
-const [data = "", database = "", batch = "", file = "", moment = ""] = process.argv.slice(2)
+const [data = "", database = "", batch = "", file = "", moment = "", action = "accept"] = process.argv.slice(2)
 
 const die = Effect.sync(() => process.kill(process.pid, "SIGKILL"))
 
@@ -31,6 +35,10 @@ const live = Knowledge.layer({
   storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [] }), deadly)),
 }).pipe(Layer.provideMerge(SqliteStore.layer({ filename: database })))
 
-await Effect.runPromise(
-  Effect.flatMap(Reviews, (reviews) => reviews.accept(BatchId.make(batch), { all: true }, "ada")).pipe(Effect.provide(live)),
-)
+const id = BatchId.make(batch)
+const work = Effect.gen(function* () {
+  if (action === "withdraw") yield* (yield* Batches).withdraw(id)
+  else yield* (yield* Reviews).accept(id, { all: true }, "ada")
+})
+
+await Effect.runPromise(Effect.provide(work, live))

@@ -184,23 +184,27 @@ export const reject = (id: BatchId, selection: ReviewSelection, by: string) =>
   )
 
 /** Also counts what an earlier attempt at the same request has decided. */
-const deciding = <E, R>(id: BatchId, verdict: "accepted" | "rejected", decide: Effect.Effect<ReviewOutcome, E, R>) =>
+const deciding = <E, R>(id: BatchId, status: "accepted" | "rejected" | "open", decide: Effect.Effect<ReviewOutcome, E, R>) =>
   Effect.gen(function* () {
     const { before, eventId, isRepeated } = yield* CurrentAttempt
     if (eventId === undefined) return yield* decide
     const decided = Effect.map(
       Effect.flatMap(Reviews, (reviews) => reviews.counts(id)),
-      (counts) => counts[verdict],
+      (counts) => counts[status],
     )
     const first = yield* before(decided)
     const outcome = yield* decide
-    const earlier = isRepeated ? Math.max(0, outcome.review[verdict] - first - outcome.decided) : 0
+    const earlier = isRepeated ? Math.max(0, outcome.review[status] - first - outcome.decided) : 0
     return { ...outcome, decided: outcome.decided + earlier, unchanged: Math.max(0, outcome.unchanged - earlier) }
   })
 
 /** Reverses decisions on facts: they leave the graph and are open again. */
 export const reopen = (id: BatchId, selection: ReviewSelection, by: string) =>
-  Effect.flatMap(Reviews, (reviews) => reviews.reopen(id, selection, reviewerOf(by)))
+  deciding(
+    id,
+    "open",
+    Effect.flatMap(Reviews, (reviews) => reviews.reopen(id, selection, reviewerOf(by))),
+  )
 
 /** The facts that a batch added to its graph and removed from it, by document. */
 export const changes = (id: BatchId, limit: number) =>
