@@ -25,6 +25,19 @@ export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", {
   }
 }
 
+/** A running server has refused a change, for the same reasons as the operation refuses it here. */
+export class ServerRefused extends Schema.TaggedError<ServerRefused>()("ServerRefused", {
+  /** The tag of the error that the operation failed with there. */
+  reason: Schema.String,
+  problem: Schema.String,
+  url: Schema.String,
+  exitCode: Schema.Int,
+}) {
+  override get message() {
+    return `${this.problem}; asked the server at ${this.url}`
+  }
+}
+
 const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : "Defect"
 
@@ -45,6 +58,7 @@ export interface Failure {
 export const failureOf = (cause: Cause.Cause<unknown>): Failure => {
   if (Cause.hasInterruptsOnly(cause)) return { tag: "Interrupted", message: "interrupted", exitCode: ExitCode.interrupted }
   const error = Cause.squash(cause)
+  if (error instanceof ServerRefused) return { tag: error.reason, message: error.message, exitCode: error.exitCode }
   const tag = tagOf(error)
   return { tag, message: messageOf(error), exitCode: outcomeOf(tag).exitCode }
 }

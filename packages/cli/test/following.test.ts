@@ -23,10 +23,18 @@ const Order = Machine.make({ name: "order", state: S, event: E, initial: S.Open 
 
 const Nightly = workflow({ name: "nightly", input: { day: Schema.String } }, async ({ day }, durable) => durable.step("prepare", async () => day))
 
+const Trip = workflow(
+  { name: "trip", input: { traveller: Schema.String }, events: { confirmed: Schema.Struct({ by: Schema.String }) } },
+  async ({ traveller }, durable) => {
+    const { by } = await durable.waitForEvent("confirmed")
+    return durable.step("depart", async () => by + traveller)
+  },
+)
+
 const Checkout = Workflow.make("checkout", { payload: { order: Schema.String }, success: Schema.String, idempotencyKey: ({ order }) => order })
 const checkout = Checkout.toLayer(({ order }) => Activity.make({ name: "charge", success: Schema.String, execute: Effect.succeed(order) }))
 
-export default defineConfig({ machines: [Order], workflows: [Nightly, { workflow: Checkout, layer: checkout }] })
+export default defineConfig({ machines: [Order], workflows: [Nightly, Trip, { workflow: Checkout, layer: checkout }] })
 `
 
 let cwd = ""
@@ -123,8 +131,14 @@ describe("detent execution start", { timeout: 120_000 }, () => {
     const again = await detent("execution", "start", "nightly", "--with", '{"day":"monday"}', ...key, "--json")
     assert.strictEqual(JSON.parse(again.out).phase, "Completed")
     const other = await detent("execution", "start", "nightly", "--with", '{"day":"friday"}', ...key)
-    assert.strictEqual(other.code, 2)
+    assert.strictEqual(other.code, 4)
     assert.include(other.err, "key k belongs to a request with other content")
+    const missing = await detent("execution", "start", "nightlie", "--id", "x")
+    assert.strictEqual(missing.code, 3)
+    assert.match(missing.err, /^detent: there is no workflow nightlie; known are checkout, nightly, trip; asked the server at /)
+    const unnamed = await detent("execution", "start", "nightly", "--with", '{"day":"monday"}')
+    assert.strictEqual(unnamed.code, 2)
+    assert.include(unnamed.err, "give one with --id")
     await server.stop("SIGTERM")
   })
 
@@ -133,7 +147,7 @@ describe("detent execution start", { timeout: 120_000 }, () => {
     [["checkout", "--with", '{"order":7}'], 2, "got 7"],
     [["checkout"], 2, "order is missing"],
     [["nightly", "--with", '{"day":"monday"}'], 2, "give one with --id"],
-    [["checkot"], 3, "there is no workflow checkot; known are checkout, nightly"],
+    [["checkot"], 3, "there is no workflow checkot; known are checkout, nightly, trip"],
     [["checkout", "--with", "[]"], 2, "is no JSON object"],
   ])("refuses %j", async (args, code, text) => {
     const refused = await detent("execution", "start", ...args)
@@ -143,5 +157,64 @@ describe("detent execution start", { timeout: 120_000 }, () => {
 
   it("says what a workflow takes", async () => {
     assert.include((await detent("machine", "show", "workflow/checkout")).out, '{"order":"…"}')
+  })
+})
+
+describe("detent execution send", { timeout: 120_000 }, () => {
+  const confirmed = ["confirmed", "--with", '{"by":"ada"}']
+  const started = (id: string) => detent("execution", "start", "trip", "--id", id, "--with", '{"traveller":"Grace"}', "--json")
+  const phase = async (id: string) => JSON.parse((await detent("execution", "show", `trip/${id}`, "--json")).out).phase
+
+  it("stores the event where no process works, and a worker continues the execution with it", async () => {
+    await started("alone")
+    const sent = await detent("execution", "send", "trip/alone", ...confirmed, "--key", "k", "--json")
+    assert.strictEqual(sent.code, 0, sent.err)
+    assert.include(sent.err, "detent worker")
+    const again = await detent("execution", "send", "workflow/trip/alone", ...confirmed, "--key", "k", "--json")
+    assert.strictEqual(again.code, 0, again.err)
+    const other = await detent("execution", "send", "trip/alone", "confirmed", "--with", '{"by":"bo"}', "--key", "k")
+    assert.strictEqual(other.code, 4)
+    assert.include(other.err, "key k belongs to a request with other content")
+    assert.strictEqual((await detent("worker", "--until-idle")).code, 0)
+    assert.strictEqual(await phase("alone"), "Completed")
+    const { out } = await detent("instance", "history", "workflow/trip/alone")
+    assert.lengthOf(out.match(/Deferred\/event\/confirmed/g) ?? [], 1)
+  })
+
+  it("sends it to a server, which continues the execution", async () => {
+    const server = start("serve", "--port", "0")
+    await server.until(/http:\S+/)
+    await started("served")
+    const sent = await detent("execution", "send", "trip/served", ...confirmed, "--key", "s")
+    assert.strictEqual(sent.code, 0, sent.err)
+    assert.strictEqual((await detent("instance", "watch", "workflow/trip/served")).code, 0)
+    const other = await detent("execution", "send", "trip/served", "confirmed", "--with", '{"by":"bo"}')
+    assert.strictEqual(other.code, 4)
+    assert.include(other.err, "has event confirmed with another value")
+    const early = await detent("execution", "send", "trip/early", ...confirmed, "--before-start", "--json")
+    assert.strictEqual(JSON.parse(early.out).phase, "Waiting")
+    await started("early")
+    assert.strictEqual((await detent("instance", "watch", "workflow/trip/early")).code, 0)
+    await server.stop("SIGTERM")
+  })
+
+  it.each([
+    [["trip/none", ...confirmed], 3, "there is no execution none of workflow trip; see `detent execution list`"],
+    [["trip/alone", "confirmd"], 2, "workflow trip has no event confirmd; did you mean confirmed?"],
+    [["trip/alone", "confirmed", "--with", "ada"], 2, "--with ada is no JSON"],
+    [["trip/alone", "confirmed", "--with", '"ada"'], 2, "does not fit"],
+    [["trip/alone", "confirmed", "--with", '{"bye":"ada"}'], 2, "bye is not known; did you mean by?"],
+    [["trip", "confirmed"], 2, "trip is no execution"],
+    [["checkout/x", "go"], 2, "name them as `events` in detent.config.ts"],
+  ])("refuses %j", async (args, code, text) => {
+    const refused = await detent("execution", "send", ...args)
+    assert.strictEqual(refused.code, code, refused.err)
+    assert.include(refused.err, text)
+  })
+
+  it("is what a send to an instance of a workflow points at; the events are shown with their values", async () => {
+    const sent = await detent("instance", "send", "workflow/trip/alone", "confirmed")
+    assert.include(sent.err, "see `detent execution send`")
+    assert.include((await detent("machine", "show", "workflow/trip")).out, 'confirmed {"by":"…"}')
   })
 })

@@ -7,9 +7,14 @@ import { corpus, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 
+const settings = `, knowledge: {}, workflows: [(await import("@detent/durable/promise")).workflow(
+  { name: "trip", input: {}, events: { confirmed: Schema.Struct({ by: Schema.String }) } },
+  async (_, durable) => (await durable.waitForEvent("confirmed")).by,
+)]`
+
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "agent")
-  await project(cwd, lampConfig("Schema.Int", ", knowledge: {}"))
+  await project(cwd, lampConfig("Schema.Int", settings))
   await cp(corpus, join(cwd, "corpus"), { recursive: true })
   await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
 }, 120_000)
@@ -64,6 +69,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       "decide_review",
       "estimate_batch",
       "interrupt_execution",
+      "list_commands",
       "list_executions",
       "list_instances",
       "list_machines",
@@ -73,7 +79,9 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       "read_history",
       "read_instance",
       "resume_execution",
+      "retry_command",
       "send_event",
+      "send_execution_event",
       "start_batch",
       "start_execution",
       "start_instance",
@@ -85,7 +93,17 @@ describe("detent mcp", { timeout: 120_000 }, () => {
         .filter(({ annotations }) => !annotations.readOnlyHint)
         .map(({ name }) => name)
         .sort(),
-      ["decide_review", "interrupt_execution", "resume_execution", "send_event", "start_batch", "start_execution", "start_instance"],
+      [
+        "decide_review",
+        "interrupt_execution",
+        "resume_execution",
+        "retry_command",
+        "send_event",
+        "send_execution_event",
+        "start_batch",
+        "start_execution",
+        "start_instance",
+      ],
     )
 
     const { result: machines } = await client.call("list_machines", {})
@@ -105,6 +123,15 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     assert.include(nobody.content[0].text, "there is no instance cellar")
     const { error: wrong } = await client.call("read_history", { instance: 7 })
     assert.strictEqual(wrong.code, -32602)
+    for (const [tool, given, known] of [
+      ["read_history", { instance: "hall", afer: 3 }, "This argument is not known; known are instance, after, limit"],
+      ["retry_command", { command: "lamp/hall/1/0", dry_run: true }, "known are command, force, dryRun, key"],
+      ["query_graph", { sparql: "ASK {}", graph: "coast" }, "known are sparql, namespace"],
+    ] as const) {
+      const { error: misspelt } = await client.call(tool, given)
+      assert.strictEqual(misspelt.code, -32602)
+      assert.include(misspelt.message, known)
+    }
     const { error: unknown } = await client.call("drop_tables", {})
     assert.strictEqual(unknown.code, -32602)
     const { result: graphless } = await client.call("query_graph", { sparql: "ASK {}" })
@@ -120,7 +147,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 18)
+    assert.strictEqual(result.tools.length, 21)
     assert.strictEqual((await client.close()).code, 0)
   })
 
@@ -176,6 +203,18 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const { result: noWorkflow } = await client.call("start_execution", { workflow: "nightly", payload: {} })
     assert.include(noWorkflow.content[0].text, "there is no workflow nightly")
 
+    const trip = { workflow: "trip", id: "one" }
+    await client.call("start_execution", { ...trip, payload: {} })
+    const confirmed = { ...trip, event: "confirmed", value: { by: "ada" }, key: "agent-4" }
+    for (const _ of [1, 2]) {
+      const { result: sent } = await client.call("send_execution_event", confirmed)
+      assert.deepInclude(sent.structuredContent.execution, trip)
+    }
+    const { result: otherValue } = await client.call("send_execution_event", { ...confirmed, value: { by: "bo" } })
+    assert.include(otherValue.content[0].text, "key agent-4 belongs to a request with other content")
+    const { result: misspelt } = await client.call("send_execution_event", { ...confirmed, event: "confirmd", key: "agent-5" })
+    assert.include(misspelt.content[0].text, "did you mean confirmed?")
+
     const { result: missing } = await client.call("start_batch", { source: "nowhere" })
     assert.isTrue(missing.isError)
     const { result: bare } = await client.call("start_batch", { source: join(cwd, "corpus", "documents") })
@@ -215,5 +254,34 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const { result: listed } = await client.call("list_instances", { machine: "batch", limit: 1 })
     assert.deepInclude(listed.structuredContent.instances[0], { id: batchId, state: "Completed" })
     assert.strictEqual((await client.close()).code, 0)
+  })
+})
+
+describe("dead letters for agents", { timeout: 120_000 }, () => {
+  it("are listed; a dry run says what a retry would do, and only the role operate retries them", async () => {
+    await detent(["instance", "start", "lamp", "bill", "--with", '{"pin":"4711"}'], { cwd })
+    await detent(["instance", "send", "bill", "Switch", "--with", '{"level":1}'], { cwd })
+    await detent(["worker", "--until-idle"], { cwd })
+    const reading = new Client()
+    await reading.initialize()
+    const { result: listed } = await reading.call("list_commands", { status: "failed", instance: "bill" })
+    const [dead] = listed.structuredContent.commands
+    assert.deepInclude(dead, { slot: "sendBill", machine: "lamp", id: "bill" })
+    const { result: dry } = await reading.call("retry_command", { command: dead.key, dryRun: true })
+    assert.deepInclude(dry.structuredContent, { dryRun: true })
+    assert.deepInclude(dry.structuredContent.command, { key: dead.key, status: "failed" })
+    const { result: none } = await reading.call("retry_command", { command: "lamp/none/1/0", dryRun: true })
+    assert.include(none.content[0].text, "there is no command lamp/none/1/0")
+    const { result: refused } = await reading.call("retry_command", { command: dead.key })
+    assert.include(refused.content[0].text, "--role operate")
+    await reading.close()
+
+    const operating = new Client("--role", "operate")
+    await operating.initialize()
+    for (const _ of [1, 2]) {
+      const { result: retried } = await operating.call("retry_command", { command: dead.key, key: "again" })
+      assert.deepInclude(retried.structuredContent.command, { key: dead.key, round: 1 })
+    }
+    await operating.close()
   })
 })

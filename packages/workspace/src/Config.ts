@@ -27,6 +27,7 @@ export type {
   HttpLimits,
   ProvidedServices,
   UploadType,
+  WorkflowEvents,
   WorkspaceLimits,
 } from "./config/Settings.ts"
 

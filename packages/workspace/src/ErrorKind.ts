@@ -58,10 +58,18 @@ const registry: Readonly<Record<string, Entry>> = {
   },
   ExecutionEnded: conflict,
   ExecutionExists: { ...conflict, next: { http: "choose another id", cli: "choose another with --id" } },
+  ExecutionEventUnknown: usage,
+  ExecutionEventInvalid: usage,
+  ExecutionEventTaken: conflict,
   ExecutionIdRefused: { ...usage, next: { http: 'give one as "id"', cli: "give one with --id" } },
   InvalidPayload: usage,
   WorkflowBuiltIn: refused,
-  NotAMachine: { ...usage, status: 404, title: "Not found" },
+  NotAMachine: {
+    ...usage,
+    status: 404,
+    title: "Not found",
+    next: { http: "POST /api/v1/executions/WORKFLOW/ID/events sends one", cli: "see `detent execution send`" },
+  },
   InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists those there are", cli: "see `detent instance list`" } },
   InstanceAmbiguous: usage,
   StateUnknown: usage,
@@ -187,4 +195,28 @@ export const outcomeOf = (tag: string): ErrorOutcome => {
 export const messageOn = (surface: Surface, error: { readonly _tag: string; readonly message: string }): string => {
   const next = registry[error._tag]?.next
   return next === undefined ? error.message : `${error.message}; ${next[surface]}`
+}
+
+/** A problem as a server answers it. The tag names the error; servers have some of their own besides those here. */
+export interface AnsweredProblem {
+  readonly tag: string
+  readonly status: number
+  readonly detail: string
+}
+
+/** What the problem of a server means on the command line: as if the operation had failed there, with the next step of a command. */
+export const onCommandLine = ({ tag, status, detail }: AnsweredProblem): Pick<KindOutcome, "exitCode"> & { readonly message: string } => {
+  const entry = registry[tag]
+  const { exitCode } = entry === undefined ? outcomes[kindOfStatus(status)] : outcomes[entry.kind]
+  const ending = entry?.next === undefined ? undefined : `; ${entry.next.http}`
+  const message =
+    ending === undefined || !detail.endsWith(ending) ? detail : `${detail.slice(0, -ending.length)}; ${entry?.next?.cli ?? ""}`
+  return { exitCode, message }
+}
+
+const kindOfStatus = (status: number): ErrorKind => {
+  if (status === 404) return "not found"
+  if (status === 409) return "conflict"
+  if (status === 401 || status === 403) return "forbidden"
+  return status < 500 ? "usage" : "failed"
 }

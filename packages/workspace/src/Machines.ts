@@ -5,12 +5,13 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
+import type { WorkflowEvents } from "./config/Settings.ts"
 import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
-/** An Effect workflow has executions like instances, but no states and events to be drawn or sent. */
+/** An Effect workflow has executions like instances, but no states to be drawn. Its events are those that the configuration names. */
 export type MachineEntry =
   | { readonly _tag: "Machine"; readonly name: string; readonly machine: KnownMachine }
-  | { readonly _tag: "EffectWorkflow"; readonly name: string; readonly workflow: Workflow.Any }
+  | { readonly _tag: "EffectWorkflow"; readonly name: string; readonly workflow: Workflow.Any; readonly events: WorkflowEvents }
 
 export interface MachinesService {
   /** By name. */
@@ -21,12 +22,17 @@ export interface MachinesService {
 }
 
 export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
-  /** The machines that the engine knows, and these workflows. */
-  static readonly layer = (workflows: ReadonlyArray<Workflow.Any>): Layer.Layer<Machines, never, Engine> =>
+  /** The machines that the engine knows, and these workflows with their events, by the workflow's name. */
+  static readonly layer = (
+    workflows: ReadonlyArray<Workflow.Any>,
+    events: ReadonlyMap<string, WorkflowEvents> = new Map(),
+  ): Layer.Layer<Machines, never, Engine> =>
     Layer.effect(
       Machines,
       Effect.map(Engine, (engine) => {
-        const effectWorkflows = new Map(workflows.map((workflow) => [DurableWorkflow.machineOf(workflow._tag), workflowEntry(workflow)]))
+        const effectWorkflows = new Map(
+          workflows.map((workflow) => [DurableWorkflow.machineOf(workflow._tag), workflowEntry(workflow, events.get(workflow._tag))]),
+        )
         return {
           list: Effect.map(engine.machines, (machines) =>
             [...machines.map(entryOf), ...effectWorkflows.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -43,8 +49,9 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
 
 const entryOf = (machine: KnownMachine): MachineEntry => ({ _tag: "Machine", name: machine.name, machine })
 
-const workflowEntry = (workflow: Workflow.Any): MachineEntry => ({
+const workflowEntry = (workflow: Workflow.Any, events: WorkflowEvents = {}): MachineEntry => ({
   _tag: "EffectWorkflow",
   name: DurableWorkflow.machineOf(workflow._tag),
   workflow,
+  events,
 })

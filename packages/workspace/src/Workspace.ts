@@ -34,7 +34,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
-import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices } from "./Config.ts"
+import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices, type WorkflowEvents } from "./Config.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
 import { dataOf, localFolderOf } from "./DataLocation.ts"
 import type { SystemName } from "./errors.ts"
@@ -222,12 +222,14 @@ const inhabited = (options: Opening) =>
         )
       })
     }
+    const configured = config?.workflows ?? []
     const known = [
       ...(knowledge === undefined ? [] : [(yield* loadKnowledge).ExtractionWorkflow]),
-      ...(config?.workflows ?? []).map(definitionOf),
+      ...configured.map(definitionOf),
       ...registered.values(),
     ]
-    const machines = yield* build(Machines.layer(known), provided)
+    const events = new Map(configured.map((one) => [definitionOf(one)._tag, eventsOf(one)]))
+    const machines = yield* build(Machines.layer(known, events), provided)
     return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
 
@@ -379,6 +381,12 @@ const executionRetention = (config: Config | undefined) => {
 const runsWorkflows = (options: Opening): boolean => options.role === "work" && engineOptions(options).resume !== false
 
 const definitionOf = (one: ConfiguredWorkflow<unknown>): Workflow.Any => ("workflow" in one ? one.workflow : one.definition)
+
+const eventsOf = (one: ConfiguredWorkflow<unknown>): WorkflowEvents => {
+  if ("workflow" in one) return one.events ?? {}
+  const named = one.eventNames.map((name) => [name, one.eventNamed(name)] as const)
+  return Object.fromEntries(named.flatMap(([name, deferred]) => (deferred === undefined ? [] : [[name, deferred]])))
+}
 
 /** `defineConfig` has checked by the types that the layers of the configuration have what the workflow needs besides. */
 const layerOfWorkflow = (one: ConfiguredWorkflow<unknown>): Layer.Layer<never, unknown, ProvidedServices> =>

@@ -1,4 +1,5 @@
 /** Errors of operations that name a thing which does not exist or is in the wrong state. Next steps of lists are in `ErrorKind.ts`. */
+import { nearest } from "@detent/entity"
 import * as Schema from "effect/Schema"
 
 export class MachineNotFound extends Schema.TaggedError<MachineNotFound>()("MachineNotFound", { machine: Schema.String }) {
@@ -14,10 +15,10 @@ export class MachineUnregistered extends Schema.TaggedError<MachineUnregistered>
   }
 }
 
-/** An Effect workflow has no states and events that could be shown or sent. */
+/** An Effect workflow has no states that could be shown, and no events of a machine. */
 export class NotAMachine extends Schema.TaggedError<NotAMachine>()("NotAMachine", { machine: Schema.String }) {
   override get message() {
-    return `${this.machine} is an Effect workflow: its executions are listed, but have no events to send and no states to draw`
+    return `${this.machine} is an Effect workflow: its executions are listed, but have no states to draw, and take events of their own`
   }
 }
 
@@ -226,7 +227,47 @@ export class ExecutionNotFound extends Schema.TaggedError<ExecutionNotFound>()("
   }
 }
 
-/** It cannot be resumed or interrupted any more. */
+/** The workflow awaits no event of this name, as far as the configuration says. */
+export class ExecutionEventUnknown extends Schema.TaggedError<ExecutionEventUnknown>()("ExecutionEventUnknown", {
+  workflow: Schema.String,
+  event: Schema.String,
+  known: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    const { workflow, event, known } = this
+    const near = nearest(event, known)
+    const hint = near === undefined ? `its events are ${known.join(", ")}` : `did you mean ${near}?`
+    return `workflow ${workflow} has no event ${event}; ${known.length === 0 ? "it has none; name them as `events` in detent.config.ts" : hint}`
+  }
+}
+
+/** The value of an event does not fit the schema of its deferred. */
+export class ExecutionEventInvalid extends Schema.TaggedError<ExecutionEventInvalid>()("ExecutionEventInvalid", {
+  workflow: Schema.String,
+  event: Schema.String,
+  problem: Schema.String,
+  /** A value that would do, but for its contents. */
+  example: Schema.Json,
+}) {
+  override get message() {
+    const { workflow, event, problem, example } = this
+    return `the value of event ${event} of workflow ${workflow} does not fit: ${problem}; it is something like ${JSON.stringify(example)}`
+  }
+}
+
+/** The execution has an event of this name with another value. The first one counts. */
+export class ExecutionEventTaken extends Schema.TaggedError<ExecutionEventTaken>()("ExecutionEventTaken", {
+  workflow: Schema.String,
+  id: Schema.String,
+  event: Schema.String,
+}) {
+  override get message() {
+    const { workflow, id, event } = this
+    return `execution ${id} of workflow ${workflow} has event ${event} with another value; an event of a name arrives once, and nothing was sent`
+  }
+}
+
+/** It takes no change any more. */
 export class ExecutionEnded extends Schema.TaggedError<ExecutionEnded>()("ExecutionEnded", {
   workflow: Schema.String,
   id: Schema.String,

@@ -15,6 +15,7 @@ export {
   type ProvidedServices,
   readConfig,
   type UploadType,
+  type WorkflowEvents,
   type WorkspaceLimits,
 } from "./Config.ts"
 export { SystemOff } from "./errors.ts"

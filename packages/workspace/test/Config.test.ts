@@ -124,6 +124,13 @@ describe("detent.config", () => {
       const greeting = { workflows: [{ workflow: Greet, layer: greetLayer }] }
       yield* decodeConfig("config", { ...greeting, retention: { "workflow/greet": "1 day" } })
       assert.include(yield* problemOf({ ...greeting, retention: { greet: "1 day" } }), "did you mean workflow/greet?")
+      const named = { workflow: Greet, layer: greetLayer, events: { confirmed: { name: "confirmed" } } }
+      assert.include(
+        yield* problemOf({ workflows: [named] }),
+        "workflows.0.events.confirmed: Expected a deferred made with DurableDeferred.make",
+      )
+      const event = { workflow: Greet, layer: greetLayer, event: {} }
+      assert.include(yield* problemOf({ workflows: [event] }), "workflows.0.event is not known; did you mean events?")
       const misspelt = { workflow: Greet, layr: greetLayer }
       assert.include(yield* problemOf({ workflows: [misspelt] }), "workflows.0.layr is not known; did you mean layer?")
     }),

@@ -10,7 +10,7 @@ import { agreed, asked } from "../output/Asking.ts"
 import { momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { pairsText } from "../output/Table.ts"
-import { changedHere } from "../workspace/Changing.ts"
+import { changedHere, checkKey } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
 import { keyOption, paging } from "./shared.ts"
 
@@ -154,8 +154,8 @@ const retry = command(
           yield* output.note(`${counted(refused)} left out: no instance would take the result; --force includes them`)
         })
       if (input.command !== undefined) {
-        const change = { operation: force ? "commands.forceRetry" : "commands.retry", params: { key: input.command }, key: input.key }
-        yield* dryRun ? operations.retry(input.command, { force, dryRun }) : changedHere(change, operations.retry(input.command, { force }))
+        yield* checkKey(input.key)
+        yield* operations.retryOnce({ command: input.command, force, dryRun, key: input.key })
         yield* report(1)
         if (dryRun) return
       } else {

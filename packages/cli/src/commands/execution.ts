@@ -1,9 +1,9 @@
 /** `detent execution`: executions of Effect workflows. */
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
-import { changeExecution, startExecution } from "../execution/changeExecution.ts"
+import { changeExecution, sendToExecution, startExecution } from "../execution/changeExecution.ts"
 import { WrongUsage } from "../Failure.ts"
-import { fieldsOf } from "../instance/Fields.ts"
+import { fieldsOf, valueOf } from "../instance/Fields.ts"
 import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
@@ -146,6 +146,39 @@ const viewText = (view: View, style: Style): string =>
     style,
   )
 
+const send = command(
+  {
+    name: "execution send",
+    summary: "send an event that an execution awaits, now or later",
+    detail:
+      "An event of a name arrives once: the same value again changes nothing, and another value is refused.\n" +
+      "The events of a workflow written as an async function are its `events`; those of an Effect workflow are named in detent.config.ts.",
+    arguments: [execution, { name: "event", summary: "the event's name; `detent machine show workflow/NAME` lists those there are" }],
+    options: [
+      { name: "with", kind: "text", value: "JSON", summary: "the event's value" },
+      { name: "before-start", kind: "flag", summary: "keep it for an execution that is started later" },
+      keyOption,
+    ],
+    examples: [
+      { line: `detent execution send trip/trip-1 confirmed --with '{"by":"ada"}'`, says: "it is stored when this returns" },
+      { line: `detent execution send trip/trip-1 confirmed --with '{"by":"ada"}' --key webhook-77`, says: "safe to repeat" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { workflow, id } = yield* keyOf(input.execution)
+      const value = yield* valueOf(input.with)
+      const server = yield* runningServer(input)
+      const view = yield* Effect.provide(
+        sendToExecution(server, { workflow, id, event: input.event, value, beforeStart: input["before-start"], key: input.key }),
+        server === undefined ? acting(input) : observing(input),
+      )
+      yield* output.value(view, () => viewText(view, output.style))
+      yield* notedWorker(input, server, view)
+    }),
+)
+
 const resume = command(
   {
     name: "execution resume",
@@ -195,6 +228,6 @@ const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonl
     : Effect.fail(new WrongUsage({ problem: `${text} is no execution`, nextStep: "write WORKFLOW/ID; see `detent execution list`" }))
 }
 
-export const noun = { name: "execution", summary: "durable runs of Effect workflows: start, look, resume, interrupt" }
+export const noun = { name: "execution", summary: "durable runs of Effect workflows: start, look, send events, resume, interrupt" }
 
-export const commands = [start, list, show, resume, interrupt]
+export const commands = [start, list, show, send, resume, interrupt]

@@ -1,8 +1,9 @@
 /** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
-import { exampleFields } from "@detent/workspace/ExampleJson"
+import { exampleFields, exampleOf } from "@detent/workspace/ExampleJson"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
+import type * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
@@ -49,13 +50,14 @@ const show = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const { eventSchemas: _, ...shown } = yield* machines.get(input.machine)
+      const { eventSchemas, ...shown } = yield* machines.get(input.machine)
       if (!("blueprint" in shown))
         return yield* output.value(shown, () =>
           pairsText(
             [
               ["workflow", shown.name],
               ["takes", "payloadSchema" in shown ? JSON.stringify(exampleFields(shown.payloadSchema)) : undefined],
+              ["events", eventsText(eventSchemas) || undefined],
               ["executions", countText(shown.counts) || "none"],
             ],
             output.style,
@@ -156,6 +158,12 @@ const show = command(
       )
     }).pipe(Effect.provide(observed(input))),
 )
+
+/** The events of a workflow, each with a value of its kind. */
+const eventsText = (schemas: Readonly<Record<string, Schema.Json>>): string =>
+  Object.entries(schemas)
+    .map(([event, schema]) => `${event} ${JSON.stringify(exampleOf(schema))}`)
+    .join(", ")
 
 const diagram = command(
   {

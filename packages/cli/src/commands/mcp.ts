@@ -16,8 +16,25 @@ import { runningServer } from "../workspace/Server.ts"
 
 const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string => {
   const about = "Durable state machines (instances with a journal of events) and Effect workflows (executions made of activities)"
-  const looks = ["list_machines", "list_instances", "read_instance", "read_history", "watch_instance", "list_executions", "read_execution"]
-  const acts = ["start_instance", "send_event", "start_execution", "resume_execution", "interrupt_execution"]
+  const looks = [
+    "list_machines",
+    "list_instances",
+    "read_instance",
+    "read_history",
+    "watch_instance",
+    "list_executions",
+    "read_execution",
+    "list_commands",
+  ]
+  const acts = [
+    "start_instance",
+    "send_event",
+    "start_execution",
+    "send_execution_event",
+    "resume_execution",
+    "interrupt_execution",
+    "retry_command",
+  ]
   const looking = hasKnowledge ? [...looks, "query_graph", "watch_batch", "estimate_batch", "list_review"] : looks
   const acting = hasKnowledge ? [...acts, "start_batch", "decide_review"] : acts
   const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
@@ -32,7 +49,7 @@ const mcp = command(
     serves: true,
     summary: "a Model Context Protocol server on stdin and stdout, for agents",
     detail:
-      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, list_executions, read_execution; with --role operate also start_instance, send_event, start_execution, resume_execution, interrupt_execution. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch and decide_review.",
+      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch and decide_review.",
     arguments: [],
     options: [
       {

@@ -1,4 +1,4 @@
-/** Starts, resumes or interrupts an execution: through the server that works in the workspace, or here where none does. */
+/** Starts, resumes or interrupts an execution, or sends it an event: through the server that works in the workspace, or here where none does. */
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -44,3 +44,22 @@ export const startExecution = (server: RunningServer | undefined, { workflow, id
     const started = yield* changed(server, change, executions.start({ workflow, id, payload }))
     return yield* executions.get(started.workflow, started.id)
   })
+
+export interface SentToExecution extends ChangedExecution {
+  readonly event: string
+  readonly value?: Schema.Json | undefined
+  readonly beforeStart: boolean
+}
+
+export const sendToExecution = (server: RunningServer | undefined, { workflow, id, event, value, beforeStart, key }: SentToExecution) => {
+  const json = { event, ...(value === undefined ? {} : { value }), ...(beforeStart ? { beforeStart } : {}) }
+  const path = `/api/v1/executions/${encodeURIComponent(workflow)}/${encodeURIComponent(id)}/events`
+  return Effect.andThen(
+    changed(
+      server,
+      { operation: "executions.send", params: { workflow, id }, path, json, key },
+      executions.send({ workflow, id, ...json }),
+    ),
+    executions.get(workflow, id),
+  )
+}

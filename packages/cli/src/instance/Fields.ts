@@ -1,4 +1,4 @@
-/** The fields of an event or a state, as they are given with `--with`. */
+/** The fields of an event or a state, or the value of an event of an execution, as they are given with `--with`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
@@ -11,4 +11,14 @@ export const fieldsOf = (text: string | undefined): Effect.Effect<Readonly<Recor
     : Effect.mapError(
         Schema.decodeEffect(FieldsJson)(text),
         () => new WrongUsage({ problem: `--with ${text} is no JSON object`, nextStep: `write it like --with '{"total":42}'` }),
+      )
+
+const decodeValue = Schema.decodeEffect(Schema.fromJsonString(Schema.Json))
+
+export const valueOf = (text: string | undefined): Effect.Effect<Schema.Json | undefined, WrongUsage> =>
+  text === undefined
+    ? Effect.undefined
+    : Effect.mapError(
+        decodeValue(text),
+        () => new WrongUsage({ problem: `--with ${text} is no JSON`, nextStep: `write it like --with '{"by":"ada"}' or --with '"yes"'` }),
       )

@@ -16,12 +16,12 @@ import { batchView } from "../batch/BatchView.ts"
 import { decideReview, ownName, reviewPlaceFrom, reviewPlaceText } from "../batch/Reviewing.ts"
 import { chooseGraph } from "../graph/chooseGraph.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
-import { failure, looking, optional, ToolRefused } from "./Tools.ts"
+import { argumentsOf, failure, looking, optional, ToolRefused } from "./Tools.ts"
 
 export const QueryGraph = Tool.make("query_graph", {
   ...looking,
   description: "A SPARQL query over the knowledge graph; the answer is SPARQL JSON, or N-Triples for CONSTRUCT. Use LIMIT.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     sparql: Schema.String,
     namespace: optional(Schema.String, "which graph; not needed where there is only one"),
   }),
@@ -29,11 +29,12 @@ export const QueryGraph = Tool.make("query_graph", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const WatchBatch = Tool.make("watch_batch", {
   ...looking,
   description: "Waits until a batch of documents ends, at most this many seconds, and returns its status.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     batch: Schema.String.annotate({ description: "the batch's id, such as batch-3f9c2a71b0d4" }),
     seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
   }),
@@ -41,6 +42,7 @@ export const WatchBatch = Tool.make("watch_batch", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 /** What a batch is made of, and which extractor reads it. No base URL: an agent must not choose where a key of the user is sent. */
 const batchParameters = {
@@ -63,16 +65,17 @@ type BatchParameters = Schema.Struct<typeof batchParameters>["Type"]
 export const EstimateBatch = Tool.make("estimate_batch", {
   ...looking,
   description: "What a batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored.",
-  parameters: Schema.Struct(batchParameters),
+  parameters: argumentsOf(batchParameters),
   success: Schema.Struct({ estimate: Schema.Json }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const StartBatch = Tool.make("start_batch", {
   failure,
   description: "Starts a batch that turns documents into facts of the graph; follow it with watch_batch. Needs the role operate.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     ...batchParameters,
     key: optional(Schema.String, "your own id for it: started again under the same one, it is answered, not repeated"),
   }),
@@ -80,6 +83,7 @@ export const StartBatch = Tool.make("start_batch", {
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 const batchParameter = Schema.String.annotate({ description: "the batch's id, such as batch-3f9c2a71b0d4" })
 const property = optional(Schema.String, "only facts of this property: its IRI, or the last part of it")
@@ -89,7 +93,7 @@ export const ListReview = Tool.make("list_review", {
   ...looking,
   description:
     "Facts of a batch that were too unsure for the graph, with the quoted words, the document and the reason. Pass `next` as `after` for the following page.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     batch: batchParameter,
     status: optional(Schema.Literals(["open", "accepted", "rejected"]), "default: open"),
     property,
@@ -101,12 +105,13 @@ export const ListReview = Tool.make("list_review", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const DecideReview = Tool.make("decide_review", {
   failure,
   description:
     "Accepts facts of the review list into the graph, or rejects them for this version of their document. A fact with which the graph would not conform is refused. `reopen` reverses a decision. Needs the role operate.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     batch: batchParameter,
     decision: Schema.Literals(["accept", "reject", "reopen"]),
     facts: Schema.Array(Schema.String)
@@ -119,6 +124,7 @@ export const DecideReview = Tool.make("decide_review", {
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
 
 export const knowledgeTools = Toolkit.make(QueryGraph, WatchBatch, EstimateBatch, StartBatch, ListReview, DecideReview)
 

@@ -1,4 +1,5 @@
 /** What the tools do: the same as the commands of the same names. */
+import * as commands from "@detent/workspace/operations/commands"
 import * as executions from "@detent/workspace/operations/executions"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
@@ -7,8 +8,9 @@ import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
 import type * as Tool from "effect/unstable/ai/Tool"
-import { changeExecution, startExecution } from "../execution/changeExecution.ts"
+import { changeExecution, sendToExecution, startExecution } from "../execution/changeExecution.ts"
 import { sendEvent, startInstance } from "../instance/Sending.ts"
+import { checkKey } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { json, type Session, sessionOf } from "./Session.ts"
 import { ToolRefused, tools } from "./Tools.ts"
@@ -70,6 +72,19 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               return { execution: json(execution), events: events.map(json) }
             }),
           ),
+        list_commands: ({ limit = atOnce, after, instance, ...filter }) =>
+          answering(
+            Effect.gen(function* () {
+              const of = instance === undefined ? {} : yield* instances.resolve(instance)
+              const { commands: found, ...next } = yield* commands.list({ ...filter, ...of }, limit, after)
+              return { commands: found.map(json), ...next }
+            }),
+          ),
+        retry_command: ({ dryRun = false, ...request }) => {
+          const retried = Effect.andThen(checkKey(request.key), commands.retryOnce({ key: undefined, ...request, dryRun }))
+          const answer = Effect.map(retried, (command) => ({ command: json(command), dryRun }))
+          return dryRun ? answering(answer) : operating(answer)
+        },
         start_instance: ({ machine, id, fields, state, key }) =>
           operating(
             Effect.map(startInstance(session.server, { machine, id, fields, state, key }), (started) => ({ instance: json(started) })),
@@ -80,6 +95,8 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
           ),
         send_event: ({ instance, event, fields = {}, key }) =>
           operating(Effect.map(sendEvent(session.server, { instance, event, fields, key }), ({ sent }) => ({ instance: json(sent) }))),
+        send_execution_event: ({ beforeStart = false, ...sent }) =>
+          operating(Effect.map(sendToExecution(session.server, { ...sent, beforeStart }), (view) => ({ execution: json(view) }))),
         resume_execution: ({ workflow, id, key }) =>
           operating(Effect.map(changeExecution(session.server, "resume", { workflow, id, key }), (view) => ({ execution: json(view) }))),
         interrupt_execution: ({ workflow, id, key }) =>

@@ -1,4 +1,5 @@
 /** What an agent can ask for, described for agents. Those that change something are refused unless the role is `operate`. */
+import { commandStatuses } from "@detent/workspace/operations/commands"
 import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
 import * as Tool from "effect/unstable/ai/Tool"
@@ -12,6 +13,10 @@ export class ToolRefused extends Schema.TaggedError<ToolRefused>()("ToolRefused"
 }
 
 export const optional = <S extends Schema.Top>(schema: S, description: string) => Schema.optionalKey(schema.annotate({ description }))
+/** A misspelt argument must not be dropped without a word: one of `dryRun` would change what is done. Tools are strict for that. */
+export const argumentsOf = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Struct(fields).annotate({ messageUnexpectedKey: `This argument is not known; known are ${Object.keys(fields).join(", ")}` })
+
 const instance = Schema.String.annotate({ description: "MACHINE/ID, or the id alone where only one machine has it" })
 const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many; default: 50")
 export const failure = ToolRefused
@@ -25,11 +30,12 @@ export const ListMachines = Tool.make("list_machines", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const ListInstances = Tool.make("list_instances", {
   ...looking,
   description: "Instances of machines, oldest change first. Pass `next` as `after` for the following page.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     machine: optional(Schema.String, "only of this machine"),
     state: optional(Schema.String, "only in this state"),
     status: optional(
@@ -43,20 +49,22 @@ export const ListInstances = Tool.make("list_instances", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const ReadInstance = Tool.make("read_instance", {
   ...looking,
   description: "Where an instance stands now, and which events its state accepts.",
-  parameters: Schema.Struct({ instance }),
+  parameters: argumentsOf({ instance }),
   success: Schema.Struct({ instance: Schema.Json }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const ReadHistory = Tool.make("read_history", {
   ...looking,
   description: "The events of an instance in order, each with the states before and after it.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     instance,
     after: optional(Schema.Int, "only events after this sequence number"),
     limit,
@@ -65,11 +73,12 @@ export const ReadHistory = Tool.make("read_history", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const WatchInstance = Tool.make("watch_instance", {
   ...looking,
   description: "Waits until an instance or execution takes a further event or ends, at most this many seconds, and returns the events.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     instance,
     after: optional(Schema.Int, "only events after this sequence number; default: those that come from now on"),
     seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
@@ -78,6 +87,7 @@ export const WatchInstance = Tool.make("watch_instance", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 const execution = {
   workflow: Schema.String.annotate({ description: "the workflow's name" }),
@@ -87,7 +97,7 @@ const execution = {
 export const ListExecutions = Tool.make("list_executions", {
   ...looking,
   description: "Executions of Effect workflows, oldest change first. Pass `next` as `after` for the following page.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     workflow: optional(Schema.String, "only of this workflow"),
     phase: optional(Schema.Literals(phases), "only in this phase; suspended and held ones can be resumed"),
     limit,
@@ -97,15 +107,35 @@ export const ListExecutions = Tool.make("list_executions", {
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const ReadExecution = Tool.make("read_execution", {
   ...looking,
   description: "Where an execution of an Effect workflow stands, the clocks it waits for, and its latest events.",
-  parameters: Schema.Struct(execution),
+  parameters: argumentsOf(execution),
   success: Schema.Struct({ execution: Schema.Json, events: Schema.Array(Schema.Json) }),
 })
   .annotate(Tool.Readonly, true)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const ListCommands = Tool.make("list_commands", {
+  ...looking,
+  description:
+    "Effects that instances requested: waiting, running, done, failed (dead letters), in the order they were enqueued. Pass `next` as `after` for the following page.",
+  parameters: argumentsOf({
+    status: optional(Schema.Literals(commandStatuses), "only with this status; failed ones can be retried"),
+    queue: optional(Schema.String, "only of this queue"),
+    slot: optional(Schema.String, "only of this effect"),
+    instance: optional(Schema.String, "only of this instance: MACHINE/ID, or the id alone where only one machine has it"),
+    limit,
+    after: optional(Schema.Int, "`next` of the page before"),
+  }),
+  success: Schema.Struct({ commands: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.Int) }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 const key = optional(
   Schema.String,
@@ -115,7 +145,7 @@ const key = optional(
 export const StartInstance = Tool.make("start_instance", {
   failure,
   description: "Starts an instance of a machine in its first state, or in another one. Needs the role operate.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     machine: Schema.String.annotate({ description: "the machine's name, as list_machines has it" }),
     id: Schema.String.annotate({ description: "the id of the new instance" }),
     fields: optional(Schema.Record(Schema.String, Schema.Json), "the fields of the state"),
@@ -126,12 +156,13 @@ export const StartInstance = Tool.make("start_instance", {
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const StartExecution = Tool.make("start_execution", {
   failure,
   description:
     "Starts an execution of an Effect workflow; a server or worker runs it. The same payload is the same execution. Needs the role operate.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     workflow: execution.workflow,
     payload: optional(Schema.Record(Schema.String, Schema.Json), "what it is started with"),
     id: optional(Schema.String, "its id; default: the one that the workflow derives from its payload"),
@@ -141,11 +172,12 @@ export const StartExecution = Tool.make("start_execution", {
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
 
 export const SendEvent = Tool.make("send_event", {
   failure,
   description: "Sends an event to an instance whose state accepts it (see read_instance). Needs the role operate.",
-  parameters: Schema.Struct({
+  parameters: argumentsOf({
     instance,
     event: Schema.String.annotate({ description: "the event's name" }),
     fields: optional(Schema.Record(Schema.String, Schema.Json), "the event's fields"),
@@ -155,24 +187,60 @@ export const SendEvent = Tool.make("send_event", {
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
 
-export const ResumeExecution = Tool.make("resume_execution", {
+export const SendToExecution = Tool.make("send_execution_event", {
   failure,
-  description: "Runs an execution again that is suspended or held. Needs the role operate.",
-  parameters: Schema.Struct({ ...execution, key }),
-  success: Schema.Struct({ execution: Schema.Json }),
-})
-  .annotate(Tool.Readonly, false)
-  .annotate(Tool.Destructive, false)
-
-export const InterruptExecution = Tool.make("interrupt_execution", {
-  failure,
-  description: "Interrupts an execution: no further activity starts, and its compensations run. Needs the role operate.",
-  parameters: Schema.Struct({ ...execution, key }),
+  description:
+    "Sends an event that an execution of an Effect workflow awaits, now or later; list_machines has the names. An event of a name arrives once. Needs the role operate.",
+  parameters: argumentsOf({
+    ...execution,
+    event: Schema.String.annotate({ description: "the event's name" }),
+    value: optional(Schema.Json, "the event's value"),
+    beforeStart: optional(Schema.Boolean, "keep it for an execution that is started later; default: false"),
+    key,
+  }),
   success: Schema.Struct({ execution: Schema.Json }),
 })
   .annotate(Tool.Readonly, false)
   .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const ResumeExecution = Tool.make("resume_execution", {
+  failure,
+  description: "Runs an execution again that is suspended or held. Needs the role operate.",
+  parameters: argumentsOf({ ...execution, key }),
+  success: Schema.Struct({ execution: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
+export const InterruptExecution = Tool.make("interrupt_execution", {
+  failure,
+  description: "Interrupts an execution: no further activity starts, and its compensations run. Needs the role operate.",
+  parameters: argumentsOf({ ...execution, key }),
+  success: Schema.Struct({ execution: Schema.Json }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
+
+export const RetryCommand = Tool.make("retry_command", {
+  failure,
+  description:
+    "Executes a failed command again. Refused where its instance has ended or would refuse the result, except by force. As a dry run it only says whether it would be executed; otherwise it needs the role operate.",
+  parameters: argumentsOf({
+    command: Schema.String.annotate({ description: "the command's key, as list_commands has it" }),
+    force: optional(Schema.Boolean, "also where no instance would take the result; default: false"),
+    dryRun: optional(Schema.Boolean, "change nothing; default: false"),
+    key,
+  }),
+  success: Schema.Struct({ command: Schema.Json, dryRun: Schema.Boolean }),
+})
+  .annotate(Tool.Readonly, false)
+  .annotate(Tool.Destructive, true)
+  .annotate(Tool.Strict, true)
 
 export const tools = Toolkit.make(
   ListMachines,
@@ -182,9 +250,12 @@ export const tools = Toolkit.make(
   WatchInstance,
   ListExecutions,
   ReadExecution,
+  ListCommands,
   StartInstance,
   SendEvent,
   StartExecution,
+  SendToExecution,
   ResumeExecution,
   InterruptExecution,
+  RetryCommand,
 )

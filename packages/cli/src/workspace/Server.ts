@@ -6,12 +6,13 @@ import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"
+import { onCommandLine } from "@detent/workspace/ErrorKind"
 import { type SystemName, SystemOff } from "@detent/workspace/errors"
 import { isProof } from "@detent/workspace/WorkspaceProof"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
-import { messageOf, NotAllowed, NothingFound, WrongUsage } from "../Failure.ts"
+import { messageOf, NotAllowed, NothingFound, ServerRefused, WrongUsage } from "../Failure.ts"
 import { databaseOf, type Place } from "./Opening.ts"
 
 /** `database` tells which one the server works on without giving its address away. */
@@ -43,7 +44,7 @@ export class ServerFailed extends Schema.TaggedError<ServerFailed>()("ServerFail
   }
 }
 
-export type Refusal = NotAllowed | NothingFound | WrongUsage | ServerFailed
+export type Refusal = NotAllowed | ServerRefused | ServerFailed
 
 export interface RunningServer {
   readonly url: string
@@ -133,7 +134,7 @@ const posting =
         catch: (cause) => new ServerFailed({ url, problem: `it does not answer: ${String(cause)}; see whether it still runs` }),
       })
       if (status < 400) return text === "" ? undefined : yield* answerOf(url, text)
-      return yield* refusalOf(url, status, yield* Effect.orElseSucceed(problemOf(text), () => ({ detail: `status ${status}` })))
+      return yield* refusalOf(url, status, yield* Effect.orElseSucceed(problemOf(text), () => ({ type: "", detail: `status ${status}` })))
     })
 
 const answerOf = (url: string, text: string): Effect.Effect<unknown, ServerFailed> =>
@@ -142,16 +143,18 @@ const answerOf = (url: string, text: string): Effect.Effect<unknown, ServerFaile
     () => new ServerFailed({ url, problem: "its answer is no JSON; is it a server of detent?" }),
   )
 
-const problemOf = Schema.decodeEffect(Schema.fromJsonString(Schema.Struct({ detail: Schema.String })))
+const ProblemJson = Schema.Struct({ type: Schema.String, detail: Schema.String })
 
-const refusalOf = (url: string, status: number, { detail }: { readonly detail: string }): Effect.Effect<never, Refusal> => {
-  const asked = `asked the server at ${url}`
-  if (status === 404) return Effect.fail(new NothingFound({ what: `such thing: ${detail}`, nextStep: asked }))
+const problemOf = Schema.decodeEffect(Schema.fromJsonString(ProblemJson))
+
+const refusalOf = (url: string, status: number, { type, detail }: typeof ProblemJson.Type): Effect.Effect<never, Refusal> => {
   if (status === 401 && !process.env["DETENT_TOKEN"])
     return Effect.fail(new NotAllowed({ problem: `the server at ${url} wants a token`, nextStep: "set DETENT_TOKEN" }))
   if (status === 401 || status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "give its token as DETENT_TOKEN" }))
-  if (status === 409) return Effect.fail(new NotAllowed({ problem: detail, nextStep: asked }))
-  return Effect.fail(status < 500 ? new WrongUsage({ problem: detail, nextStep: asked }) : new ServerFailed({ url, problem: detail }))
+  if (status >= 500) return Effect.fail(new ServerFailed({ url, problem: detail }))
+  const tag = type.slice(type.lastIndexOf(":") + 1)
+  const { exitCode, message } = onCommandLine({ tag, status, detail })
+  return Effect.fail(new ServerRefused({ reason: tag, problem: message, url, exitCode }))
 }
 
 /** What `--detach` needs. */

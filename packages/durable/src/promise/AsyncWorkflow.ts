@@ -85,6 +85,8 @@ export interface AsyncWorkflow<in I, out A, out V extends EventSchemas> {
   readonly definition: Definition
   /** Makes it known to a workflow engine. */
   readonly register: Effect.Effect<void, never, WorkflowEngine | Scope.Scope>
+  /** The names of its events. */
+  readonly eventNames: ReadonlyArray<string>
   /** The deferred of an event. */
   readonly eventNamed: (name: string) => EventDeferred | undefined
   /** The result as the function returned it. */
@@ -135,6 +137,7 @@ export const workflow: {
       never,
       WorkflowEngine | Scope.Scope
     >,
+    eventNames: [...events.keys()],
     eventNamed: (event) => events.get(event),
     resultOf: codec.decode,
   }

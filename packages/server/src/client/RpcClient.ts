@@ -1,4 +1,4 @@
-/** The client of the procedures on batches and executions, over HTTP or over one WebSocket. */
+/** The client of the procedures on batches, executions and commands, over HTTP or over one WebSocket. */
 import { NodeWS } from "@effect/platform-node/NodeSocket"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -8,10 +8,11 @@ import * as RpcClient from "effect/unstable/rpc/RpcClient"
 import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
 import * as Socket from "effect/unstable/socket/Socket"
 import { BatchRpc } from "../batches/Rpc.ts"
+import { CommandRpc } from "../commands/Rpc.ts"
 import { ExecutionRpc } from "../executions/Rpc.ts"
 import { type ClientOptions, withToken } from "./Client.ts"
 
-const procedures = ExecutionRpc.merge(BatchRpc)
+const procedures = ExecutionRpc.merge(CommandRpc, BatchRpc)
 
 /** Every call is a request of its own; a stream is one that stays open. */
 export const makeRpcClient = ({ url, token }: ClientOptions) =>

@@ -86,6 +86,12 @@ export class CommandApi extends HttpApiGroup.make("commands")
         OpenApi.Description,
         "Refused where the instance has ended or would refuse the result; retry/force executes it all the same.",
       ),
+    HttpApiEndpoint.get("checkRetry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error })
+      .annotate(OpenApi.Summary, "Check whether a command could be retried")
+      .annotate(
+        OpenApi.Description,
+        "A dry run: answers with the command as it stands where a retry would execute it again, and refuses as the retry would.",
+      ),
     HttpApiEndpoint.post("forceRetry", "/api/v1/commands/:key/retry/force", { params: key, success: StoredCommand, error }).annotate(
       OpenApi.Summary,
       "Retry a command that would be refused",

@@ -30,6 +30,7 @@ export const commandHandlers = HttpApiBuilder.group(
         } = input
         return changing(input, commands.retry(key))
       })
+      .handle("checkRetry", ({ params: { key } }) => operating(commands.retry(key, { dryRun: true })))
       .handle("forceRetry", (input) => {
         const {
           params: { key },

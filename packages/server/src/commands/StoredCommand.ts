@@ -1,8 +1,9 @@
 /** A command in the words of the API, without its parameters, which may be secret. */
+import { commandStatuses } from "@detent/workspace/operations/commands"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
-export const CommandStatus = Schema.Literals(["pending", "processing", "completed", "failed", "handled", "skipped"])
+export const CommandStatus = Schema.Literals(commandStatuses)
 
 export const StoredCommand = Schema.Struct({
   number: Schema.Int,

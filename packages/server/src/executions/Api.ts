@@ -1,4 +1,4 @@
-/** Executions of Effect workflows: start, list, read, history, resume, interrupt. */
+/** Executions of Effect workflows: start, list, read, history, events, resume, interrupt. */
 import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -46,6 +46,15 @@ export const StartExecution = Schema.Struct({
   payload: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
 }).annotate({ identifier: "StartExecution" })
 
+export const SendToExecution = Schema.Struct({
+  /** The name of the event, as GET /api/v1/machines/workflow%2FNAME lists it. */
+  event: name,
+  /** Its value, which the schema of the event describes. Default: null. */
+  value: Schema.optionalKey(Schema.Json),
+  /** Keeps the event for an execution that is started later. Default: false, an execution that is not there is refused. */
+  beforeStart: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "SendToExecution" })
+
 const path = "/api/v1/executions/:workflow/:id"
 const error = problems
 
@@ -79,6 +88,13 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
     })
       .annotate(OpenApi.Summary, "Read the history of an execution")
       .annotate(OpenApi.Description, "What happened to it, oldest first, after a sequence number. Results of activities are not shown."),
+    HttpApiEndpoint.post("send", `${path}/events`, { params, payload: SendToExecution, success: Execution, error })
+      .annotate(OpenApi.Summary, "Send an event to an execution")
+      .annotate(
+        OpenApi.Description,
+        "Sends an event that the workflow awaits, now or later. An event of a name arrives once: the same value again is answered with " +
+          "where the execution stands, and another value is refused. GET /api/v1/machines/workflow%2FNAME has the schemas of events.",
+      ),
     HttpApiEndpoint.post("resume", `${path}/resume`, { params, success: Execution, error })
       .annotate(OpenApi.Summary, "Resume an execution")
       .annotate(OpenApi.Description, "Runs an execution again that is suspended or held. One that runs is left as it is."),

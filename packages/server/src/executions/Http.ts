@@ -5,7 +5,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { StartExecution } from "./Api.ts"
+import { SendToExecution, StartExecution } from "./Api.ts"
 
 export const executionHandlers = HttpApiBuilder.group(
   CoreApi,
@@ -14,6 +14,7 @@ export const executionHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating()
     const changing = yield* makeChanging()
     const startKeys = refuseUnknownKeys(StartExecution)
+    const sendKeys = refuseUnknownKeys(SendToExecution)
     return handlers
       .handle("start", (input) => {
         const { params, payload } = input
@@ -22,6 +23,10 @@ export const executionHandlers = HttpApiBuilder.group(
       .handle("list", ({ query: { limit = pageSize, ...query } }) => operating(executions.list({ ...query, limit })))
       .handle("get", ({ params: { workflow, id } }) => operating(executions.get(workflow, id)))
       .handle("history", ({ params: { workflow, id }, query }) => operating(executions.history(workflow, id, query)))
+      .handle("send", (input) => {
+        const { params, payload } = input
+        return Effect.andThen(sendKeys(input.request), changing(input, executions.send({ ...params, ...payload })))
+      })
       .handle("resume", (input) => {
         const {
           params: { workflow, id },

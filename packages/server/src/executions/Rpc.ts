@@ -5,7 +5,7 @@ import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import { IdempotencyKey } from "../api/Headers.ts"
 import { type Problem, problems } from "../api/Problem.ts"
 import { Operating, Reading } from "../api/RpcRoles.ts"
-import { Execution, StartExecution } from "./Api.ts"
+import { Execution, SendToExecution, StartExecution } from "./Api.ts"
 
 const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
 
@@ -17,10 +17,16 @@ export const start = Rpc.make("execution_start", {
   error,
 }).middleware(Operating)
 
+export const sendEvent = Rpc.make("execution_sendEvent", {
+  payload: { workflow: name, id: name, ...SendToExecution.fields, idempotencyKey: Schema.optionalKey(IdempotencyKey) },
+  success: Execution,
+  error,
+}).middleware(Operating)
+
 export const getStatus = Rpc.make("execution_getStatus", {
   payload: { workflow: name, id: name },
   success: Execution,
   error,
 }).middleware(Reading)
 
-export class ExecutionRpc extends RpcGroup.make(start, getStatus) {}
+export class ExecutionRpc extends RpcGroup.make(start, sendEvent, getStatus) {}

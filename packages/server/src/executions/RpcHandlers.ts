@@ -6,15 +6,20 @@ import * as Schema from "effect/Schema"
 import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import { makeOperating } from "../serve/Operating.ts"
 import { payloadOf } from "../serve/RpcPayload.ts"
-import { getStatus, start } from "./Rpc.ts"
+import { getStatus, sendEvent, start } from "./Rpc.ts"
 
 /** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
-export class ReceivedExecutionRpc extends RpcGroup.make(start.setPayload(Schema.Unknown), getStatus.setPayload(Schema.Unknown)) {}
+export class ReceivedExecutionRpc extends RpcGroup.make(
+  start.setPayload(Schema.Unknown),
+  sendEvent.setPayload(Schema.Unknown),
+  getStatus.setPayload(Schema.Unknown),
+) {}
 
 export const executionProcedures = ReceivedExecutionRpc.toLayer(
   Effect.gen(function* () {
     const operating = yield* makeOperating()
     const [startOf, executionOf] = [payloadOf(start.payloadSchema), payloadOf(getStatus.payloadSchema)]
+    const eventOf = payloadOf(sendEvent.payloadSchema)
     return ReceivedExecutionRpc.of({
       execution_start: (sent) =>
         Effect.flatMap(startOf(sent), ({ idempotencyKey: key, workflow, ...content }) =>
@@ -22,6 +27,11 @@ export const executionProcedures = ReceivedExecutionRpc.toLayer(
             changeOnce({ operation: "executions.start", params: { workflow }, content, key }, executions.start({ workflow, ...content })),
           ),
         ),
+      execution_sendEvent: (sent) =>
+        Effect.flatMap(eventOf(sent), ({ idempotencyKey: key, workflow, id, ...content }) => {
+          const change = { operation: "executions.send", params: { workflow, id }, content, key }
+          return operating(changeOnce(change, executions.send({ workflow, id, ...content })))
+        }),
       execution_getStatus: (sent) => Effect.flatMap(executionOf(sent), ({ workflow, id }) => operating(executions.get(workflow, id))),
     })
   }),

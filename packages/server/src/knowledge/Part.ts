@@ -6,6 +6,7 @@ import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { batchHandlers } from "../batches/Http.ts"
 import { batchProcedures, ReceivedBatchRpc } from "../batches/RpcHandlers.ts"
+import { commandProcedures, ReceivedCommandRpc } from "../commands/RpcHandlers.ts"
 import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHandlers.ts"
 import { rpcRoutes, rpcServices } from "../serve/RpcRoutes.ts"
 import { knowledgeHandlers } from "./Http.ts"
@@ -14,8 +15,8 @@ export const api = KnowledgePart
 
 export const routes = Layer.mergeAll(
   HttpApiBuilder.layer(KnowledgePart).pipe(Layer.provide(Layer.mergeAll(batchHandlers, knowledgeHandlers))),
-  rpcRoutes(ReceivedExecutionRpc.merge(ReceivedBatchRpc)).pipe(
-    Layer.provide(Layer.mergeAll(batchProcedures, executionProcedures)),
+  rpcRoutes(ReceivedExecutionRpc.merge(ReceivedCommandRpc, ReceivedBatchRpc)).pipe(
+    Layer.provide(Layer.mergeAll(batchProcedures, commandProcedures, executionProcedures)),
     Layer.provide(rpcServices),
   ),
 ).pipe(

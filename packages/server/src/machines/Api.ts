@@ -10,7 +10,7 @@ import { problems } from "../api/Problem.ts"
 
 export const MachineListing = Schema.Struct({
   name: Schema.String,
-  /** An Effect workflow has executions, listed like instances, but no states to draw and no events to send. */
+  /** An Effect workflow has executions, listed like instances, but no states to draw. Its events are sent to executions. */
   kind: Schema.Literals(["machine", "effect-workflow"]),
   version: Schema.optionalKey(Schema.Int),
   states: Schema.Array(Schema.String),
@@ -23,7 +23,7 @@ export const MachineDetails = Schema.Struct({
   ...MachineListing.fields,
   /** The structure, in the form diagrams are made from. */
   model: Schema.optionalKey(Model.schema),
-  /** JSON Schema of each event, by its tag. */
+  /** JSON Schema of each event, by its tag; of an Effect workflow, of the value of each event. */
   eventSchemas: Schema.Record(Schema.String, Schema.Json),
   /** JSON Schema of what an execution of an Effect workflow is started with. */
   payloadSchema: Schema.optionalKey(Schema.Json),

@@ -29,6 +29,7 @@ import type { UploadPart } from "../api/UploadPart.ts"
 import { BatchRpcOff, batchProceduresOff } from "../batches/RpcOff.ts"
 import { clusterHandlers } from "../cluster/Http.ts"
 import { commandHandlers } from "../commands/Http.ts"
+import { commandProcedures, ReceivedCommandRpc } from "../commands/RpcHandlers.ts"
 import { executionHandlers } from "../executions/Http.ts"
 import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHandlers.ts"
 import { instanceHandlers } from "../instances/Http.ts"
@@ -63,8 +64,8 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
 const groups = Layer.mergeAll(machineHandlers, instanceHandlers, executionHandlers, commandHandlers, clusterHandlers, systemHandlers)
 
 /** The procedures of a server without knowledge. */
-const procedures = rpcRoutes(ReceivedExecutionRpc.merge(BatchRpcOff)).pipe(
-  Layer.provide(Layer.mergeAll(executionProcedures, batchProceduresOff)),
+const procedures = rpcRoutes(ReceivedExecutionRpc.merge(ReceivedCommandRpc, BatchRpcOff)).pipe(
+  Layer.provide(Layer.mergeAll(executionProcedures, commandProcedures, batchProceduresOff)),
   Layer.provide(rpcServices),
 )
 

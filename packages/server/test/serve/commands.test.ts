@@ -1,5 +1,5 @@
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
-import { defineConfig } from "@detent/server"
+import { client as clients, defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -55,6 +55,15 @@ describe("commands over HTTP", () => {
       const again = yield* Effect.flip(client.commands.retry({ params: { key } }))
       assert.strictEqual(again._tag, "Conflict")
 
+      const failed = commands[1]?.key ?? ""
+      const rpc = yield* clients.makeRpcClient({ url })
+      const dryRun = yield* client.commands.checkRetry({ params: { key: failed } })
+      assert.deepInclude(dryRun, { key: failed, status: "failed", attempts: 2 })
+      assert.deepStrictEqual(yield* rpc.command_retry({ key: failed, dryRun: true }), dryRun)
+      assert.strictEqual((yield* Effect.flip(client.commands.checkRetry({ params: { key } })))._tag, "Conflict")
+      assert.strictEqual((yield* Effect.flip(rpc.command_retry({ key, dryRun: true })))._tag, "Conflict")
+      assert.strictEqual((yield* Effect.flip(client.commands.checkRetry({ params: { key: "none" } })))._tag, "NotFound")
+
       const counted = yield* client.commands.retryAll({ payload: { machine: "teller", dryRun: true } })
       assert.deepStrictEqual(counted, { count: 2, dryRun: true })
       assert.strictEqual((yield* list("failed")).commands.length, 2)
@@ -75,7 +84,7 @@ describe("commands over HTTP", () => {
   it.live("whose instance has ended are executed again by force only", () =>
     Effect.gen(function* () {
       const { world, config } = tellers()
-      const { client } = yield* served({ config })
+      const { client, url } = yield* served({ config })
       const params = { machine: "teller", id: "a" }
       yield* client.instances.start({ params, payload: { id: "a" } })
       yield* client.instances.send({ params, headers: {}, payload: { _tag: "Tell", text: "late" } })
@@ -89,6 +98,11 @@ describe("commands over HTTP", () => {
       world.isBroken = false
       const refused = yield* Effect.flip(client.commands.retry({ params: { key } }))
       assert.strictEqual(refused._tag, "Conflict")
+      const checked = yield* Effect.flip(client.commands.checkRetry({ params: { key } }))
+      assert.deepStrictEqual(checked, refused)
+      const rpc = yield* clients.makeRpcClient({ url })
+      assert.strictEqual((yield* Effect.flip(rpc.command_retry({ key, dryRun: true }))).message, refused.message)
+      assert.notProperty(yield* rpc.command_retry({ key, dryRun: true, force: true }), "round")
       assert.deepStrictEqual(world.told, [])
       assert.deepInclude(yield* client.commands.forceRetry({ params: { key } }), { key, round: 1 })
       yield* Effect.repeat(
@@ -96,6 +110,29 @@ describe("commands over HTTP", () => {
         { until: (count) => count === 1, schedule: Schedule.spaced("20 millis") },
       )
       assert.deepStrictEqual(world.told, ["late"])
+    }),
+  )
+
+  it.live("are retried once for a key, by HTTP and as a procedure", () =>
+    Effect.gen(function* () {
+      const { config } = tellers()
+      const { client, url } = yield* served({ config })
+      const params = { machine: "teller", id: "a" }
+      yield* client.instances.start({ params, payload: { id: "a" } })
+      yield* client.instances.send({ params, headers: {}, payload: { _tag: "Tell", text: "once" } })
+      const failedIn = (round: number) =>
+        Effect.repeat(client.commands.list({ query: { queue: "words" } }), {
+          until: ({ commands: [one] }) => one?.status === "failed" && (one.round ?? 0) === round,
+          schedule: Schedule.spaced("20 millis"),
+        })
+      const key = (yield* failedIn(0)).commands[0]?.key ?? ""
+      const rpc = yield* clients.makeRpcClient({ url })
+      const first = yield* rpc.command_retry({ key, idempotencyKey: "k" })
+      yield* failedIn(1)
+      assert.deepStrictEqual(yield* rpc.command_retry({ key, idempotencyKey: "k" }), first)
+      const again = client.commands.retry({ params: { key } }).pipe(clients.withIdempotencyKey("k"))
+      assert.deepStrictEqual(yield* again, first)
+      assert.strictEqual((yield* client.commands.get({ params: { key } })).round, 1)
     }),
   )
 

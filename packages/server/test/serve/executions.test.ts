@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Workflow from "effect/unstable/workflow/Workflow"
-import { Ship, shipLayer } from "../support/Ship.ts"
+import { Gate, Ship, shipLayer } from "../support/Ship.ts"
 import { json, request, served } from "../support/served.ts"
 
 const Nightly = workflow({ name: "nightly", input: { day: Schema.String } }, async ({ day }, durable) =>
@@ -18,8 +18,26 @@ const chargeLayer = Charge.toLayer(() => Effect.fail(new Refused({ reason: "no m
 const Broken = workflow({ name: "broken", input: {} }, async () => {
   throw new TypeError("the post office is closed")
 })
+const Trip = workflow(
+  {
+    name: "trip",
+    input: { traveller: Schema.String },
+    events: { confirmed: Schema.Struct({ by: Schema.String, pin: State.sensitive(Schema.String) }), boarded: Schema.Void },
+  },
+  async ({ traveller }, durable) => {
+    const { by } = await durable.waitForEvent("confirmed")
+    await durable.waitForEvent("boarded")
+    return durable.step("depart", async () => `${traveller}, confirmed by ${by}`)
+  },
+)
 const config = defineConfig({
-  workflows: [{ workflow: Ship, layer: shipLayer }, { workflow: Charge, layer: chargeLayer }, Nightly, Broken],
+  workflows: [
+    { workflow: Ship, layer: shipLayer, events: { gate: Gate } },
+    Trip,
+    { workflow: Charge, layer: chargeLayer },
+    Nightly,
+    Broken,
+  ],
 })
 
 describe("executions over HTTP", () => {
@@ -62,7 +80,7 @@ describe("executions over HTTP", () => {
       assert.include(missing.text, "GET /api/v1/executions")
       const unknown = yield* request(`${url}/api/v1/executions?workflow=shp`)
       assert.strictEqual(unknown.status, 404)
-      assert.include(unknown.text, "known are broken, charge, extraction, nightly, ship")
+      assert.include(unknown.text, "known are broken, charge, extraction, nightly, ship, trip")
     }),
   )
 
@@ -159,6 +177,166 @@ describe("executions over HTTP", () => {
         rpc.execution_start({ workflow: "nightly", id: "four", payload: { day: "tuesday" }, idempotencyKey: "l" }),
       )
       assert.strictEqual(again._tag, "Unprocessable")
+    }),
+  )
+})
+
+describe("events of executions over HTTP", () => {
+  const ada = { by: "ada", pin: "4711" }
+  const trip = { payload: { traveller: "Grace" } }
+
+  it.live("arrive once, and the execution continues with them; a repeated request is answered", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      const ended = (params: { readonly workflow: string; readonly id: string }) =>
+        Effect.repeat(client.executions.get({ params }), { until: (one) => one.ended, schedule: Schedule.spaced("10 millis") })
+      yield* request(`${url}/api/v1/executions/trip`, json({ id: "one", ...trip }))
+      const send = (body: unknown, key = "k") => request(`${url}/api/v1/executions/trip/one/events`, json(body, { "idempotency-key": key }))
+      const first = yield* send({ event: "confirmed", value: ada })
+      assert.strictEqual(first.status, 200, first.text)
+      assert.notInclude(first.text, "4711")
+      assert.strictEqual((yield* send({ event: "confirmed", value: ada })).text, first.text)
+      // The same value under another key is the same event.
+      assert.strictEqual((yield* send({ event: "confirmed", value: ada }, "k-2")).status, 200)
+      yield* send({ event: "boarded" }, "k-3")
+      assert.strictEqual((yield* ended({ workflow: "trip", id: "one" })).phase, "Completed")
+      const { events } = yield* client.executions.history({ params: { workflow: "trip", id: "one" }, query: {} })
+      assert.lengthOf(
+        events.filter(({ event }) => event === "Deferred/event/confirmed"),
+        1,
+      )
+      // Also after the end.
+      assert.strictEqual((yield* send({ event: "confirmed", value: ada }, "k-4")).status, 200)
+
+      const { id } = yield* client.executions.start({ params: { workflow: "ship" }, payload: { payload: { parcel: "books" } } })
+      const params = { workflow: "ship", id }
+      yield* client.executions.send({ params, payload: { event: "gate", value: "seven" } })
+      assert.strictEqual((yield* ended(params)).phase, "Completed")
+      const described = JSON.parse((yield* request(`${url}/api/v1/machines/workflow%2Ftrip`)).text)
+      assert.deepStrictEqual(described.events, ["confirmed", "boarded"])
+      assert.deepStrictEqual(described.eventSchemas.confirmed.required, ["by", "pin"])
+    }),
+  )
+
+  it.live("under a key that belongs to another event, or with another value, are refused and change nothing", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      yield* request(`${url}/api/v1/executions/trip`, json({ id: "one", ...trip }))
+      const send = (body: unknown, headers = {}) =>
+        Effect.map(request(`${url}/api/v1/executions/trip/one/events`, json(body, headers)), ({ status, text }) => [
+          status,
+          JSON.parse(text).detail,
+        ])
+      const key = { "idempotency-key": "k" }
+      assert.strictEqual((yield* send({ event: "confirmed", value: ada }, key))[0], 200)
+      const otherPin = yield* send({ event: "confirmed", value: { ...ada, pin: "4712" } }, key)
+      assert.strictEqual(otherPin[0], 422)
+      assert.include(otherPin[1], "key k belongs to a request with other content")
+      const other = yield* send({ event: "confirmed", value: { ...ada, pin: "4712" } })
+      assert.strictEqual(other[0], 409)
+      assert.include(other[1], "has event confirmed with another value")
+      assert.notInclude(other[1], "471")
+      const { events } = yield* client.executions.history({ params: { workflow: "trip", id: "one" }, query: {} })
+      assert.lengthOf(
+        events.filter(({ event }) => event.startsWith("Deferred/")),
+        1,
+      )
+    }),
+  )
+
+  it.live("of two values that are sent at once, one arrives and the other one is refused", () =>
+    Effect.gen(function* () {
+      const { url } = yield* served({ config })
+      const ids = Array.from({ length: 15 }, (_, index) => `trip-${index}`)
+      yield* Effect.forEach(ids, (id) => request(`${url}/api/v1/executions/trip`, json({ id, ...trip })), { concurrency: 5 })
+      const send = (id: string, by: string) =>
+        request(`${url}/api/v1/executions/trip/${id}/events`, json({ event: "confirmed", value: { ...ada, by } }))
+      const sends = ids.flatMap((id) => [send(id, "ada"), send(id, "bo")])
+      const statuses = (yield* Effect.all(sends, { concurrency: "unbounded" })).map(({ status }) => status).sort()
+      assert.deepStrictEqual(statuses, [...ids.map(() => 200), ...ids.map(() => 409)])
+    }),
+  )
+
+  it.live.each([
+    [
+      "an unknown event",
+      "trip/one",
+      { event: "confirmd", value: ada },
+      422,
+      "workflow trip has no event confirmd; did you mean confirmed?",
+    ],
+    ["an event that no object has", "trip/one", { event: "toString" }, 422, "has no event toString; its events are confirmed, boarded"],
+    ["a workflow without events", "nightly/one", { event: "go" }, 422, "it has none; name them as `events` in detent.config.ts"],
+    ["a missing value", "trip/one", { event: "confirmed" }, 422, 'it is something like {"by":"…","pin":"…"}'],
+    ["a misspelt field", "trip/one", { event: "confirmed", value: { ...ada, bye: 1 } }, 422, "bye is not known; did you mean by?"],
+    ["a wrong value", "trip/one", { event: "confirmed", value: { ...ada, by: 7 } }, 422, "got 7"],
+    [
+      "a value that is none",
+      "trip/one",
+      { event: "boarded", value: { seat: 1 } },
+      422,
+      "the value of event boarded of workflow trip does not fit",
+    ],
+    ["a misspelt key of the body", "trip/one", { event: "confirmed", valu: ada }, 400, "valu is not known; did you mean value?"],
+    ["no event", "trip/one", { value: ada }, 400, "event"],
+    ["an execution that is not there", "trip/two", { event: "confirmed", value: ada }, 404, "GET /api/v1/executions"],
+    ["a workflow that is not there", "trp/one", { event: "confirmed", value: ada }, 404, "there is no workflow trp"],
+    ["an id that no database can keep", "trip/a%00b", { event: "confirmed", value: ada }, 400, ""],
+  ] as const)("with %s are refused", ([, to, body, status, problem]) =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      yield* request(`${url}/api/v1/executions/trip`, json({ id: "one", ...trip }))
+      const answer = yield* request(`${url}/api/v1/executions/${to}/events`, json(body))
+      assert.strictEqual(answer.status, status, answer.text)
+      assert.include(JSON.parse(answer.text).detail, problem)
+      assert.notInclude(answer.text, "4711")
+      const { executions } = yield* client.executions.list({ query: { workflow: "trip" } })
+      assert.lengthOf(executions, 1)
+    }),
+  )
+
+  it.live("that are sent before the start are kept where that is asked for; one that has ended takes none", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      const params = { workflow: "trip", id: "early" }
+      const waiting = yield* client.executions.send({ params, payload: { event: "confirmed", value: ada, beforeStart: true } })
+      assert.strictEqual(waiting.phase, "Waiting")
+      yield* client.executions.start({ params: { workflow: "trip" }, payload: { id: "early", ...trip } })
+      yield* client.executions.send({ params, payload: { event: "boarded" } })
+      yield* Effect.repeat(client.executions.get({ params }), { until: (one) => one.ended, schedule: Schedule.spaced("10 millis") })
+      yield* client.executions.start({ params: { workflow: "trip" }, payload: { id: "late", ...trip } })
+      yield* client.executions.interrupt({ params: { workflow: "trip", id: "late" } })
+      const late = yield* Effect.repeat(request(`${url}/api/v1/executions/trip/late`), {
+        until: ({ text }) => JSON.parse(text).ended,
+        schedule: Schedule.spaced("10 millis"),
+      })
+      assert.strictEqual(JSON.parse(late.text).phase, "Interrupted")
+      const refused = yield* Effect.flip(
+        client.executions.send({ params: { workflow: "trip", id: "late" }, payload: { event: "confirmed", value: ada } }),
+      )
+      assert.strictEqual(refused._tag, "Conflict")
+    }),
+  )
+
+  it.live("are sent as a procedure, with the same key and the same refusals", () =>
+    Effect.gen(function* () {
+      const { client, url } = yield* served({ config })
+      const params = { workflow: "trip", id: "one" }
+      yield* client.executions.start({ params: { workflow: "trip" }, payload: { id: "one", ...trip } })
+      const rpc = yield* clients.makeRpcClient({ url })
+      const event = { ...params, event: "confirmed", value: ada, idempotencyKey: "k" }
+      assert.strictEqual((yield* rpc.execution_sendEvent(event)).id, "one")
+      // The key is the same by HTTP.
+      const http = yield* request(
+        `${url}/api/v1/executions/trip/one/events`,
+        json({ event: "confirmed", value: ada }, { "idempotency-key": "k" }),
+      )
+      assert.strictEqual(http.status, 200)
+      assert.strictEqual((yield* Effect.flip(rpc.execution_sendEvent({ ...event, value: { ...ada, by: "bo" } })))._tag, "Unprocessable")
+      assert.strictEqual(
+        (yield* Effect.flip(rpc.execution_sendEvent({ ...event, event: "none", idempotencyKey: "l" })))._tag,
+        "Unprocessable",
+      )
     }),
   )
 })

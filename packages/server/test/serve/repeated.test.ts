@@ -24,10 +24,16 @@ const mortal = (...more: ReadonlyArray<string>) =>
     const until = (path: string, fits: (body: never) => boolean) =>
       Effect.repeat(ask(path), { until: ({ body }) => fits(body as never), schedule: Schedule.spaced("20 millis") })
     /** Sends a request that kills the server before its answer. `meanwhile` runs after the restart, before the request is repeated. */
-    const repeated = (path: string, key: string, body: unknown = {}, meanwhile: Effect.Effect<unknown, unknown> = Effect.void) =>
+    const repeated = (
+      path: string,
+      key: string,
+      body: unknown = {},
+      meanwhile: Effect.Effect<unknown, unknown> = Effect.void,
+      method: "POST" | "PUT" = "POST",
+    ) =>
       Effect.gen(function* () {
         const over = once(running.child, "exit")
-        const send = ask(path, json(body, { "idempotency-key": `die-${key}` }))
+        const send = ask(path, { ...json(body, { "idempotency-key": `die-${key}` }), method })
         const first = yield* Effect.exit(send)
         assert.isTrue(Exit.isFailure(first), `${path} was answered`)
         yield* Effect.promise(() => over)
@@ -83,6 +89,16 @@ describe("a request whose server was killed before its answer", () => {
         const interrupted = yield* repeated(`${execution}/interrupt`, "interrupt", {}, until(execution, isEnded))
         assert.deepInclude(interrupted.body, { phase: "Interrupted" })
 
+        const { body: parcel } = yield* ask("/api/v1/executions/ship", json({ payload: { parcel: "pens" } }))
+        const other = `/api/v1/executions/ship/${parcel.id}`
+        const sent = yield* repeated(`${other}/events`, "event", { event: "gate", value: "seven" }, until(other, isEnded))
+        assert.deepInclude(sent.body, { phase: "Completed" })
+        const { body: past } = yield* ask(`${other}/history`)
+        assert.lengthOf(
+          past.events.filter(({ event }: { readonly event: string }) => event === "Deferred/gate"),
+          1,
+        )
+
         for (const id of ["one", "two"]) {
           yield* ask("/api/v1/instances/tally", json({ id }))
           yield* ask(`/api/v1/instances/tally/${id}/events`, json({ _tag: "Close" }))
@@ -126,6 +142,65 @@ describe("a request whose server was killed before its answer", () => {
         assert.strictEqual(stopped.body.state, "failed")
         const other = yield* ask(`${where}/cancel?reason=other`, json({}, { "idempotency-key": "die-cancel-upload" }))
         assert.strictEqual(other.status, 422)
+      }),
+    300_000,
+  )
+
+  it.live(
+    "is answered when it is repeated under its key, and not done twice: reviews, withdrawals, corrections",
+    () =>
+      Effect.gen(function* () {
+        const { ask, until, repeated } = yield* mortal("systems")
+        const documents = ["newsletter", "ada-sol"].map((name) => ({ source: `documents/${name}.txt` }))
+        const { body: batch } = yield* ask("/api/v1/batch", json({ folder: corpusFolder, manifest: { ...smallManifest, documents } }))
+        const at = `/api/v1/batch/${batch.batchId}`
+        yield* until(at, ({ isTerminal }: { readonly isTerminal: boolean }) => isTerminal)
+        const { body: open } = yield* ask(`${at}/review`)
+        const total = open.facts.length
+        const [one, two] = open.facts.map(({ factId }: { readonly factId: string }) => factId)
+        const acceptedBy = () =>
+          Effect.map(
+            ask(`/api/v1/knowledge/coast/sparql?query=${encodeURIComponent("SELECT ?by { ?s <urn:detent:vocabulary:acceptedBy> ?by }")}`),
+            ({ body }) => body.results.bindings.length,
+          )
+        const accepted = yield* repeated(`${at}/review/accept`, "accept", { facts: [one], by: "ada" })
+        assert.deepInclude(accepted.body, { decided: 1, refused: [], review: { open: total - 1, accepted: 1, rejected: 0 } })
+        assert.strictEqual(yield* acceptedBy(), 1)
+        const rejected = yield* repeated(`${at}/review/reject`, "reject", { facts: [two], by: "bo" })
+        assert.deepInclude(rejected.body, { decided: 1, refused: [], review: { open: total - 2, accepted: 1, rejected: 1 } })
+        const reopened = yield* repeated(`${at}/review/reopen`, "reopen", { facts: [two], by: "bo" })
+        assert.deepInclude(reopened.body, { decided: 1, refused: [], review: { open: total - 1, accepted: 1, rejected: 0 } })
+        const { body: after } = yield* ask(`${at}/review?status=open`)
+        const fact = after.facts.find(({ factId }: { readonly factId: string }) => factId === two)
+        assert.deepStrictEqual(
+          fact.history.map(({ verdict }: { readonly verdict: string }) => verdict),
+          ["rejected", "reopened"],
+        )
+
+        const withdrawn = yield* repeated(`${at}/withdraw`, "withdraw")
+        assert.deepInclude(withdrawn, { status: 200 })
+        assert.isString(withdrawn.body.version)
+        const { body: graph } = yield* ask("/api/v1/knowledge/coast")
+        assert.strictEqual(graph.version, withdrawn.body.version)
+        assert.strictEqual(yield* acceptedBy(), 0)
+
+        const good = { id: 8863, type: "story", by: "dhouston", time: 1175714200, title: "a file in the cloud" }
+        const form = new FormData()
+        form.append("file", new Blob([JSON.stringify([good, { type: "story" }])], { type: "application/json" }), "items.json")
+        const { body: upload } = yield* ask("/api/v1/uploads", { method: "POST", body: form })
+        const where = `/api/v1/uploads/${upload.batchId}`
+        const isResting = (status: { readonly isResting: boolean }) => status.isResting
+        yield* until(where, isResting)
+        const { body: failed } = yield* ask(`${where}/items?state=failed`)
+        const item = `${where}/items/${failed.items[0].index}`
+        // The corrected item is stored before the request is repeated, and stays as it is.
+        const retried = Effect.andThen(ask(`${where}/retry`, json({})), until(where, isResting))
+        const corrected = yield* repeated(item, "correct", { ...good, id: 8864 }, retried, "PUT")
+        assert.strictEqual(corrected.status, 204)
+        const { body: end } = yield* ask(where)
+        assert.deepInclude(end.items, { total: 2, stored: 2, failed: 0 })
+        const otherItem = yield* ask(item, { ...json({ ...good, id: 8865 }, { "idempotency-key": "die-correct" }), method: "PUT" })
+        assert.strictEqual(otherItem.status, 422)
       }),
     300_000,
   )

@@ -155,19 +155,23 @@ describe("a WebSocket of procedures", () => {
       const messages = [
         asking("1", "batch_start", { folder: corpusFolder, manifest: smallManifest, confg: {} }),
         asking("2", "batch_getStatus", { batchId: "batch-000000000000", batchid: "x" }),
+        asking("3", "execution_sendEvent", { workflow: "trip", id: "one", event: "go", valeu: 1 }),
+        asking("4", "command_retry", { key: "none", dryrun: true }),
       ]
       conversation.send(...messages)
-      yield* conversation.until(() => conversation.answers.length === 2)
+      yield* conversation.until(() => conversation.answers.length === 4)
       const posted = yield* request(`${url}/rpc`, { ...json({}), body: messages.map((message) => `${JSON.stringify(message)}\n`).join("") })
       const answers = posted.text.trim().split("\n")
       for (const told of [conversation.answers, answers.map((line) => JSON.parse(line))]) {
         const problems = told.toSorted((left, right) => Number(left.requestId) - Number(right.requestId)).map(problemOf)
         assert.deepStrictEqual(
           problems.map(({ _tag }) => _tag),
-          ["BadRequest", "BadRequest"],
+          ["BadRequest", "BadRequest", "BadRequest", "BadRequest"],
         )
         assert.include(problems[0]?.detail ?? "", "confg is not known; did you mean config?")
         assert.include(problems[1]?.detail ?? "", "batchid is not known; did you mean batchId?")
+        assert.include(problems[2]?.detail ?? "", "valeu is not known; did you mean value?")
+        assert.include(problems[3]?.detail ?? "", "dryrun is not known; did you mean dryRun?")
       }
       assert.deepStrictEqual((yield* client.batches.list({ query: {} })).batches, [])
     }),

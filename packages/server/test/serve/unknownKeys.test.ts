@@ -21,6 +21,12 @@ it.live.each([
   ["a setting of a withdrawal", "/api/v1/batch/batch-000000000000/withdraw", { froce: true }, "froce is not known; did you mean force?"],
   ["a setting of a budget", "/api/v1/batch/batch-000000000000/budget", { budget: "5usd", base: 1 }, "base is not known"],
   ["a field of a retry of one command", "/api/v1/commands/none/retry", { force: true }, "force is not known; this request takes no fields"],
+  [
+    "a field of an event of an execution",
+    "/api/v1/executions/x/y/events",
+    { event: "go", valeu: 1 },
+    "valeu is not known; did you mean value?",
+  ],
   ["a field of a pause", "/api/v1/queues/words/pause", { until: "monday" }, "until is not known; this request takes no fields"],
 ] as const)("a body with %s that does not exist is refused, and nothing is done", ([, path, body, problem]) =>
   Effect.gen(function* () {

@@ -5,7 +5,7 @@ import * as Activity from "effect/unstable/workflow/Activity"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 
-const Gate = DurableDeferred.make("gate", { success: Schema.String })
+export const Gate = DurableDeferred.make("gate", { success: Schema.String })
 
 export const Ship = Workflow.make("ship", {
   payload: { parcel: Schema.String, note: Schema.optionalKey(Schema.String) },

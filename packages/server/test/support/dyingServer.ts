@@ -8,7 +8,7 @@ import { defineConfig, runServer, serve, Workspace } from "@detent/server"
 import { RequestKeys } from "@detent/workspace/RequestKeys"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { Ship, shipLayer } from "./Ship.ts"
+import { Gate, Ship, shipLayer } from "./Ship.ts"
 import { Tally } from "./Tally.ts"
 import { Teller } from "./Teller.ts"
 
@@ -34,7 +34,7 @@ const dying = Layer.effect(
   })),
 )
 
-const config = defineConfig({ machines: [Tally, Teller], workflows: [{ workflow: Ship, layer: shipLayer }] })
+const config = defineConfig({ machines: [Tally, Teller], workflows: [{ workflow: Ship, layer: shipLayer, events: { gate: Gate } }] })
 const readable = [join(import.meta.dirname, "../../../knowledge/corpus")]
 const both = systems === "systems" ? { knowledge: {}, uploads: {} } : {}
 const workspace = Workspace.open({ data, role: "work", config, readable, ...both })

@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import type { ClusterSettings } from "../ClusterMember.ts"
 import { decodeStrictly } from "../SchemaProblem.ts"
 import { machinesOfSystem } from "../Systems.ts"
-import type { AnyMachine, Config, ConfigLayer, ConfiguredWorkflow, UploadType, WorkspaceLimits } from "./Settings.ts"
+import type { AnyMachine, Config, ConfigLayer, ConfiguredWorkflow, UploadType, WorkflowEvents, WorkspaceLimits } from "./Settings.ts"
 
 export interface ConfigProblem {
   readonly problem: string
@@ -29,6 +29,8 @@ const isEffectWorkflow = (value: unknown): boolean =>
 
 const isAsyncWorkflow = (value: unknown): boolean =>
   isObject(value) && "register" in value && "definition" in value && isEffectWorkflow(value.definition)
+
+const isDeferred = (value: unknown): boolean => isObject(value) && "name" in value && "successSchema" in value && "exitSchema" in value
 
 const isUpload = (value: unknown): boolean =>
   value === "hacker-news" || (isObject(value) && "kind" in value && "fields" in value && "name" in value && typeof value.name === "string")
@@ -58,6 +60,9 @@ const Workflow = Schema.Union([
       "a workflow made with Workflow.make",
     ),
     layer: declared<Layer.Layer<never, unknown, unknown>>(Layer.isLayer, "the layer that workflow.toLayer makes"),
+    events: optional(
+      Schema.Record(Schema.String, declared<WorkflowEvents[string]>(isDeferred, "a deferred made with DurableDeferred.make")),
+    ),
   }),
 ])
 

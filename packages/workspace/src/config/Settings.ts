@@ -6,6 +6,7 @@ import type { Machine } from "@detent/machine"
 import type { AnyUpload } from "@detent/uploads"
 import type * as Duration from "effect/Duration"
 import type * as Layer from "effect/Layer"
+import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import type { ClusterSettings } from "../ClusterMember.ts"
@@ -18,8 +19,13 @@ export type AnyMachine<R> = Machine.Definition<unknown, unknown, never, R>
 /** Services that handlers, workflows and layers may use without providing them. */
 export type ProvidedServices = Engine | WorkflowEngine | Stores | Systems
 
+/** The events that can be sent to executions of a workflow: the deferreds that it awaits, by the names that senders use. */
+export type WorkflowEvents = Readonly<Record<string, DurableDeferred.AnyWithProps>>
+
 /** An Effect workflow with the layer that `workflow.toLayer(...)` makes, or a workflow written as an async function. */
-export type ConfiguredWorkflow<R> = { readonly workflow: Workflow.Any; readonly layer: Layer.Layer<never, unknown, R> } | KnownWorkflow
+export type ConfiguredWorkflow<R> =
+  | { readonly workflow: Workflow.Any; readonly layer: Layer.Layer<never, unknown, R>; readonly events?: WorkflowEvents }
+  | KnownWorkflow
 
 /** An item type that can be uploaded: the one that is shipped, or one made with `defineUpload`. */
 export type UploadType = "hacker-news" | AnyUpload

@@ -1,10 +1,19 @@
 /** What a user can do with commands, queues and dead timers. Parameters of commands are not shown: they may be secret. */
-import { type CommandFilter, Commands, DeadLetters, Journal, Queues, type StoredCommand, Timers } from "@detent/durable"
+import { type CommandFilter, type CommandStatus, Commands, DeadLetters, Journal, Queues, type StoredCommand, Timers } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { CommandNotFailed, CommandNotFound, TimerNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
-import { CurrentAttempt } from "../RequestKeys.ts"
+import { CurrentAttempt, changeOnce } from "../RequestKeys.ts"
+
+export const commandStatuses = [
+  "pending",
+  "processing",
+  "completed",
+  "failed",
+  "handled",
+  "skipped",
+] as const satisfies ReadonlyArray<CommandStatus>
 
 export const commandView = ({ instance, worker, problem, finishedAt, ...command }: StoredCommand) => ({
   number: command.number,
@@ -53,6 +62,21 @@ export const retry = (key: string, options: { readonly force?: boolean; readonly
     if (isRetried || (isRepeated && after.round > round)) return commandView(after)
     return yield* new CommandNotFailed({ key, status: after.status })
   })
+
+export interface RetryOnce {
+  readonly command: string
+  readonly force?: boolean
+  readonly dryRun?: boolean
+  /** The idempotency key. It belongs to this retry on every surface. */
+  readonly key: string | undefined
+}
+
+/** The same, once for an idempotency key. A dry run changes nothing, and leaves the key free. */
+export const retryOnce = ({ command, force = false, dryRun = false, key }: RetryOnce) => {
+  const retried = retry(command, { force, dryRun })
+  const change = { operation: force ? "commands.forceRetry" : "commands.retry", params: { key: command }, content: undefined, key }
+  return dryRun ? retried : changeOnce(change, retried)
+}
 
 /** Gives up a command that failed or still waits. */
 export const skip = (key: string, reason: string) =>

@@ -1,16 +1,22 @@
-/** What a user can do with executions of Effect workflows: start, list, look, resume, interrupt. */
+/** What a user can do with executions of Effect workflows: start, list, look, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
 import { nameProblem } from "@detent/durable/internal"
 import { redactor } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import {
   ExecutionEnded,
+  ExecutionEventInvalid,
+  ExecutionEventTaken,
+  ExecutionEventUnknown,
   ExecutionExists,
   ExecutionIdRefused,
   ExecutionNotFound,
@@ -19,7 +25,7 @@ import {
   WorkflowNotFound,
 } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
-import { exampleFields } from "../machine/ExampleJson.ts"
+import { exampleFields, exampleOf } from "../machine/ExampleJson.ts"
 import { optional, paged } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
 import { problemOfFields } from "../SchemaProblem.ts"
@@ -59,13 +65,15 @@ const workflowsOf = (entries: ReadonlyArray<MachineEntry>) => entries.filter((en
 
 const known = Effect.flatMap(Machines, (machines) => Effect.map(machines.list, workflowsOf))
 
-const findWorkflow = (name: string) =>
+const findEntry = (name: string) =>
   Effect.gen(function* () {
     const entries = yield* known
     const found = entries.find((entry) => entry.workflow._tag === name)
-    if (found !== undefined) return found.workflow
+    if (found !== undefined) return found
     return yield* new WorkflowNotFound({ workflow: name, known: entries.map((entry) => entry.workflow._tag) })
   })
+
+const findWorkflow = (name: string) => Effect.map(findEntry(name), ({ workflow }) => workflow)
 
 const found = (workflow: string, id: string) =>
   Effect.flatMap(
@@ -175,8 +183,7 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
     const { decode, encode } = payloadJson(workflow)
     const payload = yield* Effect.fromResult(decode(json))
     const id = given ?? (yield* derivedId(workflow, payload))
-    const problem = id === "" ? "it is empty" : nameProblem("id", id)
-    if (problem !== undefined) return yield* new ExecutionIdRefused({ workflow: name, problem })
+    yield* checkId(name, id)
     if (!(yield* isStarted(name, id)))
       yield* ofEngine((yield* WorkflowEngine).execute(workflow as Executable, { executionId: id, payload, discard: true }))
     // Of payloads that come at once the first one counts.
@@ -185,6 +192,11 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
     const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
     return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
   })
+
+const checkId = (workflow: string, id: string) => {
+  const problem = id === "" ? "it is empty" : nameProblem("id", id)
+  return problem === undefined ? Effect.void : Effect.fail(new ExecutionIdRefused({ workflow, problem }))
+}
 
 const isStarted = (workflow: string, id: string) =>
   Effect.map(
@@ -228,14 +240,14 @@ const payloadJson = ({ _tag: workflow, payloadSchema }: Workflow.Any) => {
   }
 }
 
-/** The JSON Schema of a workflow's payload. */
-export const payloadSchemaOf = (schema: Workflow.AnyStructSchema): Schema.Json => {
+/** The JSON Schema of a workflow's payload, or of the value of an event. */
+export const jsonSchemaOf = (schema: Schema.Constraint): Schema.Json => {
   const document = Schema.toJsonSchemaDocument(schema)
   const hasDefinitions = Object.keys(document.definitions).length > 0
   return (hasDefinitions ? { ...document.schema, $defs: document.definitions } : document.schema) as Schema.Json
 }
 
-const examplePayload = (schema: Workflow.AnyStructSchema) => exampleFields(payloadSchemaOf(schema))
+const examplePayload = (schema: Workflow.AnyStructSchema) => exampleFields(jsonSchemaOf(schema))
 
 const Origin = Schema.fromJsonString(Schema.Struct({ payload: Schema.optionalKey(Schema.Unknown) }))
 
@@ -279,3 +291,84 @@ export const interrupt = (workflow: string, id: string) =>
     if (definition !== undefined) yield* Effect.flatMap(WorkflowEngine, (engine) => engine.interrupt(definition, id))
     return yield* get(workflow, id)
   })
+
+export interface SendToExecution {
+  readonly workflow: string
+  readonly id: string
+  /** The name of the event, as the configuration has it. */
+  readonly event: string
+  /** Default: null, which an event without a value takes. */
+  readonly value?: Schema.Json | undefined
+  /** Keeps the event for an execution that is started later. Default: an execution that is not there is refused. */
+  readonly beforeStart?: boolean | undefined
+}
+
+/**
+ * Sends an event to an execution, which gets it where it awaits the event, now or later. An event of a name arrives once: the same
+ * value again is answered with where the execution stands, and another value is refused.
+ */
+export const send = ({ workflow, id, event, value: json = null, beforeStart = false }: SendToExecution) =>
+  Effect.gen(function* () {
+    const deferred = yield* eventNamed(workflow, event)
+    const { decode, encode } = eventJson(workflow, event, deferred)
+    const value = yield* Effect.fromResult(decode(json))
+    yield* checkId(workflow, id)
+    const opened = yield* Effect.flatMap(Journal, (journal) => journal.open(keyOf(workflow, id)))
+    if (Option.isNone(opened) && !beforeStart) return yield* new ExecutionNotFound({ workflow, id })
+    if (!Option.exists(opened, ({ record }) => record.status === "final"))
+      yield* Effect.flatMap(WorkflowEngine, (engine) =>
+        engine.deferredDone(deferred, { workflowName: workflow, executionId: id, deferredName: deferred.name, exit: Exit.succeed(value) }),
+      )
+    // Of values that come at once the first one counts.
+    const stored = yield* storedEvent(workflow, id, deferred.name)
+    if (stored === undefined) return yield* new ExecutionEnded({ workflow, id, phase: (yield* get(workflow, id)).phase })
+    const isSame = isDeepStrictEqual(stored.success, encode(value))
+    return isSame ? yield* get(workflow, id) : yield* new ExecutionEventTaken({ workflow, id, event })
+  })
+
+/** What the schema of an event needs is in the context of the workflow's layer. That of a value that comes as JSON needs nothing. */
+type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unknown>>
+
+const eventNamed = (name: string, event: string) =>
+  Effect.gen(function* () {
+    const { events } = yield* findEntry(name)
+    if (!Object.hasOwn(events, event)) return yield* new ExecutionEventUnknown({ workflow: name, event, known: Object.keys(events) })
+    return events[event] as unknown as EventDeferred
+  })
+
+/** How the value of an event is read from JSON and stored. */
+const eventJson = (workflow: string, event: string, { successSchema }: EventDeferred) => {
+  const codec = Schema.toCodecJson(successSchema)
+  const decode = Schema.decodeUnknownResult(codec, { onExcessProperty: "error", errors: "all" })
+  const refused = (problem: string) =>
+    new ExecutionEventInvalid({ workflow, event, problem, example: exampleOf(jsonSchemaOf(successSchema)) })
+  return {
+    decode: (json: unknown) =>
+      Result.mapError(decode(json), (problem) => refused(problemOfFields(problem, Predicate.isObject(json) ? json : {}, codec))),
+    // JSON knows no undefined.
+    encode: (value: unknown): unknown => JSON.parse(JSON.stringify(Schema.encodeSync(codec)(value) ?? null)),
+  }
+}
+
+const StoredEvent = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.optionalKey(Schema.Unknown) }) }))
+
+/** What has arrived of an event; undefined where it has not, or where the journal of an ended execution was pruned. */
+const storedEvent = (workflow: string, id: string, deferred: string) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const tag = `Deferred/${deferred}`
+    for (let after = 0; ; ) {
+      const page = yield* journal.events(keyOf(workflow, id), after, eventPage)
+      const arrived = page.find((one) => one.tag === tag)
+      if (arrived !== undefined) return Option.getOrElse(decodeStored(arrived.body), () => notStored).exit
+      if (page.length < eventPage) return undefined
+      after = page.at(-1)?.sequence ?? after
+    }
+  })
+
+/** A deferred that was completed with a failure, by the code of its workflow, is no value that a caller could have sent. */
+const notStored: typeof StoredEvent.Type = { exit: {} }
+
+const decodeStored = Schema.decodeUnknownOption(StoredEvent)
+
+const eventPage = 1000

@@ -6,7 +6,7 @@ import { MachineNotFound, MachineUnregistered } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
-import { payloadSchemaOf, phases } from "./executions.ts"
+import { jsonSchemaOf, phases } from "./executions.ts"
 
 export const findEntry = (name: string) =>
   Effect.flatMap(
@@ -21,7 +21,9 @@ const notRegistered = (machine: string) =>
   )
 
 /** A workflow is listed by its name: its definition need not be known here. */
-type Listed = Exclude<MachineEntry, { readonly _tag: "EffectWorkflow" }> | { readonly _tag: "EffectWorkflow"; readonly name: string }
+type Listed =
+  | Exclude<MachineEntry, { readonly _tag: "EffectWorkflow" }>
+  | Pick<Extract<MachineEntry, { readonly _tag: "EffectWorkflow" }>, "_tag" | "name" | "events">
 
 const listing = (entry: Listed) =>
   Effect.gen(function* () {
@@ -31,7 +33,7 @@ const listing = (entry: Listed) =>
         name: entry.name,
         kind: "effect-workflow" as const,
         states: phases,
-        events: [],
+        events: Object.keys(entry.events),
         counts: Object.fromEntries(counts),
       }
     const json = (yield* Machines).json(entry.machine)
@@ -55,18 +57,20 @@ export const list = Effect.gen(function* () {
   const names = new Set(entries.map(({ name }) => name))
   const stored = yield* Effect.flatMap(Journal, (journal) => journal.machines)
   const unknown = stored.filter((name) => name.startsWith(workflowPrefix) && !names.has(name))
-  const all: ReadonlyArray<Listed> = [...entries, ...unknown.map((name) => ({ _tag: "EffectWorkflow" as const, name }))]
+  const all: ReadonlyArray<Listed> = [...entries, ...unknown.map((name) => ({ _tag: "EffectWorkflow" as const, name, events: {} }))]
   const listed = yield* Effect.forEach(all, listing, { concurrency: 4 })
   return listed.sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
-/** One machine. An Effect workflow has no blueprint and no schemas of events, but one of what it is started with. */
+/** One machine. An Effect workflow has no blueprint, but the schema of what it is started with. */
 export const get = (name: string) =>
   Effect.gen(function* () {
     const entry = yield* findEntry(name)
     const listed = yield* listing(entry)
-    if (entry._tag === "EffectWorkflow")
-      return { ...listed, eventSchemas: {}, payloadSchema: payloadSchemaOf(entry.workflow.payloadSchema) }
+    if (entry._tag === "EffectWorkflow") {
+      const schemas = Object.entries(entry.events).map(([event, { successSchema }]) => [event, jsonSchemaOf(successSchema)] as const)
+      return { ...listed, eventSchemas: Object.fromEntries(schemas), payloadSchema: jsonSchemaOf(entry.workflow.payloadSchema) }
+    }
     return { ...listed, blueprint: entry.machine.blueprint, eventSchemas: (yield* Machines).json(entry.machine).eventSchemas }
   })
 

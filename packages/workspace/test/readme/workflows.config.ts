@@ -4,6 +4,7 @@ import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Activity from "effect/unstable/workflow/Activity"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 
 const Checkout = Workflow.make("checkout", {
@@ -12,14 +13,22 @@ const Checkout = Workflow.make("checkout", {
   idempotencyKey: ({ order }) => order,
 })
 
+const Confirmed = DurableDeferred.make("confirmed", { success: Schema.Struct({ by: Schema.String }) })
+
 const CheckoutLive = Checkout.toLayer(({ order }) =>
-  Activity.make({ name: "charge the card", success: Schema.String, execute: Effect.succeed(`charged ${order}`) }),
+  Effect.gen(function* () {
+    const { by } = yield* DurableDeferred.await(Confirmed)
+    return yield* Activity.make({ name: "charge", success: Schema.String, execute: Effect.succeed(`charged ${order} for ${by}`) })
+  }),
 )
 
-const Reminder = workflow({ name: "reminder", input: { order: Schema.String } }, async ({ order }, durable) => {
-  await durable.sleep("a day", "1 day")
-  return durable.step("remind", async () => `reminded of ${order}`)
-})
+const Reminder = workflow(
+  { name: "reminder", input: { order: Schema.String }, events: { paid: Schema.Struct({ by: Schema.String }) } },
+  async ({ order }, durable) => {
+    const paid = await durable.waitForEvent("paid", { timeout: "1 day" })
+    return paid === undefined ? durable.step("remind", async () => `reminded of ${order}`) : `paid by ${paid.by}`
+  },
+)
 
 const S = State({ Open: {}, CheckedOut: {} })
 const E = Event({ CheckOut: {} })
@@ -31,4 +40,7 @@ const Cart = Machine.make({ name: "cart", state: S, event: E, effects: Slot.Effe
   .final(S.CheckedOut)
   .build({ checkOut: (_, { id }) => Effect.asVoid(Checkout.execute({ order: id }, { discard: true })) })
 
-export default defineConfig({ machines: [Cart], workflows: [{ workflow: Checkout, layer: CheckoutLive }, Reminder] })
+export default defineConfig({
+  machines: [Cart],
+  workflows: [{ workflow: Checkout, layer: CheckoutLive, events: { confirmed: Confirmed } }, Reminder],
+})

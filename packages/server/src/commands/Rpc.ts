@@ -1,0 +1,25 @@
+/** The operations on commands as remote procedures, over HTTP and WebSocket. */
+import * as Schema from "effect/Schema"
+import * as Rpc from "effect/unstable/rpc/Rpc"
+import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import { IdempotencyKey } from "../api/Headers.ts"
+import { type Problem, problems } from "../api/Problem.ts"
+import { Operating } from "../api/RpcRoles.ts"
+import { StoredCommand } from "./StoredCommand.ts"
+
+const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
+
+export const retry = Rpc.make("command_retry", {
+  payload: {
+    key: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)),
+    /** Also where the instance has ended or would refuse the result. */
+    force: Schema.optionalKey(Schema.Boolean),
+    /** Only says whether it would be executed again. */
+    dryRun: Schema.optionalKey(Schema.Boolean),
+    idempotencyKey: Schema.optionalKey(IdempotencyKey),
+  },
+  success: StoredCommand,
+  error,
+}).middleware(Operating)
+
+export class CommandRpc extends RpcGroup.make(retry) {}

@@ -1,0 +1,24 @@
+/** The procedures on commands. */
+import * as commands from "@detent/workspace/operations/commands"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
+import { makeOperating } from "../serve/Operating.ts"
+import { payloadOf } from "../serve/RpcPayload.ts"
+import { retry } from "./Rpc.ts"
+
+/** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
+export class ReceivedCommandRpc extends RpcGroup.make(retry.setPayload(Schema.Unknown)) {}
+
+export const commandProcedures = ReceivedCommandRpc.toLayer(
+  Effect.gen(function* () {
+    const operating = yield* makeOperating()
+    const retryOf = payloadOf(retry.payloadSchema)
+    return ReceivedCommandRpc.of({
+      command_retry: (sent) =>
+        Effect.flatMap(retryOf(sent), ({ key, idempotencyKey, ...options }) =>
+          operating(commands.retryOnce({ command: key, key: idempotencyKey, ...options })),
+        ),
+    })
+  }),
+)
