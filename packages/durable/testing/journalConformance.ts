@@ -230,6 +230,42 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
+    it.effect("79 85 in a batch of several events each, an id that is taken refuses its own commit, whichever event has it", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine, id } = yield* freshKey
+        const keys = ["first", "later", "none", "fresh"].map((name) => ({ machine, id: `${id}-${name}` }))
+        yield* journal.commit(keys.map((key) => commit(key, -1)))
+        const sent = (key: InstanceKey, expected: number, ...ids: ReadonlyArray<string | undefined>) =>
+          commit(key, expected, {
+            sequence: expected + ids.length,
+            events: ids.map((dedupeId, index) => event(expected + 1 + index, { dedupeId })),
+          })
+        const both = keys.map((key) => sent(key, 0, "a", "b"))
+        assert.deepStrictEqual(yield* journal.commit(both), [stored, stored, stored, stored])
+        const [first, later, none, fresh] = keys as [InstanceKey, InstanceKey, InstanceKey, InstanceKey]
+        const again = [
+          sent(first, 2, "b", "c"),
+          sent(later, 2, "c", undefined, "a"),
+          sent(none, 2, undefined, undefined),
+          sent(fresh, 2, "c", "d"),
+        ]
+        assert.deepStrictEqual(yield* journal.commit(again), [
+          { _tag: "Duplicate", dedupeId: "b", sequence: 2 },
+          { _tag: "Duplicate", dedupeId: "a", sequence: 1 },
+          stored,
+          stored,
+        ])
+        const idsOf = (key: InstanceKey) => Effect.map(journal.events(key, 0, 10), (events) => events.map(({ dedupeId }) => dedupeId))
+        assert.deepStrictEqual(yield* Effect.forEach(keys, idsOf), [
+          ["a", "b"],
+          ["a", "b"],
+          ["a", "b", undefined, undefined],
+          ["a", "b", "c", "d"],
+        ])
+      }),
+    )
+
     it.effect("81 a stale expected sequence is a conflict that names the true one", () =>
       Effect.gen(function* () {
         const journal = yield* Journal

@@ -60,5 +60,6 @@ export const shapes: ReadonlyArray<readonly [name: string, fields: (sequence: nu
       setTimers: [{ name: "t", entry: sequence, due: 10 }],
     }),
   ],
+  ["an id", (sequence) => ({ events: [event(sequence, { dedupeId: `sent-${sequence}` })] })],
   ["a snapshot and an id", (sequence) => ({ events: [event(sequence, { dedupeId: `sent-${sequence}` })], snapshot: snapshot(sequence) })],
 ]

@@ -17,7 +17,7 @@
  *   plan made while the tables are empty would read them whole, and is kept while they grow.
  */
 import { dedupeIdsOf } from "../sql/Duplicate.ts"
-import type { Commit, Fence } from "../store/Commit.ts"
+import type { Commit, EventRecord, Fence } from "../store/Commit.ts"
 
 /** A commit and its position in the batch. */
 export type Positioned = readonly [position: number, commit: Commit]
@@ -53,6 +53,7 @@ export const makeShapes = (schema: string): ((ordered: ReadonlyArray<Positioned>
     }
     if (areAlike(ordered)) return { statement: shapes.alike, parameters: [...alikeValues(ordered), ...fence] }
     if (ordered.every(isTimed)) return { statement: shapes.timed, parameters: [JSON.stringify(ordered.map(timedValues)), ...fence] }
+    if (ordered.every(hasOnlyEvents)) return { statement: shapes.events, parameters: [JSON.stringify(ordered.map(eventValues)), ...fence] }
     return { statement: full, parameters: [JSON.stringify(ordered.map(fullValues))] }
   }
 }
@@ -62,6 +63,7 @@ const fastShapes = (schema: string, isFenced: boolean) => ({
   onePlain: onePlainShape(schema, isFenced ? underFence(schema, 15) : ""),
   timed: timedShape(schema, isFenced ? underFence(schema, 2) : ""),
   alike: alikeShape(schema, isFenced ? underFence(schema, 17) : ""),
+  events: eventsShape(schema, isFenced ? underFence(schema, 2) : ""),
 })
 
 /**
@@ -288,6 +290,82 @@ const alikeValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown>
 /** PostgreSQL's text form of an array, which needs no type information from the client. */
 const arrayOf = (values: ReadonlyArray<string | number>): string => `{${values.join(",")}}`
 
+// ---- events: instances that exist, any events with or without the ids of their senders, and nothing else
+
+const hasOnlyEvents = ([, { expected, events, snapshot, commands, setTimers, clearTimers }]: Positioned): boolean =>
+  expected >= 0 &&
+  events.length > 0 &&
+  snapshot === undefined &&
+  commands.length === 0 &&
+  setTimers.length === 0 &&
+  clearTimers.length === 0
+
+/**
+ * Busy instances take several events in one commit, and events of other nodes have ids. Without the parts for timers, snapshots and
+ * commands, which take their time also where a batch has none of them.
+ */
+const eventsShape = (schema: string, fence: string): string => `
+  with input as materialized (
+    select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::integer as expected, (c ->> 4)::integer as sequence,
+      (c ->> 5)::bigint as at, c ->> 6 as tag, c ->> 7 as status, c ->> 8 as reason, (c ->> 9)::integer as version,
+      (c ->> 10)::boolean as resident, (c ->> 11)::bigint as started_at,
+      (c ->> 12)::integer as event_sequence, (c ->> 13)::bigint as event_at, c ->> 14 as event_tag, c ->> 15 as event_body,
+      c ->> 16 as event_dedupe, nullif(c -> 17, 'null') as more_events, nullif(c -> 18, 'null') as more_dedupe
+    from jsonb_array_elements($1::jsonb) c
+  ), updated as (
+    update ${schema}.instances i
+    set ${instanceColumns}
+    from input c
+    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
+      and ${isThatLife("c.started_at")} ${fence}
+      and (c.event_dedupe is null or not exists (
+        select from ${schema}.events e where e.instance = i.instance and e.dedupe_id = c.event_dedupe
+      ))
+      and (c.more_dedupe is null or not exists (
+        select from ${schema}.events e
+        where e.instance = i.instance and e.dedupe_id = any (array(select jsonb_array_elements_text(c.more_dedupe)))
+      ))
+    returning i.instance, c.n, c.event_sequence, c.event_at, c.event_tag, c.event_body, c.event_dedupe, c.more_events
+  ), new_events as (
+    insert into ${schema}.events (instance, sequence, at, tag, body, dedupe_id)
+    select instance, event_sequence, event_at, event_tag, event_body, event_dedupe from updated
+    union all
+    select u.instance, (e ->> 0)::integer, (e ->> 1)::bigint, e ->> 2, e ->> 3, e ->> 4
+    from updated u cross join lateral jsonb_array_elements(u.more_events) e where u.more_events is not null
+  )
+  ${movedFrom(schema, "updated")}
+  select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
+
+/** In the order of the columns of `input`. An undefined value becomes null. */
+const eventValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
+  const { machine, id, expected, startedAt, sequence, at, summary, events } = commit
+  const { tag, status, reason, version, resident } = summary
+  const [first, ...more] = events
+  return [
+    position,
+    machine,
+    id,
+    expected,
+    sequence,
+    at,
+    tag,
+    status,
+    reason,
+    version,
+    resident,
+    startedAt,
+    first?.sequence,
+    first?.at,
+    first?.tag,
+    first?.body,
+    first?.dedupeId,
+    unlessEmpty(more.map(eventValue)),
+    unlessEmpty(more.flatMap(({ dedupeId }) => dedupeId ?? [])),
+  ]
+}
+
+const eventValue = ({ sequence, at, tag, body, dedupeId }: EventRecord): ReadonlyArray<unknown> => [sequence, at, tag, body, dedupeId]
+
 // ---- full: everything a commit can carry
 
 /**
@@ -387,7 +465,7 @@ const fullValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
     first?.tag,
     first?.body,
     first?.dedupeId,
-    unlessEmpty(more.map(({ sequence, at, tag, body, dedupeId }) => [sequence, at, tag, body, dedupeId])),
+    unlessEmpty(more.map(eventValue)),
     isNew ? null : unlessEmpty(dedupeIdsOf(commit)),
     snapshot === undefined ? null : [snapshot.sequence, snapshot.at, snapshot.version, snapshot.body],
     unlessEmpty(setTimers.map(({ name, entry, due }) => [name, entry, Math.ceil(due)])),
