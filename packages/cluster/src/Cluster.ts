@@ -20,7 +20,7 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
 import { type Leases, Placement, type PlacementService } from "@detent/durable"
-import { forkLoop, listenerOf, type Routing, shardOf } from "@detent/durable/internal"
+import { forkLoop, listenerOf, makeShardOf, type Routing } from "@detent/durable/internal"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Clock from "effect/Clock"
@@ -30,11 +30,9 @@ import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as RcMap from "effect/RcMap"
 import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
-import * as Stream from "effect/Stream"
 import * as MessageStorage from "effect/unstable/cluster/MessageStorage"
 import { RunnerAddress } from "effect/unstable/cluster/RunnerAddress"
 import * as RunnerHealth from "effect/unstable/cluster/RunnerHealth"
@@ -48,9 +46,6 @@ import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import type { ServeError } from "effect/unstable/http/HttpServerError"
 import * as HttpServerRequest from "effect/unstable/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
-import * as RpcClient from "effect/unstable/rpc/RpcClient"
-import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
-import * as RpcServer from "effect/unstable/rpc/RpcServer"
 import * as Socket from "effect/unstable/socket/Socket"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -59,7 +54,8 @@ import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow,
 import { Delivery } from "./Delivery.ts"
 import { forgetDeliveryIds } from "./DeliveryIds.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
-import { DeliverRpc, type Parcel, type Progress, path } from "./Protocol.ts"
+import { Peers } from "./Peers.ts"
+import { callIn, NoMessage, type Progress, path, progressMessage } from "./Protocol.ts"
 import { Shards, shardCount } from "./Shards.ts"
 
 export interface ClusterOptions {
@@ -139,16 +135,23 @@ const makeCluster = (options: ClusterOptions) =>
     yield* isAlone(address, token, name)
     const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
     const owners = yield* makeOwners(tables)
-    const call = yield* makeCalls({ self: address.text, server, token, leaseMillis })
+    const shardOf = makeShardOf(shardCount)
+    const peers = yield* makePeers(token, run, leaseMillis)
     const delivery = new Delivery({
       ownerOf: (key) => {
         if (shards.has(key)) return address.text
-        const owner = owners.of(shardOf(key, shardCount))
+        const owner = owners.of(shardOf(key))
         // This node is giving the shard up.
         return owner === address.text ? undefined : owner
       },
       refreshOwners: owners.refresh,
-      call,
+      call: (to, parcels, listener) => {
+        if (to !== address.text) return peers.call(to, parcels, listener)
+        const conversation = server.converse((progress) => {
+          for (const [, answers] of progress) listener.progress(answers)
+        })
+        conversation.take(0, parcels)
+      },
       run,
       clock,
       patienceMillis,
@@ -158,6 +161,7 @@ const makeCluster = (options: ClusterOptions) =>
       address: address.text,
       placement: base,
       tables,
+      shardOf,
       tokenMark,
       receivers: server.receivers,
       run,
@@ -369,45 +373,24 @@ const makeOwners = (tables: ClusterTables) =>
     }
   })
 
-interface CallOptions {
-  readonly self: string
-  readonly server: DeliveryServer
-  readonly token: Redacted.Redacted
-  readonly leaseMillis: number
-}
-
-/** Calls nodes: one connection for each, made with the first call and closed when it was not used for a minute. */
-const makeCalls = ({ self, server, token, leaseMillis }: CallOptions) =>
+const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) => void, silenceMillis: number) =>
   Effect.gen(function* () {
-    const constructor = Layer.effect(
-      Socket.WebSocketConstructor,
-      Effect.map(
-        Socket.WebSocketConstructor,
-        (make) => (url: string) => make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } }),
-      ),
-    ).pipe(Layer.provide(NodeSocket.layerWebSocketConstructor))
-    const clients = yield* RcMap.make({
-      idleTimeToLive: "1 minute",
-      lookup: (address: string) =>
-        Effect.gen(function* () {
-          const socket = Layer.effect(Socket.Socket, Socket.makeWebSocket(`ws://${address}${path}`)).pipe(Layer.provide(constructor))
-          const protocol = RpcClient.layerProtocolSocket().pipe(Layer.provide(socket), Layer.provide(RpcSerialization.layerJson))
-          const built = yield* Layer.build(protocol)
-          return yield* Effect.provide(RpcClient.make(DeliverRpc), built)
-        }),
+    const make = yield* Socket.WebSocketConstructor
+    const withToken: typeof make = (url) => make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
+    return new Peers({
+      open: (url) => Effect.provideService(Socket.makeWebSocket(url), Socket.WebSocketConstructor, withToken),
+      run,
+      scope: yield* Effect.scope,
+      clock: yield* Clock.Clock,
+      silenceMillis,
     })
-    return (address: string, parcels: ReadonlyArray<Parcel>): Stream.Stream<Progress, unknown> =>
-      address === self
-        ? server.deliver(parcels, leaseMillis / 3)
-        : Stream.unwrap(Effect.map(RcMap.get(clients, address), (client) => client.Deliver({ parcels }))).pipe(Stream.timeout(leaseMillis))
-  })
+  }).pipe(Effect.provide(NodeSocket.layerWebSocketConstructor))
 
 /** Where a node says its name. */
 const namePath = `${path}/name`
 
 /** Listens to other nodes that know the token. `name`: of this process, by which it finds itself. */
 const listening = ({ host, port }: Address, token: Redacted.Redacted, server: DeliveryServer, leaseMillis: number, name: string) => {
-  const procedures = DeliverRpc.toLayer({ Deliver: ({ parcels }) => server.deliver(parcels, leaseMillis / 3) })
   const expected = digestOf(`Bearer ${Redacted.value(token)}`)
   const guard = HttpRouter.middleware(
     (app) =>
@@ -418,21 +401,56 @@ const listening = ({ host, port }: Address, token: Redacted.Redacted, server: De
       ),
     { global: true },
   )
-  const routes = RpcServer.layerHttp({
-    group: DeliverRpc,
-    path,
-    protocol: "websocket",
-    disableFatalDefects: true,
-    disableTracing: true,
-  }).pipe(Layer.provide(procedures), Layer.provide(RpcSerialization.layerJson))
+  const calls = HttpRouter.add("GET", path, conversing(server, leaseMillis / 3))
   const naming = HttpRouter.add("GET", namePath, HttpServerResponse.text(name))
-  const guarded = Layer.merge(routes, naming).pipe(Layer.provide(guard))
+  const guarded = Layer.merge(calls, naming).pipe(Layer.provide(guard))
   return HttpRouter.serve(guarded, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(NodeHttpServer.layer(() => createServer(), { host, port, disablePreemptiveShutdown: true })),
     Layer.build,
     Effect.asVoid,
   )
 }
+
+/** Takes the calls of another node for as long as its connection lasts. While it waits for answers, it hears that this node is alive. */
+const conversing = (server: DeliveryServer, heartbeatMillis: number) =>
+  Effect.gen(function* () {
+    const socket = yield* Effect.orDie(Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ upgrade }) => upgrade))
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    const writer = yield* socket.writer
+    const { pull } = yield* socket.reader
+    let isOpen = true
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isOpen = false
+      }),
+    )
+    // A connection that cannot be written to ends for its reader.
+    const report = (progress: Progress) => {
+      if (isOpen) run(Effect.ignore(writer.write(progressMessage(progress))))
+    }
+    const conversation = server.converse(report)
+    const heartbeat = Effect.sync(() => {
+      if (conversation.isAwaited) report([])
+    })
+    yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(heartbeatMillis), heartbeat)))
+    const take = (message: string | Uint8Array) => {
+      const { call, parcels } = callIn(message)
+      conversation.take(call, parcels)
+    }
+    const cutOff = ({ message }: NoMessage) =>
+      Effect.andThen(
+        Effect.logWarning(`a caller that has the token of the cluster is cut off: ${message}`),
+        writer.write(new Socket.CloseEvent(1003, message)),
+      )
+    const taken = Effect.flatMap(pull, (messages) => Effect.sync(() => messages.forEach(take)))
+    yield* Effect.catchDefect(Effect.forever(taken, { disableYield: true }), (defect) =>
+      defect instanceof NoMessage ? cutOff(defect) : Effect.die(defect),
+    )
+    return HttpServerResponse.empty()
+  }).pipe(
+    Effect.scoped,
+    Effect.catchTag("SocketError", () => Effect.succeed(HttpServerResponse.empty())),
+  )
 
 /** Effect's cluster: which node should have which shard. It asks twice a second who is alive. */
 const sharding = ({ host, port }: Address, shards: Shards, lease: Duration.Duration) =>

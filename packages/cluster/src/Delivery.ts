@@ -10,13 +10,11 @@
 
 import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest } from "@detent/durable/internal"
 import { PersistenceFailed } from "@detent/machine"
-import { describe } from "@detent/machine/internal"
-import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Stream from "effect/Stream"
-import { callLimit, type Parcel, type Progress } from "./Protocol.ts"
+import type { CallListener } from "./Peers.ts"
+import { type Answers, callLimit, type Parcel } from "./Protocol.ts"
 
 /** An answer of a node that has the instance. */
 export type Answer = Exclude<RemoteAnswer, { _tag: "Elsewhere" }>
@@ -75,8 +73,7 @@ export interface Delivering {
   readonly ownerOf: (key: InstanceKey) => string | undefined
   /** Asks who has what, now. */
   readonly refreshOwners: () => void
-  /** Calls a node. The stream says something at least once in the time of a lease, or the node is taken for gone. */
-  readonly call: (address: string, parcels: ReadonlyArray<Parcel>) => Stream.Stream<Progress, unknown>
+  readonly call: (address: string, parcels: ReadonlyArray<Parcel>, listener: CallListener) => void
   readonly run: (effect: Effect.Effect<void>) => void
   readonly clock: Clock.Clock
   /** How long a request may find no node before it fails. */
@@ -209,7 +206,10 @@ export class Delivery {
       const call = this.#makeCall(address, ready)
       if (call === undefined) break
       this.#unaccepted.set(address, (this.#unaccepted.get(address) ?? 0) + 1)
-      this.#with.run(this.#perform(call))
+      this.#with.call(address, call.parcels, {
+        progress: (answers) => this.#progress(call, answers),
+        over: (reason) => this.#over(call, reason),
+      })
     }
     if (ready.size === 0) this.#ready.delete(address)
   }
@@ -235,18 +235,8 @@ export class Delivery {
     return call.items.length === 0 ? undefined : call
   }
 
-  #perform(call: Call): Effect.Effect<void> {
-    const listened = Stream.runForEach(this.#with.call(call.address, call.parcels), (progress) =>
-      Effect.sync(() => this.#progress(call, progress)),
-    )
-    return Effect.flatMap(Effect.exit(listened), (exit) => {
-      const reason = Exit.isSuccess(exit) ? "it did not answer" : reasonOf(Cause.squash(exit.cause))
-      return Effect.sync(() => this.#over(call, `${call.address}: ${reason}`))
-    })
-  }
-
-  #progress(call: Call, { answers }: Progress) {
-    const elsewhere = new Map<Line, { readonly reason: string; readonly items: ReadonlyArray<Item> }>()
+  #progress(call: Call, answers: Answers) {
+    const elsewhere = new Map<Line, { readonly reason: string; readonly items: Array<Item> }>()
     for (const [position, answer] of answers) {
       const one = call.items[position]
       if (one === undefined || one.item.isAnswered) continue
@@ -254,8 +244,9 @@ export class Delivery {
       // What was carried out is carried out, in whichever call. Anything else counts in the call that has the request now.
       if (answer._tag === "Done" || (answer._tag === "Refused" && item.call === call)) this.#answer(line, item, answer)
       else if (answer._tag === "Elsewhere" && item.call === call) {
-        const items = elsewhere.get(line)?.items ?? []
-        elsewhere.set(line, { reason: answer.reason, items: [...items, item] })
+        const found = elsewhere.get(line)
+        if (found === undefined) elsewhere.set(line, { reason: answer.reason, items: [item] })
+        else found.items.push(item)
       }
     }
     for (const [line, { reason, items }] of elsewhere) this.#sendAgain(line, items, reason, call)
@@ -350,26 +341,6 @@ export class Delivery {
     if (this.#lines.get(line.name) === line) this.#lines.delete(line.name)
   }
 }
-
-/** With what led to it: that a connection could not be opened says little. */
-const reasonOf = (error: unknown): string => {
-  const text = messageIn(error) ?? describe(error)
-  const first = firstMessage(error)
-  if (first === undefined || text.includes(first)) return text
-  return `${text}: ${first}${first.endsWith(" 401") ? "; it has another token than this node: give all nodes the same" : ""}`
-}
-
-/** The message of what led to an error in the end. */
-const firstMessage = (error: unknown): string | undefined => {
-  if (typeof error !== "object" || error === null) return undefined
-  const before = "reason" in error ? error.reason : "cause" in error ? error.cause : undefined
-  return firstMessage(before) ?? messageIn(error)
-}
-
-const messageIn = (value: unknown): string | undefined =>
-  typeof value === "object" && value !== null && "message" in value && typeof value.message === "string" && value.message !== ""
-    ? value.message
-    : undefined
 
 const notAnswered = ({ machine, id }: InstanceKey, reason: string): PersistenceFailed =>
   new PersistenceFailed({

@@ -1,10 +1,10 @@
-/** Carries out what other nodes ask of the instances of this node. */
+/**
+ * Carries out what other nodes ask of the instances of this node. Each connection of a node is a `Conversation`: it takes calls and
+ * reports their progress.
+ */
 import { type Answering, type InstanceKey, instanceName, type Receiver, type RemoteAnswer } from "@detent/durable/internal"
-import type * as Cause from "effect/Cause"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import * as Queue from "effect/Queue"
-import * as Stream from "effect/Stream"
 import type { Parcel, Progress } from "./Protocol.ts"
 
 /** The sender may have sent it to another node since, which may have refused it: it is not carried out here, also where it is back. */
@@ -43,72 +43,125 @@ export class DeliveryServer {
     return () => this.#receivers.delete(counted)
   }
 
-  /** Answers each request once. `heartbeat`: how often the stream says that this node is alive, in milliseconds. */
-  deliver(parcels: ReadonlyArray<Parcel>, heartbeat: number): Stream.Stream<Progress> {
-    return Stream.unwrap(
-      Effect.gen({ self: this }, function* () {
-        const queue = yield* Queue.unbounded<Progress, Cause.Done>()
-        let left = parcels.reduce((sum, { requests }) => sum + requests.length, 0)
-        let gathered: Array<[number, RemoteAnswer]> = []
-        let isTaken = false
-        const flush = () => {
-          const answers = gathered
-          gathered = []
-          Queue.offerUnsafe(queue, { answers })
-          if (left === 0) Queue.endUnsafe(queue)
-        }
-        const answering =
-          (first: number): Answering =>
-          (position, answer) => {
-            left--
-            gathered.push([first + position, answer])
-            // Answers before all requests are taken go with the first message; after that, those of one turn go together.
-            if (isTaken && gathered.length === 1) this.#run(Effect.andThen(Effect.yieldNow, Effect.sync(flush)))
-          }
-        let first = 0
-        const departures = this.#departures
-        const taking = parcels.map(({ machine, id, requests }) => {
-          const answer = answering(first)
-          first += requests.length
-          const answerAll = (answered: RemoteAnswer) =>
-            Effect.sync(() => {
-              for (const position of requests.keys()) answer(position, answered)
-            })
-          return this.#take({ machine, id }, (receiver) => {
-            if (receiver === undefined) return answerAll(notServed(machine))
-            if (departures !== this.#departures) return answerAll(gone)
-            return receiver.receive({ machine, id }, requests, answer)
-          })
-        })
-        this.#run(
-          Effect.andThen(
-            Effect.forEach(taking, (one) => one, { discard: true, concurrency: "unbounded" }),
-            Effect.sync(() => {
-              isTaken = true
-              flush()
-            }),
-          ),
-        )
-        return Stream.merge(
-          Stream.fromQueue(queue),
-          Stream.map(Stream.tick(heartbeat), () => ({ answers: [] }) satisfies Progress).pipe(Stream.drop(1)),
-          { haltStrategy: "left" },
-        )
-      }),
-    )
+  /** A connection on which a node sends calls. `report` gets their progress. */
+  converse(report: (progress: Progress) => void): Conversation {
+    return new Conversation(this, this.#run, report)
   }
 
-  /** One after the other for each instance, in the order of the calls. */
-  #take(key: InstanceKey, take: (receiver: Receiver | undefined) => Effect.Effect<void>): Effect.Effect<void> {
+  /** Answers each request once. `accepted` is called once, when the instances have all requests. */
+  deliver(parcels: ReadonlyArray<Parcel>, answer: Answering, accepted: () => void) {
+    let first = 0
+    let waiting = 1
+    const taken = Effect.sync(() => {
+      if (--waiting === 0) accepted()
+    })
+    for (const { machine, id, requests } of parcels) {
+      const offset = first
+      first += requests.length
+      const taking = this.#take({ machine, id }, requests, (position, answered) => answer(offset + position, answered))
+      if (taking === undefined) continue
+      waiting++
+      this.#run(Effect.ensuring(taking, taken))
+    }
+    if (--waiting === 0) accepted()
+  }
+
+  /** One after the other for each instance, in the order of the calls. Returns undefined where the instance has the requests already. */
+  #take(key: InstanceKey, requests: Parcel["requests"], answer: Answering): Effect.Effect<void> | undefined {
     const name = instanceName(key)
     const before = this.#taking.get(name)
+    const now = before === undefined ? this.#receive(key, requests, answer) : this.#receiveAfter(before, key, requests, answer)
+    if (now === undefined) return undefined
     const done = Deferred.makeUnsafe<void>()
     this.#taking.set(name, done)
     const over = Effect.suspend(() => {
       if (this.#taking.get(name) === done) this.#taking.delete(name)
       return Deferred.succeed(done, undefined)
     })
-    const taken = Effect.suspend(() => take([...this.#receivers].find((one) => one.serves(key.machine))))
-    return Effect.ensuring(before === undefined ? taken : Effect.andThen(Deferred.await(before), taken), over)
+    return Effect.ensuring(now, over)
   }
+
+  #receive(key: InstanceKey, requests: Parcel["requests"], answer: Answering): Effect.Effect<void> | undefined {
+    for (const receiver of this.#receivers) if (receiver.serves(key.machine)) return receiver.receive(key, requests, answer)
+    answerAll(requests, answer, notServed(key.machine))
+    return undefined
+  }
+
+  #receiveAfter(
+    before: Deferred.Deferred<void>,
+    key: InstanceKey,
+    requests: Parcel["requests"],
+    answer: Answering,
+  ): Effect.Effect<void> | undefined {
+    const departures = this.#departures
+    return Effect.flatMap(Deferred.await(before), () => {
+      if (departures === this.#departures) return this.#receive(key, requests, answer) ?? Effect.void
+      return Effect.sync(() => answerAll(requests, answer, gone))
+    })
+  }
+}
+
+const answerAll = (requests: Parcel["requests"], answer: Answering, answered: RemoteAnswer) => {
+  for (const position of requests.keys()) answer(position, answered)
+}
+
+/** The calls of one connection, and what is to be reported of them next. */
+export class Conversation {
+  readonly #server: DeliveryServer
+  readonly #run: (effect: Effect.Effect<void>) => void
+  readonly #report: (progress: Progress) => void
+  /** What is not reported yet, by call. An empty list says that the instances have the requests. */
+  #unreported = new Map<number, Array<[number, RemoteAnswer]>>()
+  #willReport = false
+  /** Requests that are not answered. */
+  #unanswered = 0
+
+  constructor(server: DeliveryServer, run: (effect: Effect.Effect<void>) => void, report: (progress: Progress) => void) {
+    this.#server = server
+    this.#run = run
+    this.#report = report
+  }
+
+  /** Whether a node waits for answers. */
+  get isAwaited(): boolean {
+    return this.#unanswered > 0
+  }
+
+  take(call: number, parcels: ReadonlyArray<Parcel>) {
+    // Answers that are known before the instances have all requests are reported when they have.
+    let early: Array<[number, RemoteAnswer]> | undefined = []
+    for (const { requests } of parcels) this.#unanswered += requests.length
+    const answer: Answering = (position, answered) => {
+      this.#unanswered--
+      if (early === undefined) this.#answersOf(call).push([position, answered])
+      else early.push([position, answered])
+    }
+    this.#server.deliver(parcels, answer, () => {
+      this.#answersOf(call).push(...(early ?? []))
+      early = undefined
+    })
+  }
+
+  #answersOf(call: number): Array<[number, RemoteAnswer]> {
+    const found = this.#unreported.get(call)
+    if (found !== undefined) return found
+    const answers: Array<[number, RemoteAnswer]> = []
+    this.#unreported.set(call, answers)
+    if (!this.#willReport) {
+      this.#willReport = true
+      this.#run(this.#reportSoon)
+    }
+    return answers
+  }
+
+  /** Everything that becomes known in the same turn is reported together. */
+  readonly #reportSoon: Effect.Effect<void> = Effect.andThen(
+    Effect.yieldNow,
+    Effect.sync(() => {
+      const progress = [...this.#unreported]
+      this.#unreported = new Map()
+      this.#willReport = false
+      this.#report(progress)
+    }),
+  )
 }

@@ -1,10 +1,10 @@
 /**
- * What nodes of a cluster say to each other: one procedure. A node sends requests for instances that another node has, and gets
- * a stream of answers, each as soon as it is known.
+ * What nodes of a cluster say to each other, as JSON over a connection that the node opens that has requests. It sends calls, each with
+ * requests for many instances. The other node reports the progress of all calls together, once for everything that becomes known in one
+ * turn: a commit that stores events of several calls is one message.
  */
+import type { RemoteAnswer } from "@detent/durable/internal"
 import * as Schema from "effect/Schema"
-import * as Rpc from "effect/unstable/rpc/Rpc"
-import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 
 const Request = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Send"), event: Schema.String, id: Schema.String, silent: Schema.optionalKey(Schema.Boolean) }),
@@ -19,21 +19,52 @@ const Answer = Schema.Union([
 ])
 
 /** Requests for one instance, in the order in which they are to be carried out. */
-export const Parcel = Schema.Struct({ machine: Schema.String, id: Schema.String, requests: Schema.Array(Request) })
+const Parcel = Schema.Struct({ machine: Schema.String, id: Schema.String, requests: Schema.Array(Request) })
 export type Parcel = typeof Parcel.Type
 
-/**
- * Answers by position in the flat list of requests. The first says that the instances have all requests, so that later ones do
- * not overtake them. One without answers says that the node is alive.
- */
-const Progress = Schema.Struct({ answers: Schema.Array(Schema.Tuple([Schema.Number, Answer])) })
-export type Progress = typeof Progress.Type
+const Call = Schema.Struct({ call: Schema.Number, parcels: Schema.Array(Parcel) })
+type Call = typeof Call.Type
 
-export const DeliverRpc = RpcGroup.make(
-  Rpc.make("Deliver", { payload: { parcels: Schema.Array(Parcel) }, success: Progress, stream: true }),
-)
+/** Answers by position in the flat list of a call's requests. */
+export type Answers = ReadonlyArray<readonly [position: number, answer: RemoteAnswer]>
+
+/**
+ * By the number of the call. The first time that a call is among them says that the instances have all its requests, so that later
+ * ones do not overtake them. One without calls says that the node is alive.
+ */
+const Progress = Schema.Array(Schema.Tuple([Schema.Number, Schema.Array(Schema.Tuple([Schema.Number, Answer]))]))
+export type Progress = ReadonlyArray<readonly [call: number, answers: Answers]>
 
 /** The most requests of one call. */
 export const callLimit = 256
 
 export const path = "/cluster"
+
+/** What was heard is no message of this protocol. */
+export class NoMessage extends Error {
+  override readonly name = "NoMessage"
+}
+
+// Everything in a message is JSON already: it is checked, and not built anew.
+const reading =
+  <A>(expected: string, isExpected: (value: unknown) => value is A) =>
+  (message: string | Uint8Array): A => {
+    let value: unknown
+    try {
+      value = JSON.parse(typeof message === "string" ? message : new TextDecoder().decode(message))
+    } catch {
+      throw new NoMessage(`${expected} was expected, and what came is no JSON`)
+    }
+    if (!isExpected(value)) throw new NoMessage(`${expected} was expected, and other JSON came`)
+    return value
+  }
+
+/** The call in a message. Throws `NoMessage`. */
+export const callIn: (message: string | Uint8Array) => Call = reading("a call", Schema.is(Call))
+
+/** The progress in a message. Throws `NoMessage`. */
+export const progressIn: (message: string | Uint8Array) => Progress = reading("the progress of calls", Schema.is(Progress))
+
+export const callMessage = (call: Call): string => JSON.stringify(call)
+
+export const progressMessage = (progress: Progress): string => JSON.stringify(progress)

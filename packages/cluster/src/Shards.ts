@@ -4,7 +4,7 @@
  * its lease they are gone at once.
  */
 import type { PlacementService } from "@detent/durable"
-import { Batcher, type InstanceKey, type Receiver, type ShardFilter, shardOf } from "@detent/durable/internal"
+import { Batcher, type InstanceKey, type Receiver, type ShardFilter } from "@detent/durable/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -24,6 +24,7 @@ export interface ShardsOptions {
   readonly address: string
   readonly placement: PlacementService
   readonly tables: ClusterTables
+  readonly shardOf: (key: InstanceKey) => number
   /** By which the tokens of nodes are compared. */
   readonly tokenMark: string
   readonly receivers: Iterable<Receiver>
@@ -57,7 +58,7 @@ export class Shards {
   }
 
   has(key: InstanceKey): boolean {
-    return this.#held.size > 0 && this.#held.has(shardOf(key, shardCount))
+    return this.#held.size > 0 && this.#held.has(this.#options.shardOf(key))
   }
 
   get filter(): ShardFilter {
@@ -124,7 +125,7 @@ export class Shards {
       for (const shard of shards) this.#leaving.add(shard)
       this.#drop(shards)
       yield* Effect.timeoutOrElse(
-        this.#leave((key) => leaving.has(shardOf(key, shardCount)), "leaving"),
+        this.#leave((key) => leaving.has(this.#options.shardOf(key)), "leaving"),
         {
           duration: this.#options.leaveTimeout,
           orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(failed(stillHere(shards.length)))),

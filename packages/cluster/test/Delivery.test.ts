@@ -2,14 +2,10 @@
 import type { InstanceKey, RemoteAnswer, RemoteRequest } from "@detent/durable/internal"
 import type { PersistenceFailed } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
-import type * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Queue from "effect/Queue"
-import * as Stream from "effect/Stream"
 import { type Answer, Delivery } from "../src/Delivery.ts"
-import type { Progress } from "../src/Protocol.ts"
 
 interface HeardCall {
   readonly address: string
@@ -40,19 +36,15 @@ const makeDelivery = (patienceMillis = 10_000) =>
     const delivery = new Delivery({
       ownerOf: () => owner,
       refreshOwners: () => undefined,
-      call: (address, parcels) =>
-        Stream.unwrap(
-          Effect.gen(function* () {
-            const queue = yield* Queue.unbounded<Progress, Cause.Done>()
-            calls.push({
-              address,
-              ids: parcels.flatMap(({ requests }) => requests.map(idOf)),
-              says: (...answers) => Effect.andThen(Queue.offer(queue, { answers }), Effect.sleep(1)),
-              ends: Effect.andThen(Queue.end(queue), Effect.sleep(1)),
-            })
-            return Stream.fromQueue(queue)
-          }),
-        ),
+      call: (address, parcels, { progress, over }) => {
+        const saying = (say: () => void) => Effect.andThen(Effect.sync(say), Effect.sleep(1))
+        calls.push({
+          address,
+          ids: parcels.flatMap(({ requests }) => requests.map(idOf)),
+          says: (...answers) => saying(() => progress(answers)),
+          ends: saying(() => over(`${address}: it did not answer`)),
+        })
+      },
       run: (effect) => void Effect.runForkWith(context)(effect),
       clock: yield* Clock.Clock,
       patienceMillis,

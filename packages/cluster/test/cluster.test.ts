@@ -53,6 +53,16 @@ const Newer = Machine.make({
 const registerNewer = (engine: EngineService) =>
   engine.register(Newer, { upcasters: { 1: { state: (state) => ({ ...state, label: "counter" }) } } })
 
+const B = State({ Open: { numbers: Schema.Array(Schema.Finite) } })
+const N = Event({ Note: { number: Schema.Finite } })
+/** Has the numbers that were sent to it, in the order in which they came. */
+const Ledger = Machine.make({ name: "ledger", state: B, event: N, initial: B.Open({ numbers: [] }) }).on(
+  B.Open,
+  N.Note,
+  B.Open,
+  ({ state, event }) => B.Open({ numbers: [...state.numbers, event.number] }),
+)
+
 const startNode = (
   url: string,
   register: (engine: EngineService) => Effect.Effect<void, unknown> = (engine) => engine.register(Counter),
@@ -162,6 +172,40 @@ describe("a cluster of three nodes", () => {
           counts,
           ids.map(() => 80),
         )
+      }),
+    60_000,
+  )
+})
+
+describe("one sender", () => {
+  it.live(
+    "does not wait for its answers: its events keep their order, also while their instances move",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const nodes = yield* Effect.all([startNode(url), startNode(url)], { concurrency: 2 })
+        for (const { engine } of nodes) yield* engine.register(Ledger)
+        yield* untilShared(nodes)
+        const [first, second] = nodes as [Node, Node]
+        const ids = Array.from({ length: 6 }, (_, index) => `l-${index}`)
+        const numbers = Array.from({ length: 150 }, (_, index) => index)
+        const sendAll = Effect.fnUntraced(function* (id: string) {
+          const ledger = yield* first.engine.ensure(Ledger, id)
+          const sending: Array<Fiber.Fiber<void, unknown>> = []
+          for (const number of numbers) {
+            sending.push(yield* Effect.forkChild(ledger.send(N.Note({ number })), { startImmediately: true }))
+            if (number % 5 === 0) yield* Effect.sleep(10)
+          }
+          for (const one of sending) yield* Fiber.join(one)
+        })
+        const sending = yield* Effect.forkChild(Effect.forEach(ids, sendAll, { concurrency: "unbounded", discard: true }))
+        yield* Effect.sleep(50)
+        const third = yield* startNode(url)
+        yield* third.engine.register(Ledger)
+        yield* second.stop
+        yield* Fiber.join(sending)
+        for (const id of ids)
+          assert.deepStrictEqual((yield* Effect.flatMap(third.engine.ensure(Ledger, id), ({ state }) => state)).numbers, numbers)
       }),
     60_000,
   )

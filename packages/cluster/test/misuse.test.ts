@@ -171,12 +171,16 @@ describe("peers that do not behave", () => {
       const address = yield* localAddress
       const { engine, cluster } = yield* start(url, address)
       yield* untilAll(cluster)
-      const bodies = ["", "{", "[]", '{"_tag":"Request","id":"1","tag":"Deliver","payload":{"parcels":7},"headers":[]}']
+      const bodies = [
+        "",
+        "{",
+        "[]",
+        '{"call":1,"parcels":7}',
+        '{"call":1,"parcels":[{"machine":"counter","id":"c","requests":[{"_tag":"Sing"}]}]}',
+      ]
       const heard = yield* Effect.promise(() => Promise.all(bodies.map((body) => sayTo(address, body))))
-      assert.deepStrictEqual(
-        heard,
-        bodies.map(() => "opened"),
-      )
+      const [noJson, noCall] = ["a call was expected, and what came is no JSON", "a call was expected, and other JSON came"]
+      assert.deepStrictEqual(heard, [noJson, noJson, noCall, noCall, noCall])
       const counter = yield* engine.ensure(Counter, "c")
       yield* counter.send(E.Add({ by: 1 }))
       assert.strictEqual(cluster.shards(), 300)
@@ -190,18 +194,13 @@ describe("peers that do not behave", () => {
   )
 })
 
-/** Opens a connection with the token and says something on it. */
-const sayTo = (address: string, body: string): Promise<"opened" | "refused"> =>
+/** Opens a connection with the token and says something on it. Returns why the node closes the connection. */
+const sayTo = (address: string, body: string): Promise<string> =>
   new Promise((resolve) => {
     const socket = new WebSocket(`ws://${address}/cluster`, { headers: { authorization: `Bearer ${token}` } } as never)
     socket.addEventListener("error", () => resolve("refused"))
-    socket.addEventListener("open", () => {
-      socket.send(body)
-      setTimeout(() => {
-        socket.close()
-        resolve("opened")
-      }, 50)
-    })
+    socket.addEventListener("open", () => socket.send(body))
+    socket.addEventListener("close", ({ reason }) => resolve(reason))
   })
 
 const peer = { lease: "workflow/node/cluster/peer", node: "cluster/peer/1" }

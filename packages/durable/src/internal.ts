@@ -2,7 +2,7 @@
  * What other packages of Detent use. Not for users: it changes without notice.
  */
 
-export { type Answering, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing, shardOf } from "./engine/Routing.ts"
+export { type Answering, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "./engine/Routing.ts"
 export { deliveryPrefix } from "./instance/SelfSentEvents.ts"
 export { DatabaseClock } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"

@@ -1,5 +1,4 @@
 /** The engine: a plain record of its parts, put together once. Each part gets the parts it uses. */
-import { randomUUID } from "node:crypto"
 import type { SendError } from "@detent/machine"
 import { type Environment, Host, startActor, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
@@ -128,7 +127,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     working: (instance, isWorking) => follower.working(instance.name, isWorking),
     changedForeign: (key) => follower.changedForeign(key),
   }
-  const remote = new RemoteInstances(() => node?.placement?.routing, randomUUID(), {
+  const remote = new RemoteInstances(() => node?.placement?.routing, {
     journal,
     registry,
     table: () => table,

@@ -3,6 +3,7 @@
  * states and errors travel as JSON by the codecs of their machine, so that nodes with another version of it read them by their
  * upcasters.
  */
+import { randomBytes } from "node:crypto"
 import {
   ActionFailed,
   ActorExists,
@@ -29,7 +30,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { Codec } from "../instance/Codec.ts"
+import type { Codec, EventBody } from "../instance/Codec.ts"
 import { Envelope } from "../instance/Envelope.ts"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { readEvent } from "../instance/Replay.ts"
@@ -79,21 +80,22 @@ export interface LocalParts {
   readonly gained: () => void
 }
 
+type SendRequest = Extract<RemoteRequest, { readonly _tag: "Send" }>
+
 /** What is known of an event besides the event. */
 type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure">>
 
 export class RemoteInstances {
   readonly #routing: () => Routing | undefined
   readonly #local: LocalParts
-  readonly #deliveries: string
+  /** How the ids of events from this process begin, and from no other ever. Short: every event that another node has is stored with one. */
+  readonly #deliveries = `${deliveryPrefix}${randomBytes(12).toString("base64url")}/`
   #sent = 0
   /** How often instances have left this node. */
   #departures = 0
 
-  /** `name`: of this process, in no other process ever. */
-  constructor(routing: () => Routing | undefined, name: string, local: LocalParts) {
+  constructor(routing: () => Routing | undefined, local: LocalParts) {
     this.#routing = routing
-    this.#deliveries = `${deliveryPrefix}${name}/`
     this.#local = local
   }
 
@@ -151,7 +153,7 @@ export class RemoteInstances {
       const request: RemoteRequest = {
         _tag: "Send",
         event: body,
-        id: dedupeId ?? `${this.#deliveries}${++this.#sent}`,
+        id: dedupeId ?? `${this.#deliveries}${(++this.#sent).toString(36)}`,
         ...(silent ? { silent } : {}),
       }
       return Effect.flatMap(routing.request(key, request), (answer) =>
@@ -212,18 +214,47 @@ export class RemoteInstances {
     },
   }
 
-  #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> {
+  #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> | undefined {
+    const taken = this.#takeInMemory(key, requests, answer)
+    if (taken === requests.length) return undefined
     const departures = this.#departures
     return Effect.forEach(
-      requests,
-      (request, position) => {
-        const answered = (result: RemoteAnswer) => answer(position, result)
+      requests.slice(taken),
+      (request, index) => {
+        const answered = (result: RemoteAnswer) => answer(taken + index, result)
         return Effect.catch(this.#carryOut(key, request, departures, answered), (error) =>
           Effect.sync(() => answered(this.#refusal(error))),
         )
       },
       { discard: true },
     )
+  }
+
+  /** Hands events to an instance that is here and in memory, without a fiber. Returns how many: the rest takes the longer way. */
+  #takeInMemory(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): number {
+    const registered = this.#local.registry.get(key.machine)
+    if (registered === undefined || !this.#isHere(key)) return 0
+    for (const [position, request] of requests.entries()) {
+      const live = request._tag === "Send" ? this.#local.table().find(key) : undefined
+      if (request._tag !== "Send" || live === undefined) return position
+      let body: EventBody
+      try {
+        body = registered.codec.decodeEvent(request.event)
+      } catch {
+        // The longer way finds the same, and answers with the reason.
+        return position
+      }
+      this.#deliver(live, registered.codec, request, body, (answered) => answer(position, answered))
+    }
+    return requests.length
+  }
+
+  #deliver(live: LiveInstance, codec: Codec, request: SendRequest, { event, failure }: EventBody, answer: (answer: RemoteAnswer) => void) {
+    const { id: dedupeId, silent = false } = request
+    const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true }))
+    const answered = (result: Result) => answer(this.#answerOf(codec, live.key, result, silent))
+    if (envelope.result === undefined) envelope.observer = answered
+    else answered(envelope.result)
   }
 
   /**
@@ -268,18 +299,16 @@ export class RemoteInstances {
   #receiveEvent(
     { codec }: RegisteredMachine,
     key: InstanceKey,
-    { event: body, id: dedupeId, silent = false }: Extract<RemoteRequest, { _tag: "Send" }>,
+    request: SendRequest,
     departures: number,
     answer: (answer: RemoteAnswer) => void,
   ): Effect.Effect<void, RemoteError> {
-    return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), ({ event, failure }) =>
+    const { event: body, id: dedupeId } = request
+    return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), (read) =>
       Effect.map(this.#open(key), (live) => {
         // The instance may have gone to another node while it was read, which may have refused the event, and have come back.
         if (!this.#isHere(key) || departures !== this.#departures) return answer(elsewhere("the instance is not here"))
-        const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true }))
-        const answered = (result: Result) => answer(this.#answerOf(codec, key, result, silent))
-        if (envelope.result === undefined) envelope.observer = answered
-        else answered(envelope.result)
+        this.#deliver(live, codec, request, read, answer)
       }),
     )
   }

@@ -6,15 +6,40 @@
  * A routing need not be right to be safe. A node that takes an instance for its own after it has lost it meets the fence of its
  * lease or a newer sequence at its commit.
  */
-import { createHash } from "node:crypto"
+import { hash } from "node:crypto"
 import type { PersistenceFailed } from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { InstanceKey, Json, ShardFilter } from "../store/Commit.ts"
 
-/** The shard of an instance: the first 16 bits of an MD5 of its name. PostgreSQL computes the same, see `inShards` in PostgresStore.ts. */
-export const shardOf = ({ machine, id }: InstanceKey, count: number): number =>
-  createHash("md5").update(`${machine}/${id}`).digest().readUInt16BE(0) % count
+/** How many shards of instances are kept: beyond that they are computed again. */
+const keptLimit = 10_000
+
+/**
+ * The shard of an instance: the first 16 bits of an MD5 of its name. PostgreSQL computes the same, see `inShards` in PostgresStore.ts.
+ * It is asked for several times for every event, so that the shards of instances that are in use are kept.
+ */
+export const makeShardOf = (count: number): ((key: InstanceKey) => number) => {
+  let kept = new Map<string, Map<string, number>>()
+  let size = 0
+  return ({ machine, id }) => {
+    let ofMachine = kept.get(machine)
+    const known = ofMachine?.get(id)
+    if (known !== undefined) return known
+    if (size++ >= keptLimit) {
+      kept = new Map()
+      ofMachine = undefined
+      size = 1
+    }
+    if (ofMachine === undefined) {
+      ofMachine = new Map()
+      kept.set(machine, ofMachine)
+    }
+    const shard = Number.parseInt(hash("md5", `${machine}/${id}`).slice(0, 4), 16) % count
+    ofMachine.set(id, shard)
+    return shard
+  }
+}
 
 /** What a node asks of the node that has an instance. */
 export type RemoteRequest =
@@ -37,8 +62,11 @@ export type RemoteAnswer =
 export interface Receiver {
   /** Whether it knows the machine. */
   readonly serves: (machine: string) => boolean
-  /** Takes requests for one instance in their order. Each is answered once, by its position. */
-  readonly receive: (key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering) => Effect.Effect<void>
+  /**
+   * Takes requests for one instance in their order. Each is answered once, by its position. Returns undefined where the instance has
+   * all of them already, and otherwise an Effect that ends when it has. Nothing else may be received for the instance until then.
+   */
+  readonly receive: (key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering) => Effect.Effect<void> | undefined
   /** This node has gained shards: what has something to do there is opened. */
   readonly gained: () => void
   /**

@@ -215,13 +215,13 @@ export class Executions implements ExecutionHost {
   receiver(gained: () => void): Receiver {
     return {
       serves: (machine) => this.#workflows.has(machine),
-      receive: (key, requests, answer) =>
-        Effect.sync(() => {
-          const isHere = this.canOwn(key)
-          if (isHere) this.#refresh(key)
-          const answered: RemoteAnswer = isHere ? { _tag: "Done" } : { _tag: "Elsewhere", reason: "the execution is not here" }
-          for (const position of requests.keys()) answer(position, answered)
-        }),
+      receive: (key, requests, answer) => {
+        const isHere = this.canOwn(key)
+        if (isHere) this.#refresh(key)
+        const answered: RemoteAnswer = isHere ? { _tag: "Done" } : { _tag: "Elsewhere", reason: "the execution is not here" }
+        for (const position of requests.keys()) answer(position, answered)
+        return undefined
+      },
       gained,
       leave: (isLeaving) => this.#leaveAll(({ key }) => isLeaving(key)),
     }

@@ -1,0 +1,168 @@
+/**
+ * Calls to other nodes: one connection for each, opened with the first call and closed when it was not used for a minute.
+ *
+ *     opening   calls wait for the connection
+ *     open      calls are sent at once; any message says that the node is alive
+ *     closed    it failed, or the node was silent for the time of a lease: all calls on it are over, and the next opens another
+ */
+import { describe } from "@detent/machine/internal"
+import * as Cause from "effect/Cause"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import type * as Scope from "effect/Scope"
+import * as Socket from "effect/unstable/socket/Socket"
+import { type Answers, callMessage, type Parcel, path, progressIn } from "./Protocol.ts"
+
+/** What the sender of a call hears of it. */
+export interface CallListener {
+  /** Called once when the instances have all requests, and whenever answers are known. */
+  readonly progress: (answers: Answers) => void
+  /** Nothing more is heard of it: all its requests are answered, or the node is gone. Called once. */
+  readonly over: (reason: string) => void
+}
+
+export interface PeersOptions {
+  /** Opens a connection to a node. */
+  readonly open: (url: string) => Effect.Effect<Socket.Socket>
+  readonly run: (effect: Effect.Effect<void>) => void
+  /** Connections are closed with it. */
+  readonly scope: Scope.Scope
+  readonly clock: Clock.Clock
+  /** A node that says nothing for this long, while it has calls, is taken for gone. */
+  readonly silenceMillis: number
+}
+
+const idleMillis = 60_000
+
+interface CallUnderWay {
+  readonly listener: CallListener
+  unanswered: number
+}
+
+export class Peers {
+  readonly #options: PeersOptions
+  readonly #connections = new Map<string, Connection>()
+
+  constructor(options: PeersOptions) {
+    this.#options = options
+  }
+
+  call(address: string, parcels: ReadonlyArray<Parcel>, listener: CallListener) {
+    let connection = this.#connections.get(address)
+    if (connection === undefined) {
+      const opened: Connection = new Connection(this.#options, address, () => {
+        if (this.#connections.get(address) === opened) this.#connections.delete(address)
+      })
+      this.#connections.set(address, opened)
+      connection = opened
+    }
+    connection.call(parcels, listener)
+  }
+}
+
+class Connection {
+  readonly #options: PeersOptions
+  readonly #address: string
+  readonly #closed: () => void
+  readonly #calls = new Map<number, CallUnderWay>()
+  #number = 0
+  #write: ((message: string) => void) | undefined = undefined
+  /** Calls that wait for the connection. */
+  #waiting: Array<string> = []
+  /** When the node was heard, or had no calls. By the monotonic clock, in milliseconds. */
+  #heardAt: number
+
+  constructor(options: PeersOptions, address: string, closed: () => void) {
+    this.#options = options
+    this.#address = address
+    this.#closed = closed
+    this.#heardAt = this.#now
+    options.run(Effect.asVoid(Effect.forkIn(Effect.andThen(Effect.yieldNow, this.#life), options.scope)))
+  }
+
+  get #now(): number {
+    return Number(this.#options.clock.monotonicTimeNanosUnsafe()) / 1_000_000
+  }
+
+  call(parcels: ReadonlyArray<Parcel>, listener: CallListener) {
+    const call = ++this.#number
+    if (this.#calls.size === 0) this.#heardAt = this.#now
+    this.#calls.set(call, { listener, unanswered: parcels.reduce((sum, { requests }) => sum + requests.length, 0) })
+    const message = callMessage({ call, parcels })
+    if (this.#write === undefined) this.#waiting.push(message)
+    else this.#write(message)
+  }
+
+  /** Ends when the connection does. From then on it takes no more calls. */
+  get #life(): Effect.Effect<void> {
+    const over = (exit: Exit.Exit<string, unknown>) =>
+      Effect.sync(() => {
+        this.#closed()
+        const reason = Exit.isSuccess(exit) ? exit.value : reasonOf(Cause.squash(exit.cause))
+        const calls = [...this.#calls.values()]
+        this.#calls.clear()
+        for (const { listener } of calls) listener.over(`${this.#address}: ${reason}`)
+      })
+    const conversation = Effect.raceFirst(Effect.scoped(this.#conversation), this.#watch)
+    return Effect.asVoid(Effect.exit(Effect.onExit(conversation, over)))
+  }
+
+  get #conversation(): Effect.Effect<never, Socket.SocketError, Scope.Scope> {
+    return Effect.gen({ self: this }, function* () {
+      const { open, run } = this.#options
+      const socket = yield* open(`ws://${this.#address}${path}`)
+      const writer = yield* socket.writer
+      const { pull } = yield* socket.reader
+      // A connection that cannot be written to ends for its reader.
+      this.#write = (message) => run(Effect.ignore(writer.write(message)))
+      for (const message of this.#waiting.splice(0)) this.#write(message)
+      for (;;) for (const message of yield* pull) this.#hear(message)
+    })
+  }
+
+  #hear(message: string | Uint8Array) {
+    this.#heardAt = this.#now
+    for (const [number, answers] of progressIn(message)) {
+      const call = this.#calls.get(number)
+      if (call === undefined) continue
+      call.unanswered -= answers.length
+      if (call.unanswered <= 0) this.#calls.delete(number)
+      call.listener.progress(answers)
+      if (call.unanswered <= 0) call.listener.over(`${this.#address}: it did not answer`)
+    }
+  }
+
+  /** Ends when the node is silent while it has calls, or has had none for a minute. */
+  get #watch(): Effect.Effect<string> {
+    const { silenceMillis } = this.#options
+    const isOver = () => {
+      if (this.#now - this.#heardAt <= (this.#calls.size > 0 ? silenceMillis : idleMillis)) return false
+      // The next call opens another.
+      this.#closed()
+      return true
+    }
+    return Effect.as(Effect.repeat(Effect.sleep(silenceMillis / 4), { until: isOver }), `it said nothing for ${silenceMillis} ms`)
+  }
+}
+
+/** With what led to it: that a connection could not be opened says little. */
+const reasonOf = (error: unknown): string => {
+  if (Socket.isSocketError(error) && error.reason._tag === "SocketCloseError") return `the connection was closed (${error.reason.message})`
+  const text = messageIn(error) ?? describe(error)
+  const first = firstMessage(error)
+  if (first === undefined || text.includes(first)) return text
+  return `${text}: ${first}${first.endsWith(" 401") ? "; it has another token than this node: give all nodes the same" : ""}`
+}
+
+/** The message of what led to an error in the end. */
+const firstMessage = (error: unknown): string | undefined => {
+  if (typeof error !== "object" || error === null) return undefined
+  const before = "reason" in error ? error.reason : "cause" in error ? error.cause : undefined
+  return firstMessage(before) ?? messageIn(error)
+}
+
+const messageIn = (value: unknown): string | undefined =>
+  typeof value === "object" && value !== null && "message" in value && typeof value.message === "string" && value.message !== ""
+    ? value.message
+    : undefined
