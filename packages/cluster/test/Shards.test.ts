@@ -1,5 +1,5 @@
 /** What a node that loses its lease does with the instances of the shards that it had, and of those that were on their way out. */
-import { Engine, Placement, type PlacementService } from "@detent/durable"
+import { Engine, Journal, MemoryStore, Placement, type PlacementService } from "@detent/durable"
 import { type InstanceKey, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "@detent/durable/internal"
 import { Event, Machine, State, stay } from "@detent/machine"
 import { expect, it } from "@effect/vitest"
@@ -10,8 +10,6 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { RunnerAddress } from "effect/unstable/cluster/RunnerAddress"
 import * as ShardId from "effect/unstable/cluster/ShardId"
-import * as MemoryStore from "../../durable/src/MemoryStore.ts"
-import { StoreProbe } from "../../durable/testing/engine/StoreProbe.ts"
 import type { ClusterTables } from "../src/ClusterTables.ts"
 import { Shards, shardCount } from "../src/Shards.ts"
 
@@ -36,8 +34,19 @@ const tables: ClusterTables = {
 
 /** An engine on a node whose lease is lost when the test says so, with a test in the place of the other nodes. */
 const openNode = Effect.gen(function* () {
-  const probe = new StoreProbe()
-  const stores = probe.wrap(yield* MemoryStore.make)
+  const [reading, mayRead] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  let isHeld = false
+  const memory = yield* MemoryStore.make
+  // As a store on a server: the journal must be asked.
+  const { local: _, ...journal } = Context.get(memory, Journal)
+  const open: typeof journal.open = (key) =>
+    isHeld
+      ? Effect.andThen(
+          Deferred.succeed(reading, undefined),
+          Effect.tap(journal.open(key), () => Deferred.await(mayRead)),
+        )
+      : journal.open(key)
+  const stores = Context.add(memory, Journal, { ...journal, open })
   const receivers: Array<Receiver> = []
   let loseLease = () => {}
   const base = yield* Effect.provideContext(Placement.make({ nodeId: "this" }), stores)
@@ -74,7 +83,12 @@ const openNode = Effect.gen(function* () {
   const answers: Array<RemoteAnswer> = []
   return {
     engine,
-    probe,
+    /** From now on readings of the journal wait until the test lets them through. */
+    holdReadings: Effect.sync(() => {
+      isHeld = true
+    }),
+    reading: Deferred.await(reading),
+    letThrough: Deferred.succeed(mayRead, undefined),
     answers,
     acquire: (key: InstanceKey) => storage.acquire(address, [idOf(key)]),
     release: (key: InstanceKey) => storage.release(address, idOf(key)),
@@ -84,27 +98,16 @@ const openNode = Effect.gen(function* () {
   }
 })
 
-/** The next reading of the journal waits until the test lets it through. */
-const holdReading = (probe: StoreProbe) =>
-  Effect.gen(function* () {
-    const [reached, through] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-    probe.onOpen = (read) => {
-      probe.onOpen = (next) => next
-      return Effect.tap(Effect.andThen(Deferred.succeed(reached, undefined), read), () => Deferred.await(through))
-    }
-    return { reached: Deferred.await(reached), letThrough: Deferred.succeed(through, undefined) }
-  })
-
 it.live("an instance that is leaving when its node loses its lease refuses nothing more: the event is for the node that has it now", () =>
   Effect.gen(function* () {
-    const { engine, probe, answers, acquire, release, receive, loseLease } = yield* openNode
+    const { engine, holdReadings, reading, letThrough, answers, acquire, release, receive, loseLease } = yield* openNode
     const key = { machine: Door.name, id: "front" }
     yield* acquire(key)
     yield* engine.start(Door, key.id)
-    const { reached, letThrough } = yield* holdReading(probe)
+    yield* holdReadings
     // A closed door refuses it, once the journal confirms that it is closed.
     yield* receive(key, { _tag: "Send", event: JSON.stringify({ v: 1, e: { _tag: "Enter" } }), id: "x" })
-    yield* reached
+    yield* reading
     const leaving = yield* Effect.forkChild(release(key), { startImmediately: true })
     // Releases of one turn go together, in the next.
     yield* Effect.sleep(5)
