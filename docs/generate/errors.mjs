@@ -1,17 +1,18 @@
 /** Every error with its cause and its next step, from the error classes and the registry of kinds. */
-import { document, escaped, generatedNote, sentence, table } from "./markdown.mjs"
+import { document, escaped, generatedNote, sentence } from "./markdown.mjs"
+import { nextSteps } from "./nextSteps.mjs"
 import { commentBefore, filesOf, textOf } from "./sources.mjs"
 
 /** Packages in the order of the page. */
-const packages = {
+export const packages = {
   machine: "Defining, deciding and sending. Nothing else is needed for these to occur.",
   durable: "Keeping instances, commands, executions and domain events in a store.",
-  entity: "Entity workflows given as data.",
   workspace: "Opening a workspace, and the operations that HTTP, the command line and MCP share.",
   server: "Serving.",
   cli: "The command line.",
   uploads: "Files of items.",
   knowledge: "Documents, batches and graphs.",
+  cluster: "Many nodes on one PostgreSQL.",
 }
 
 const declaration =
@@ -41,9 +42,11 @@ export function errorsOf(name) {
   const errors = filesOf(name).flatMap((path) => {
     const text = textOf(path)
     return [...text.matchAll(declaration)].flatMap((match) => {
-      const cause = commentBefore(text, match.index)
+      const cause = commentBefore(text, match.index) ?? ""
       const tag = match[2] ?? match[3] ?? ""
-      return cause === undefined ? [] : [{ tag, cause, messages: messagesIn(bodyAt(text, match.index)) }]
+      const messages = messagesIn(bodyAt(text, match.index))
+      // The problems of the server repeat the message of another error.
+      return cause === "" && messages.length === 0 ? [] : [{ tag, cause, messages }]
     })
   })
   const byTag = new Map(errors.map((error) => [error.tag, error]))
@@ -54,21 +57,34 @@ export function errorsOf(name) {
  * @param {ErrorClass} error
  * @param {ReadonlyMap<string, Kind>} kinds
  */
-function section({ tag, cause, messages }, kinds) {
-  const kind = kinds.get(tag)
+function section(error, kinds) {
+  const kind = kinds.get(error.tag)
+  const steps = nextStepsOf(error, kind)
   return document([
-    `### ${tag}`,
-    sentence(escaped(cause)),
-    ...messages.map((message) => `\`\`\`text\n${message}\n\`\`\``),
-    kind === undefined ? "" : outcome(kind),
+    `### ${error.tag}`,
+    error.cause === "" ? "" : sentence(escaped(error.cause)),
+    ...error.messages.map((message) => `\`\`\`text\n${message}\n\`\`\``),
+    steps.length === 0 ? "" : `Next step: ${steps.map((step) => escaped(sentence(step))).join(" ")}`,
+    kind === undefined ? "" : `HTTP status ${kind.status}, exit code ${kind.exitCode}.`,
   ]).trimEnd()
 }
 
-/** @param {Kind} kind */
-function outcome({ status, exitCode, http, cli }) {
-  const next = http === undefined ? [] : [["next step over HTTP", escaped(http)]]
-  const command = cli === undefined ? [] : [["next step on the command line", escaped(cli)]]
-  return table(["", ""], [["HTTP status", status], ["exit code", exitCode], ...next, ...command])
+/**
+ * What to do: what the message says after its last semicolon, what the registry says, or what is written down here.
+ *
+ * @param {ErrorClass} error
+ * @param {Kind | undefined} kind
+ * @returns {ReadonlyArray<string>}
+ */
+export function nextStepsOf({ tag, messages }, kind) {
+  const said = messages.flatMap((message) => (message.includes("; ") ? [message.slice(message.lastIndexOf("; ") + 2)] : []))
+  const fromMessage = said.map((step) => (/[a-z]/.test(step) ? step : "The message names it."))
+  const here = nextSteps[tag]
+  const surfaces = [
+    ...(kind?.http === undefined ? [] : [`Over HTTP: ${kind.http}`]),
+    ...(kind?.cli === undefined ? [] : [`On the command line: ${kind.cli}`]),
+  ]
+  return [...(here === undefined ? [...new Set(fromMessage)] : [here]), ...surfaces]
 }
 
 /**
@@ -117,7 +133,7 @@ function words(name) {
  */
 
 /** @returns {ReadonlyMap<string, Kind>} the registry of `@detent/workspace`, by the tag of the error */
-function kindsOf() {
+export function kindsOf() {
   const text = textOf("packages/workspace/src/ErrorKind.ts")
   /** @type {Map<string, { status: string, exitCode: string }>} */
   const outcomes = new Map()

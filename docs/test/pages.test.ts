@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
 import { blocksOf, proseLines } from "../../scripts/markdown.mjs"
+import { errorsOf, kindsOf, nextStepsOf, packages } from "../generate/errors.mjs"
+import { nextSteps } from "../generate/nextSteps.mjs"
 import { generated, pageOf, written } from "../pages.mjs"
 import { sidebar } from "../sidebar.mjs"
 
@@ -16,6 +18,18 @@ it.each(Object.keys(generated))("%s has no empty section", (page) => {
   const text = pageOf(page) ?? ""
   expect(text).not.toMatch(/\[object/)
   expect(text.length).toBeGreaterThan(2000)
+})
+
+const errors = Object.keys(packages).flatMap((name) => errorsOf(name))
+
+it("every error has a next step: after a semicolon in its message, in the registry, or in docs/generate/nextSteps.mjs", () => {
+  const kinds = kindsOf()
+  expect(errors.filter((error) => nextStepsOf(error, kinds.get(error.tag)).length === 0).map(({ tag }) => tag)).toEqual([])
+})
+
+it("docs/generate/nextSteps.mjs names errors that exist", () => {
+  const tags = new Set(errors.map(({ tag }) => tag))
+  expect(Object.keys(nextSteps).filter((tag) => !tags.has(tag))).toEqual([])
 })
 
 const questions = readFileSync(join(import.meta.dirname, "questions.md"), "utf8")
