@@ -22,21 +22,3 @@ it.each([
   expect(snippets.length).toBeGreaterThan(0)
   for (const [, file, snippet] of snippets) expect(snippet).toBe(read(file as string).trim())
 })
-
-it.each([
-  "README.md",
-  "packages/machine/README.md",
-  "packages/durable/README.md",
-  "packages/cluster/README.md",
-  "packages/entity/README.md",
-  "packages/knowledge/README.md",
-  "packages/uploads/README.md",
-  "packages/server/README.md",
-  "packages/cli/README.md",
-])("the links and pictures of %s exist", (readme) => {
-  const text = read(readme)
-  const links = [...text.matchAll(/\]\(([^)#\s]+)\)|src="([^"]+)"/g)].map(([, link, source]) => link ?? source ?? "")
-  const local = links.filter((link) => !link.startsWith("http"))
-  expect(local.length).toBeGreaterThan(0)
-  for (const link of local) expect(() => readFileSync(join(root, readme, "..", link)), link).not.toThrow()
-})
