@@ -11,8 +11,16 @@ export interface SendOptions {
   readonly id?: string
 }
 
+/** A delayed event that waits for its deadline. */
+export interface WaitingEvent<out E> {
+  readonly name: string
+  /** Milliseconds since 1970. */
+  readonly due: number
+  readonly event: E
+}
+
 /** Where an instance stands, as the journal has it. */
-export interface InstanceSnapshot<out S> {
+export interface InstanceSnapshot<out S, out E = unknown> {
   readonly state: S
   readonly previous: S | undefined
   readonly sequence: number
@@ -20,6 +28,8 @@ export interface InstanceSnapshot<out S> {
   readonly reason: string | undefined
   readonly startedAt: number
   readonly lastTransitionAt: number
+  /** Delayed events that wait, where there are any: the first that is due comes first. */
+  readonly delayed?: ReadonlyArray<WaitingEvent<E>>
 }
 
 /** One journaled event with the states around it. */
@@ -36,7 +46,7 @@ export interface HistoryEntry<out S, out E> {
   /** Effect slots that the transition requested. Those that `enter` and `exit` requested are listed with the instance's commands. */
   readonly requests: ReadonlyArray<string>
   /** Delayed events that were set, and cancelled where they are not due. */
-  readonly delays?: ReadonlyArray<{ readonly name: string; readonly due: number | undefined }>
+  readonly delays?: ReadonlyArray<{ readonly name: string; readonly due: number | undefined; readonly event: E | undefined }>
 }
 
 /** Which part of a history to read. */
@@ -65,9 +75,9 @@ export interface Instance<out S, in out E> {
   /** The state as the store has it now, whichever process wrote last: from memory where that is as far, after one short query. */
   readonly state: Effect.Effect<S, ReadError>
   /** The same, with what belongs to it. */
-  readonly snapshot: Effect.Effect<InstanceSnapshot<S>, ReadError>
+  readonly snapshot: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
   /** The same, but an instance that is not in memory does not get there by being looked at. */
-  readonly stored: Effect.Effect<InstanceSnapshot<S>, ReadError>
+  readonly stored: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
   readonly lastSequence: Effect.Effect<number, ReadError>
   /** The state as it was after an event. */
   stateAt(sequence: number): Effect.Effect<S, ReadError | SequenceNotReached>

@@ -20,7 +20,7 @@ export { type LeasePlacementOptions, Placement, type PlacementService } from "./
 export type { PurgeOptions } from "./engine/Retention.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
 export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "./errors.ts"
-export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions } from "./Instance.ts"
+export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions, WaitingEvent } from "./Instance.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
 export * as MemoryStore from "./MemoryStore.ts"
 export { forkLoop, LoopHealth, type LoopHealthService, type LoopOutage, type Turn } from "./runtime/BackgroundLoop.ts"

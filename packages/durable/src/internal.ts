@@ -3,6 +3,7 @@
  */
 
 export { type Answering, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "./engine/Routing.ts"
+export { delayNameOf } from "./instance/DelayedEvents.ts"
 export { deliveryPrefix } from "./instance/SelfSentEvents.ts"
 export { DatabaseClock } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"

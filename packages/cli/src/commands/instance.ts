@@ -111,6 +111,7 @@ const show = command(
               "timers",
               view.timers.length === 0 ? undefined : view.timers.map(({ name, due }) => `${name} at ${momentText(due)}`).join(", "),
             ],
+            ["delays", view.delays?.map(delayText).join(", ")],
             ["started", momentText(view.startedAt)],
             ["changed", view.updatedAt === undefined ? undefined : momentText(view.updatedAt)],
           ],
@@ -121,6 +122,14 @@ const show = command(
       if (next !== undefined) yield* output.note(next)
     }).pipe(Effect.provide(observing(input))),
 )
+
+type Delay = NonNullable<instances.HistoryRow["delays"]>[number]
+
+/** A delayed event that was set, or cancelled where it is not due. */
+const delayText = ({ name, due, event }: Delay): string => {
+  if (due === undefined) return `${name} cancelled`
+  return `${name}${event === undefined ? "" : `: ${event._tag}`} at ${momentText(due)}`
+}
 
 interface Shown {
   readonly machine: string
@@ -178,6 +187,9 @@ const history = command(
           { title: "FROM", of: ({ from }) => from ?? "" },
           { title: "TO", of: ({ state }) => state?._tag ?? "" },
           { title: "FIELDS", of: ({ event: { _tag, ...fields } }) => (Object.keys(fields).length === 0 ? "" : JSON.stringify(fields)) },
+          ...(entries.some(({ delays }) => delays !== undefined)
+            ? [{ title: "DELAYS", of: ({ delays = [] }: instances.HistoryRow) => delays.map(delayText).join(", ") }]
+            : []),
         ],
         none,
       )

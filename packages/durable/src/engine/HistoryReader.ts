@@ -116,5 +116,5 @@ const entryOf = ({ record, event, from, state, outcome, through, requests, delay
   outcome,
   through,
   requests,
-  ...(delays.length === 0 ? {} : { delays: delays.map(({ name, due }) => ({ name, due })) }),
+  ...(delays.length === 0 ? {} : { delays }),
 })

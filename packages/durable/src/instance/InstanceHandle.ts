@@ -27,7 +27,9 @@ import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine
 import { notInTransaction } from "../engine/TransactionGuard.ts"
 import { InstanceNotFound, noInstance, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
+import type { InstanceStatus } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
+import type { DelayedEvent } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
 import { type LiveInstance, wentElsewhere } from "./LiveInstance.ts"
@@ -144,7 +146,7 @@ export class InstanceHandle {
     })
   }
 
-  get snapshot(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+  get snapshot(): Effect.Effect<InstanceSnapshot<Tagged, Tagged>, ReadError> {
     return Effect.withFiber((fiber) => {
       const { transactions, follower } = this.#engine
       if (transactions.isInside(fiber) || follower.isClosed) return this.#reloaded
@@ -170,7 +172,7 @@ export class InstanceHandle {
     })
   }
 
-  get stored(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+  get stored(): Effect.Effect<InstanceSnapshot<Tagged, Tagged>, ReadError> {
     return Effect.withFiber((fiber) => {
       const live = this.#engine.table.find(this)
       if (live === undefined || this.#engine.transactions.isInside(fiber)) return this.#reloaded
@@ -185,7 +187,7 @@ export class InstanceHandle {
     })
   }
 
-  get #reloaded(): Effect.Effect<InstanceSnapshot<Tagged>, ReadError> {
+  get #reloaded(): Effect.Effect<InstanceSnapshot<Tagged, Tagged>, ReadError> {
     const missing = noInstance(this)
     if (missing !== undefined) return Effect.fail(missing)
     return Effect.flatMap(this.#engine.loader.reload(this.#registered, this), (reloaded) =>
@@ -329,13 +331,20 @@ const answered: Sending<Taken<Tagged, Tagged>> = { read: decisionOf, remotely: (
 const notFound = (result: Result): Exit.Exit<never, InstanceNotFound> | undefined =>
   isRemoved(result) ? Exit.fail(new InstanceNotFound({ machine: result.machine, id: result.id })) : undefined
 
-const snapshotInMemory = ({ record }: LiveInstance): InstanceSnapshot<Tagged> => {
+const snapshotInMemory = ({ record, delayed }: LiveInstance): InstanceSnapshot<Tagged, Tagged> => {
   const { state, previous, sequence, status, reason, startedAt, lastTransitionAt } = record.snapshot()
-  return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: status === "failed" ? "running" : status }
+  const shown = status === "failed" ? "running" : status
+  return { state, previous, sequence, reason, startedAt, lastTransitionAt, status: shown, ...waiting(shown, delayed) }
 }
 
-const snapshotOf = ({ opened, recovered }: Reloaded): InstanceSnapshot<Tagged> => {
+const snapshotOf = ({ opened, recovered }: Reloaded): InstanceSnapshot<Tagged, Tagged> => {
   const { status, reason, startedAt } = opened.record
-  const { state, past, sequence, at: lastTransitionAt } = recovered
-  return { state, previous: past.at(-1), sequence, status, reason, startedAt, lastTransitionAt }
+  const { state, past, sequence, at: lastTransitionAt, delayed } = recovered
+  return { state, previous: past.at(-1), sequence, status, reason, startedAt, lastTransitionAt, ...waiting(status, delayed) }
 }
+
+/** The first that is due comes first. An instance that has ended waits for nothing. */
+const waiting = (status: InstanceStatus, delayed: ReadonlyArray<DelayedEvent>): Pick<InstanceSnapshot<Tagged, Tagged>, "delayed"> =>
+  delayed.length === 0 || status === "final" || status === "stopped"
+    ? {}
+    : { delayed: delayed.map(({ name, due, event }) => ({ name, due, event })).sort((left, right) => left.due - right.due) }

@@ -66,7 +66,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
-import { delayedOf, type InstanceTimer, timersByName } from "./DelayedEvents.ts"
+import { type DelayedEvent, delayedOf, type InstanceTimer, timersByName } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import { entriesAfter, type GroupEntries } from "./GroupEntries.ts"
 import { Inbox } from "./Inbox.ts"
@@ -253,6 +253,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#timers.get(name)?.entry === entry
   }
 
+  /** The delayed events of the stored state that wait. */
+  get delayed(): ReadonlyArray<DelayedEvent> {
+    return delayedOf(this.#timers.values())
+  }
+
   /** State and sequence belong together: both are read in one turn. */
   snapshotRecord(): SnapshotRecord {
     const { currentState: state, past, sequence, lastTransitionAt: at } = this.record
@@ -261,7 +266,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       previous: past?.at(-1),
       entered: this.entered,
       groups: this.#groups,
-      delayed: delayedOf(this.#timers.values()),
+      delayed: this.delayed,
     })
     return { sequence, at, version: this.machine.version, body }
   }

@@ -91,10 +91,28 @@ export const delayed = ({ describe, test }: Kit) =>
         yield* rig.pass("10 minutes")
         expect((yield* document.state)._tag).toBe("Review")
         expect((yield* document.historyPage()).map(({ delays }) => delays)).toEqual([
-          [{ name: "reminder", due: 3 * minute }],
-          [{ name: "reminder", due: 7 * minute }],
-          [{ name: "reminder", due: undefined }],
+          [{ name: "reminder", due: 3 * minute, event: E.Remind({ times: 1 }) }],
+          [{ name: "reminder", due: 7 * minute, event: E.Remind({ times: 2 }) }],
+          [{ name: "reminder", due: undefined, event: undefined }],
         ])
+      }))
+
+    test("165 a snapshot has the delayed events that wait, also after a restart", (rig) =>
+      Effect.gen(function* () {
+        const first = yield* rig.open()
+        const document = yield* first.engine.start(Document, "d")
+        yield* document.send(E.Submit())
+        const waiting = [
+          { name: "reminder", due: 3 * minute, event: E.Remind({ times: 1 }) },
+          { name: "draft", due: 60 * minute, event: E.Close() },
+        ]
+        expect((yield* document.snapshot).delayed).toEqual(waiting)
+        yield* first.close
+        const second = yield* rig.open()
+        const again = yield* second.engine.ensure(Document, "d")
+        expect((yield* again.stored).delayed).toEqual(waiting)
+        yield* again.send(E.Close())
+        expect((yield* again.stored).delayed).toBeUndefined()
       }))
 
     test("165 one that nothing handles any more is dropped, and the end of the instance removes the others", (rig) =>

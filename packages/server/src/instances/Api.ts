@@ -32,6 +32,9 @@ export const InstanceListing = Schema.Struct({
   updatedAt: Millis,
 }).annotate({ identifier: "InstanceListing" })
 
+/** A delayed event that waits. */
+export const WaitingEvent = Schema.Struct({ name: Schema.String, due: Millis, event: Tagged })
+
 export const InstanceView = Schema.Struct({
   machine: Schema.String,
   id: Schema.String,
@@ -43,6 +46,8 @@ export const InstanceView = Schema.Struct({
   sequence: Schema.Int,
   startedAt: Millis,
   updatedAt: Millis,
+  /** Its delayed events that wait, where there are any. */
+  delays: Schema.optionalKey(Schema.Array(WaitingEvent)),
 }).annotate({ identifier: "Instance" })
 
 export const HistoryEntry = Schema.Struct({
@@ -60,6 +65,10 @@ export const HistoryEntry = Schema.Struct({
   requests: Schema.Array(Schema.String),
   /** The id it was sent under. */
   dedupeId: Schema.optionalKey(Schema.String),
+  /** Delayed events that it set, and cancelled where they have no `due`. */
+  delays: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ name: Schema.String, due: Schema.optionalKey(Millis), event: Schema.optionalKey(Tagged) })),
+  ),
 }).annotate({ identifier: "HistoryEntry" })
 
 export const LegalEvent = Schema.Struct({
@@ -72,7 +81,13 @@ export const LegalEvent = Schema.Struct({
   schema: Schema.Json,
 })
 
-export const Timer = Schema.Struct({ name: Schema.String, entry: Schema.Int, due: Millis })
+export const Timer = Schema.Struct({
+  name: Schema.String,
+  entry: Schema.Int,
+  due: Millis,
+  /** The delayed event that it is. A timeout of the state has none. */
+  event: Schema.optionalKey(Tagged),
+})
 
 export const Sent = Schema.Struct({
   /** `Goto`: it is in another state, or entered it again; `Stay`: it stays as it is; `Stop`: it ended. */
@@ -221,7 +236,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     }).annotate(OpenApi.Summary, "List the commands of an instance"),
     HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }).annotate(
       OpenApi.Summary,
-      "List the timers of an instance",
+      "List the timers and the delayed events of an instance",
     ),
     HttpApiEndpoint.get("events", `${path}/events`, {
       params,

@@ -1,4 +1,4 @@
-import { Event, Machine, State } from "@detent/machine"
+import { Event, Machine, State, stay } from "@detent/machine"
 import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -174,6 +174,48 @@ describe("instances over HTTP", () => {
         ["paused too long"],
       )
       assert.deepStrictEqual(yield* client.instances.commands({ params: key }), { commands: [] })
+    }),
+  )
+
+  it.live("show the delayed events that wait, by name with event and deadline, and the history tells which were set and cancelled", () =>
+    Effect.gen(function* () {
+      const S = State({ Open: {}, Closed: {} })
+      const E = Event({ Ask: {}, Forget: {}, Remind: { pin: Event.sensitive(Schema.String) } })
+      const Ticket = Machine.make({ name: "ticket", state: S, event: E, initial: S.Open() })
+        .on(S.Open, E.Ask, stay, ({ after }) => {
+          after("reminder", "1 hour", E.Remind({ pin: "4711" }))
+          return stay
+        })
+        .on(S.Open, E.Forget, stay, ({ cancel }) => {
+          cancel("reminder")
+          return stay
+        })
+        .on(S.Open, E.Remind, S.Closed)
+        .timeout(S.Open, "2 hours", S.Closed, { name: "abandoned" })
+        .final(S.Closed)
+      const { client } = yield* served({ config: defineConfig({ machines: [Ticket] }) })
+      const params = { machine: "ticket", id: "t" }
+      yield* client.instances.start({ params: { machine: "ticket" }, payload: { id: "t" } })
+      assert.isUndefined((yield* client.instances.get({ params })).delays)
+      yield* client.instances.send({ params, headers: {}, payload: { _tag: "Ask" } })
+      const event = { _tag: "Remind", pin: "•••" }
+      const { delays = [] } = yield* client.instances.get({ params })
+      assert.deepStrictEqual(
+        delays.map(({ due: _, ...one }) => one),
+        [{ name: "reminder", event }],
+      )
+      const { timers } = yield* client.instances.timers({ params })
+      assert.deepStrictEqual(timers.map(({ name, event: one }) => [name, one]).sort(), [
+        ["abandoned", undefined],
+        ["reminder", event],
+      ])
+      yield* client.instances.send({ params, headers: {}, payload: { _tag: "Forget" } })
+      assert.isUndefined((yield* client.instances.get({ params })).delays)
+      const { entries } = yield* client.instances.history({ params, query: {} })
+      assert.deepStrictEqual(
+        entries.map((entry) => entry.delays),
+        [[{ name: "reminder", due: delays[0]?.due ?? 0, event }], [{ name: "reminder" }]],
+      )
     }),
   )
 

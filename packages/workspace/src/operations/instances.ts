@@ -4,6 +4,7 @@ import {
   Commands,
   Engine,
   type EventRecord,
+  type HistoryEntry,
   type Instance,
   type InstanceCursor,
   type InstanceKey,
@@ -12,7 +13,10 @@ import {
   type InstanceStatus,
   Journal,
   type KnownMachine,
+  type TimerRecord,
+  type WaitingEvent,
 } from "@detent/durable"
+import { delayNameOf } from "@detent/durable/internal"
 import { InvalidEvent, NewerVersion } from "@detent/machine"
 import { finalOutcome, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
@@ -158,7 +162,7 @@ export const checkState = (name: string, state: string | undefined) =>
 export const get = (key: InstanceKey) => Effect.flatMap(find(key), viewOf)
 
 const viewOf = ({ instance, json }: FoundInstance) =>
-  Effect.map(instance.stored, ({ state, status, reason, sequence, startedAt, lastTransitionAt }) => ({
+  Effect.map(instance.stored, ({ state, status, reason, sequence, startedAt, lastTransitionAt, delayed }) => ({
     machine: instance.machine,
     id: instance.id,
     state: json.state(state),
@@ -167,7 +171,25 @@ const viewOf = ({ instance, json }: FoundInstance) =>
     sequence,
     startedAt,
     updatedAt: lastTransitionAt,
+    ...(delayed === undefined ? {} : { delays: delayed.map((one) => delayView(json, one)) }),
   }))
+
+/** A delayed event that waits. */
+const delayView = (json: MachineJson, { name, due, event }: WaitingEvent<Tagged>) => ({ name, due, event: json.event(event) })
+
+/** What an instance waits for: the timeouts of its state, and its delayed events. The events are known where its machine is. */
+const waitingOf = (timers: ReadonlyArray<TimerRecord>, delayed: ReadonlyArray<ReturnType<typeof delayView>> = []) => {
+  const delays = timers.flatMap((timer) => {
+    const name = delayNameOf(timer)
+    return name === undefined ? [] : [delayed.find((one) => one.name === name) ?? { name, due: timer.due }]
+  })
+  return {
+    timers: timers.filter((timer) => delayNameOf(timer) === undefined).map(({ name, due }) => ({ name, due })),
+    ...(delays.length === 0 ? {} : { delays }),
+  }
+}
+
+const noDelays: ReadonlyArray<WaitingEvent<Tagged>> = []
 
 /** What only a machine can say about its instance. */
 interface Standing {
@@ -179,6 +201,8 @@ interface Standing {
   readonly misfit?: { readonly sequence: number; readonly problem: string }
   /** False where it has no definition here. */
   readonly registered?: false
+  /** Its delayed events that wait. */
+  readonly delays?: ReadonlyArray<ReturnType<typeof delayView>>
 }
 
 /**
@@ -188,9 +212,9 @@ interface Standing {
 export const describe = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
     const { record, timers } = yield* opened(key)
-    const shown = yield* standing(record, at)
+    const { delays, ...shown } = yield* standing(record, at)
     const listed = listingOf(record, outcomeOf(yield* Engine, record))
-    const view = { ...listed, tag: record.tag, ...shown, timers: timers.map(({ name, due }) => ({ name, due })) }
+    const view = { ...listed, tag: record.tag, ...shown, ...waitingOf(timers, delays) }
     return shown.at === undefined || shown.at >= record.sequence ? view : { ...view, ...(yield* asOf(record, shown.at)) }
   })
 
@@ -208,15 +232,22 @@ const standing = (record: InstanceRecord, at: number | undefined) =>
     if (entry?._tag !== "Machine") return {} satisfies Standing
     const { instance, json } = yield* find(record)
     if (at !== undefined) return { state: json.state(yield* instance.stateAt(at)), at } satisfies Standing
-    const reading = record.status === "held" ? instance.stateAt(record.sequence) : instance.state
-    const read = yield* Effect.result(reading)
+    const read = yield* Effect.result(
+      record.status === "held"
+        ? Effect.map(instance.stateAt(record.sequence), (state) => ({ state, waiting: noDelays }))
+        : Effect.map(instance.snapshot, ({ state, delayed = noDelays }) => ({ state, waiting: delayed })),
+    )
     if (Result.isFailure(read)) {
       const { failure } = read
       if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
       return { misfit: { sequence: failure.sequence, problem: failure.problem } } satisfies Standing
     }
-    const { success: state } = read
-    return { state: json.state(state), accepts: acceptedIn(json, record.status, state._tag) } satisfies Standing
+    const { state, waiting } = read.success
+    return {
+      state: json.state(state),
+      accepts: acceptedIn(json, record.status, state._tag),
+      delays: waiting.map((one) => delayView(json, one)),
+    } satisfies Standing
   }).pipe(Effect.map((one): Standing => one))
 
 /** It took more events afterwards, so it was running; which timers it had then is not kept. */
@@ -224,7 +255,7 @@ const asOf = (record: InstanceRecord, sequence: number) =>
   Effect.gen(function* () {
     const [event] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, sequence - 1, 1))
     const updatedAt = sequence === 0 ? record.startedAt : event?.at
-    return { status: "running" as const, reason: undefined, updatedAt, timers: [] }
+    return { status: "running" as const, reason: undefined, updatedAt, timers: [], delays: undefined }
   })
 
 /** The events that an instance in this state accepts, by name. */
@@ -242,7 +273,7 @@ export const history = (key: InstanceKey, { after = 0, limit = defaultPage }: Hi
     const { instance, json } = yield* find(key)
     const most = pageSize(limit)
     const page = yield* instance.historyPage({ after, limit: most + 1 })
-    const entries = page.slice(0, most).map(({ sequence, at, event, from, state, dedupeId, outcome, through, requests }) => ({
+    const entries = page.slice(0, most).map(({ sequence, at, event, from, state, dedupeId, outcome, through, requests, delays }) => ({
       sequence,
       at,
       event: json.event(event),
@@ -251,10 +282,18 @@ export const history = (key: InstanceKey, { after = 0, limit = defaultPage }: Hi
       outcome,
       through: through.map(({ _tag }) => _tag),
       requests,
-      ...optional({ dedupeId }),
+      ...optional({ dedupeId, delays: delays?.map((one) => changeView(json, one)) }),
     }))
     return paged({ entries }, page.length > most ? entries.at(-1)?.sequence : undefined)
   })
+
+type DelayChange = NonNullable<HistoryEntry<Tagged, Tagged>["delays"]>[number]
+
+/** A delayed event that was set, or cancelled where it is not due. */
+const changeView = (json: MachineJson, { name, due, event }: DelayChange) => ({
+  name,
+  ...optional({ due, event: event === undefined ? undefined : json.event(event) }),
+})
 
 /** One row of a history that people read. Of an execution only the names of its events are known. */
 export interface HistoryRow {
@@ -267,6 +306,7 @@ export interface HistoryRow {
   readonly through?: ReadonlyArray<string>
   readonly requests?: ReadonlyArray<string>
   readonly dedupeId?: string
+  readonly delays?: ReadonlyArray<{ readonly name: string; readonly due?: number; readonly event?: { readonly _tag: string } }>
 }
 
 interface HistoryRows {
@@ -518,8 +558,20 @@ export const commands = (key: InstanceKey) =>
     return { commands: (yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key))).map(commandView) }
   })
 
+/** The timeouts of its state, and its delayed events with what they are: those are known where its machine is. */
 export const timers = (key: InstanceKey) =>
-  Effect.map(opened(key), (found) => ({ timers: found.timers.map(({ name, entry, due }) => ({ name, entry, due })) }))
+  Effect.gen(function* () {
+    const { record, timers: found } = yield* opened(key)
+    const { delays = [] } = yield* standing(record, undefined)
+    return {
+      timers: found.map((timer) => {
+        const { name, entry, due } = timer
+        const delayed = delayNameOf(timer)
+        if (delayed === undefined) return { name, entry, due }
+        return { name: delayed, entry, due, ...optional({ event: delays.find((one) => one.name === delayed)?.event }) }
+      }),
+    }
+  })
 
 /** Where an instance stands after a send, for people. */
 export const standingAfter = (key: InstanceKey) =>
