@@ -36,6 +36,7 @@ export default defineConfig({
             "packages/knowledge/test/postgres/**",
             "packages/server/test/postgres/**",
             "packages/cli/test/postgres/**",
+            "packages/xstate/test/postgres/**",
           ],
         },
       },
@@ -50,6 +51,7 @@ export default defineConfig({
             "packages/knowledge/test/postgres/**/*.test.ts",
             "packages/server/test/postgres/**/*.test.ts",
             "packages/cli/test/postgres/**/*.test.ts",
+            "packages/xstate/test/postgres/**/*.test.ts",
           ],
           // Long proofs, which `npm run soak` runs.
           exclude: process.env["DETENT_SOAK"] === undefined ? ["packages/durable/test/soak/**"] : [],

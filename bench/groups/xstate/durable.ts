@@ -1,49 +1,49 @@
 /** Fifty charts at work at once, each sent its next event when the last one is stored. */
 import type { Part } from "../../measure/Group.ts"
-import { startPlayer, withPlayers } from "../../measure/Player.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
-import { median } from "../../measure/Statistics.ts"
 import { times } from "../../measure/Table.ts"
-import type { Throughput } from "../durable/Throughput.ts"
+import { contest, type Entrant, type Result } from "../durable/contest.ts"
 
 const concurrency = 50
-const entrants = [
-  ["detent", "detent.ts", "postgres"],
-  ["XState, its snapshot written by hand", "byHand.mts", "pooled"],
-  ["the same, 50 connections", "byHand.mts", "connected"],
-] as const
+
+const ours = "detent, at most 10 connections"
+const pooled = "XState, its snapshot written by hand, 10 connections"
+const connected = "the same, 50 connections"
 
 export const durable: Part = ({ quick }) =>
   withPostgres(async (server) => {
-    const starting = entrants.map(async ([name, file, exported], index) => {
-      const database = await server.createDatabase(`entrant_${index}`)
-      const url = new URL(`./contestants/${file}`, import.meta.url).href
-      return startPlayer<Throughput>(name, url, exported, { database, concurrency })
-    })
-    const perSecond = await withPlayers(starting, async (players) => {
-      for (const player of players) await player.tell("play", quick ? 500 : 2000)
-      const results = players.map(() => [] as Array<number>)
-      for (let turn = 0; turn < (quick ? 5 : 25); turn++) {
-        for (const [index, player] of players.entries()) {
-          const { done, millis } = await player.tell("play", quick ? 400 : 800)
-          results[index]?.push((done / millis) * 1000)
-        }
-      }
-      for (const player of players) await player.tell("verify")
-      return results.map(median)
-    })
-    const [ours = Number.NaN, byHand = Number.NaN, connected = Number.NaN] = perSecond
+    const folder = "../../xstate/contestants"
+    const entrants: ReadonlyArray<Entrant> = [
+      { name: ours, from: [`${folder}/detent.ts`, "postgres"], database: await server.createDatabase("detent"), concurrency },
+      { name: pooled, from: [`${folder}/byHand.mts`, "pooled"], database: await server.createDatabase("pooled"), concurrency },
+      { name: connected, from: [`${folder}/byHand.mts`, "connected"], database: await server.createDatabase("connected"), concurrency },
+    ]
+    const turns = quick ? { turns: 5, warmUpMillis: 500, turnMillis: 400 } : { turns: 25, warmUpMillis: 2000, turnMillis: 800 }
+    const results = await contest(server, entrants, turns)
+    const of = (name: string) => results.get(name) as Result
+    const faster = (name: string) => of(ours).perSecond / of(name).perSecond
     return {
       tables: [
         {
           title: "PostgreSQL, fsync on: 50 checkouts at once, payment and shipping in parallel",
-          columns: ["", "transitions per second", "detent is faster by"],
-          rows: entrants.map(([name], index) => [name, (perSecond[index] ?? 0).toFixed(0), times(ours / (perSecond[index] ?? 1))]),
+          columns: ["", "transitions per second", "detent is faster by", "node CPU µs", "PostgreSQL CPU µs", "WAL bytes"],
+          rows: entrants.map(({ name }) => {
+            const { perSecond, nodeMicros, postgresMicros, walBytes } = of(name)
+            return [name, perSecond.toFixed(0), times(faster(name)), nodeMicros.toFixed(1), postgresMicros.toFixed(1), walBytes.toFixed(0)]
+          }),
           notes: [
-            "By hand: one prepared update of the row with the persisted snapshot after each transition, on the pool of pg as it comes.",
+            "By hand: one prepared update of the row with the persisted snapshot after each transition. 10 connections are what a pool of",
+            "pg has where nothing else is said; 50 are one for each checkout. Detent keeps every event, by hand only the last snapshot.",
           ],
         },
       ],
-      figures: { "durable.perSecond": ours, "durable.vsPersistByHand": ours / byHand, "durable.vsFiftyConnections": ours / connected },
+      figures: {
+        "durable.perSecond": of(ours).perSecond,
+        "durable.vsPersistByHand": faster(pooled),
+        "durable.vsPersistByHandOn50Connections": faster(connected),
+        "durable.nodeCpuUs": of(ours).nodeMicros,
+        "durable.postgresCpuUs": of(ours).postgresMicros,
+        "durable.walBytes": of(ours).walBytes,
+      },
     }
   })

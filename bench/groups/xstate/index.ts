@@ -5,7 +5,11 @@ import { overhead } from "./overhead.ts"
 const group: Group = {
   parts: { durable, overhead },
   goals: [
-    { key: "durable.vsPersistByHand", atLeast: 5, about: "transitions on PostgreSQL, 50 charts, against snapshots written by hand" },
+    {
+      key: "durable.vsPersistByHand",
+      atLeast: 5,
+      about: "transitions on PostgreSQL, 50 charts, against snapshots written by hand on a pool of 10 connections",
+    },
     { key: "overhead.vsTransition", atMost: 1.5, about: "time of a decision, of that of XState's transition" },
   ],
 }

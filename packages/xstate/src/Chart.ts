@@ -7,7 +7,7 @@ export const startTag = "(start)"
 /** The chart failed: an actor ended with an error that no transition handles. */
 export const errorTag = "(error)"
 /** The tags of a chart whose root has parallel regions, or no states. */
-const rootTag = "(active)"
+export const rootTag = "(active)"
 const rootDoneTag = "(done)"
 
 /** Tags of events that do not come from callers. */
@@ -79,6 +79,16 @@ export class Chart {
     return this.#byId.get(id)
   }
 
+  /** Whether every state of a stored value is a state of the chart. */
+  hasValue(value: unknown): boolean {
+    return fits(this.machine.root, value)
+  }
+
+  /** The innermost active states of a value, by their paths. */
+  activeTags(value: unknown): ReadonlyArray<string> {
+    return leavesAt(this.machine.root, value)
+  }
+
   tagOf({ status, value }: Pick<AnyMachineSnapshot, "status" | "value">): string {
     if (status === "error") return errorTag
     const { root } = this.machine
@@ -96,6 +106,24 @@ export class Chart {
     }
     return path
   }
+}
+
+const fits = (node: AnyStateNode, value: unknown): boolean => {
+  if (typeof value === "string") return Object.hasOwn(node.states, value)
+  if (typeof value !== "object" || value === null) return false
+  return Object.entries(value).every(([key, below]) => {
+    const child = Object.hasOwn(node.states, key) ? node.states[key] : undefined
+    return child !== undefined && fits(child, below)
+  })
+}
+
+const leavesAt = (node: AnyStateNode, value: unknown): ReadonlyArray<string> => {
+  const below = typeof value === "string" ? [[value, undefined] as const] : Object.entries((value ?? {}) as object)
+  if (below.length === 0) return node.parent === undefined ? [] : [tagOfNode(node)]
+  return below.flatMap(([key, inner]) => {
+    const child = node.states[key]
+    return child === undefined ? [] : leavesAt(child, inner)
+  })
 }
 
 export const tagOfNode = (node: AnyStateNode): string => node.path.join(".")

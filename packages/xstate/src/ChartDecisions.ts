@@ -85,21 +85,21 @@ export class ChartDecisions {
       const isRefused = this.#settings.unhandled === "refuse" && isPublic(event) && machine.getTransitionData(before, received).length === 0
       return isRefused ? { _tag: "@refuse", reason: `no state of ${JSON.stringify(state.value)} handles ${event.type}` } : stay
     }
-    return this.#settle(endedBy(state, event), before, next, actions, scope, tools)
+    return this.#settle(endedBy(announcedBy(state, event), event), before, next, actions, scope, tools)
   }
 
   /** The event as XState expects it. Undefined for the result of an actor that the chart has stopped since. */
-  #received(state: AnyChartState, { _tag, n, ...event }: ChartEvent): EventObject | undefined {
+  #received(state: AnyChartState, { _tag, n, [lastWords]: _, ...event }: ChartEvent): EventObject | undefined {
     if (_tag !== ownEvent.done && _tag !== ownEvent.error && _tag !== ownEvent.snapshot) return event
     const { actorId } = event as unknown as { readonly actorId: string }
-    return state.children?.[actorId]?.n === n ? event : undefined
+    return state.children?.[actorId]?.n === n || state.late?.[actorId] === n ? event : undefined
   }
 
   /** A delayed `sendTo` is due. */
   #deliver(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
     const { to, event: sent } = event as unknown as { readonly to: string; readonly event: EventObject }
     const outbox: Array<SentToLive> = []
-    send(this.#settings, { parent: state.parent, children: state.children ?? {}, to, event: sent, tools, outbox })
+    send(this.#settings, { parent: state.parent, children: state.children ?? {}, to, event: sent, tools, outbox, isEnding: false })
     const { sent: _, emitted: __, ...rest } = state
     return this.#remember({ ...rest, ...(outbox.length === 0 ? {} : { sent: outbox }) }, this.#restore(state))
   }
@@ -113,11 +113,12 @@ export class ChartDecisions {
     scope: AnyActorScope,
     tools: DecisionTools,
   ): Decided {
-    const step = new Step(this.#chart, this.#settings, state, scope, tools)
-    for (const action of actions) step.carryOut(action)
+    const isEnding = next.status === "done" || next.status === "error"
+    const step = new Step(this.#chart, this.#settings, state, scope, tools, isEnding)
+    for (const action of actions) if (!isStoppedUnstarted(action, actions)) step.carryOut(action)
     step.adopt(next.children as Actors, (before?.children ?? {}) as Actors)
     if (next.status === "stopped") return { _tag: "@stop", reason: "its parent stopped it" }
-    if (next.status !== "active") step.tellParent(next)
+    if (isEnding) step.tellParent(next)
     const history = historyOf(next)
     const decided: AnyChartState = {
       _tag: this.#chart.tagOf(next),
@@ -132,6 +133,7 @@ export class ChartDecisions {
       ...(state.parent === undefined ? {} : { parent: state.parent }),
       ...(step.emitted.length === 0 ? {} : { emitted: step.emitted }),
       ...(step.sent.length === 0 ? {} : { sent: step.sent }),
+      ...(step.late === undefined ? {} : { late: step.late }),
     }
     return this.#remember(decided, step.hasChildren ? withStandIns(next, decided, scope) : next)
   }
@@ -180,10 +182,37 @@ const withStandIns = (
   return { ...snapshot, children: actors, context: revived(context, actors) } as AnyMachineSnapshot
 }
 
+/** An actor that one macrostep spawns and stops is never started, as in XState. */
+const isStoppedUnstarted = ({ type, params }: Action, actions: ReadonlyArray<Action>): boolean => {
+  if (type !== "xstate.spawnChild") return false
+  const { actorRef } = params as { readonly actorRef?: unknown }
+  return actions.some((other) => other.type === "xstate.stopChild" && other.params === actorRef)
+}
+
 /** The state with the actor marked whose end the event tells: it is not started again after a crash. */
-const endedBy = (state: AnyChartState, { _tag, actorId }: ChartEvent): AnyChartState => {
-  const child = typeof actorId === "string" && (_tag === ownEvent.done || _tag === ownEvent.error) ? state.children?.[actorId] : undefined
-  return child === undefined ? state : { ...state, children: { ...state.children, [actorId as string]: { ...child, ended: true } } }
+const endedBy = (state: AnyChartState, { _tag, actorId, n }: ChartEvent): AnyChartState => {
+  if (typeof actorId !== "string" || (_tag !== ownEvent.done && _tag !== ownEvent.error)) return state
+  if (state.late?.[actorId] === n) return { ...state, late: without(state.late, actorId) }
+  const child = state.children?.[actorId]
+  if (child === undefined) return state
+  const { ending: _, ...ended } = child
+  return { ...state, children: { ...state.children, [actorId]: { ...ended, ended: true } } }
+}
+
+/** In an event to the parent: the actor that sent it has ended with it, and its result follows. */
+const lastWords = "(last)"
+
+/** The state with the actor marked that sent the event when it ended: its result counts, also where this event stops the actor. */
+const announcedBy = (state: AnyChartState, event: ChartEvent): AnyChartState => {
+  const { actor, n } = (event[lastWords] ?? {}) as { readonly actor?: string; readonly n?: number }
+  const child = actor === undefined ? undefined : state.children?.[actor]
+  if (actor === undefined || child?.n !== n) return state
+  return { ...state, children: { ...state.children, [actor]: { ...child, ending: true } } }
+}
+
+const without = (late: Readonly<Record<string, number>> | undefined, actor: string): Readonly<Record<string, number>> => {
+  const { [actor]: _, ...rest } = late ?? {}
+  return rest
 }
 
 /** Events of callers have no parentheses around their tags. */
@@ -228,13 +257,16 @@ interface Sending {
   readonly event: EventObject
   readonly tools: DecisionTools
   readonly outbox: Array<SentToLive>
+  /** The sender ends with this transition. */
+  readonly isEnding: boolean
 }
 
 /** Sends an event to another actor: an instance gets it by a command, what runs with the owner reads it from the state. */
-const send = ({ machineOf }: ChartSettings, { parent, children, to, event, tools, outbox }: Sending) => {
+const send = ({ machineOf }: ChartSettings, { parent, children, to, event, tools, outbox, isEnding }: Sending) => {
   const content = storable(event, `the event to ${to}`) as EventObject
   if (to === parentName && parent !== undefined) {
-    return tools.request(slots.send, { machine: parent.machine, id: parent.id, event: content })
+    const { machine, id, actor, n } = parent
+    return tools.request(slots.send, { machine, id, event: isEnding ? { ...content, [lastWords]: { actor, n } } : content })
   }
   const child = children[to]
   if (child === undefined) return
@@ -250,6 +282,8 @@ class Step {
   readonly emitted: Array<EventObject> = []
   readonly sent: Array<SentToLive> = []
   count: number
+  late: AnyChartState["late"]
+  readonly #isEnding: boolean
   readonly #chart: Chart
   readonly #settings: ChartSettings
   readonly #parent: ParentInstance | undefined
@@ -259,9 +293,10 @@ class Step {
   constructor(
     chart: Chart,
     settings: ChartSettings,
-    { children, count = 0, parent }: Pick<AnyChartState, "children" | "count" | "parent">,
+    { children, count = 0, parent, late }: Pick<AnyChartState, "children" | "count" | "parent" | "late">,
     scope: AnyActorScope,
     tools: DecisionTools,
+    isEnding: boolean,
   ) {
     this.#chart = chart
     this.#settings = settings
@@ -270,6 +305,8 @@ class Step {
     this.#tools = tools
     this.children = children === undefined ? {} : { ...children }
     this.count = count
+    this.late = late === undefined || Object.keys(late).length === 0 ? undefined : late
+    this.#isEnding = isEnding
   }
 
   get hasChildren(): boolean {
@@ -326,7 +363,8 @@ class Step {
     }
     if (target === undefined) return this.#tools.raise(this.#tagged(event))
     const { children, sent } = this
-    send(this.#settings, { parent: this.#parent, children, to: target, event, tools: this.#tools, outbox: sent })
+    const isEnding = this.#isEnding
+    send(this.#settings, { parent: this.#parent, children, to: target, event, tools: this.#tools, outbox: sent, isEnding })
   }
 
   #tagged(event: EventObject): { readonly _tag: string } {
@@ -368,6 +406,7 @@ class Step {
     const child = id === undefined ? undefined : this.children[id]
     if (id === undefined || child === undefined) return
     delete this.children[id]
+    if (child.ending === true) this.late = { ...this.late, [id]: child.n }
     if (child.kind !== "machine") return
     this.#tools.request(slots.stop, { machine: this.#settings.machineOf(child.src), child: childInstanceId(id, child.n) })
   }

@@ -14,6 +14,8 @@ export interface ChildActor {
   readonly sync?: boolean
   /** It has ended, and the chart has not stopped it yet. */
   readonly ended?: boolean
+  /** It has ended, and its result is on its way. */
+  readonly ending?: boolean
 }
 
 /** The instance that invoked or spawned this one. */
@@ -50,6 +52,8 @@ export interface AnyChartState {
   readonly emitted?: ReadonlyArray<EventObject>
   /** What the last transition sent to actors that run with the owner. */
   readonly sent?: ReadonlyArray<SentToLive>
+  /** Actors that had ended when the chart stopped them, by id: their results are on their way. */
+  readonly late?: Readonly<Record<string, number>>
 }
 
 /**

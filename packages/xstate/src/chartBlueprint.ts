@@ -1,27 +1,30 @@
 /** How a chart is drawn: every state, inside the states and regions that hold it. */
 import type { Blueprint } from "@detent/machine"
 import type { AnyStateNode } from "xstate"
-import { type Chart, tagOfNode } from "./Chart.ts"
+import { type Chart, rootTag, tagOfNode } from "./Chart.ts"
 import { slots } from "./Slots.ts"
 
 type StateBlueprint = Blueprint["states"][number]
 type TransitionBlueprint = Blueprint["transitions"][number]
+type TargetBlueprint = TransitionBlueprint["targets"][number]
 
 export const chartBlueprint = (chart: Chart, name: string, version: number, effects: ReadonlyArray<string>): Blueprint => {
   const { root } = chart.machine
   const states = chart.nodes.filter(isLeaf)
-  const groups = chart.nodes.filter((node) => node !== root && !isLeaf(node) && node.type !== "history")
+  const groups = chart.nodes.filter((node) => groupName(node) !== undefined && !isLeaf(node) && node.type !== "history")
   const initial = new Set(initialLeaves(root))
   return {
     name,
     version,
     states: states.map((node) => stateOf(node, initial.has(node))),
     stateGroups: groups.map((node) => ({
-      name: tagOfNode(node),
+      name: groupName(node) ?? rootTag,
       parent: groupOf(node),
       members: Object.values(node.states)
         .filter((child) => child.type !== "history")
         .map(tagOfNode),
+      ...(node.parent?.type === "parallel" ? { region: true as const } : {}),
+      ...metaOf(node),
     })),
     events: chart.eventTypes.map((tag) => ({ tag, fields: [], group: undefined, reply: false })),
     eventGroups: [],
@@ -36,8 +39,24 @@ const isLeaf = (node: AnyStateNode): boolean => node.type === "atomic" || node.t
 /** The machine ends in a final state of its root; another one only completes the state that holds it. */
 const isEnd = ({ type, parent }: AnyStateNode): boolean => type === "final" && parent?.parent === undefined && parent?.type === "compound"
 
-const groupOf = ({ parent }: AnyStateNode): string | undefined =>
-  parent === undefined || parent.parent === undefined ? undefined : tagOfNode(parent)
+/** The root is a group where it holds regions. */
+const groupName = (node: AnyStateNode): string | undefined => {
+  if (node.parent !== undefined) return tagOfNode(node)
+  return node.type === "parallel" ? rootTag : undefined
+}
+
+const groupOf = ({ parent }: AnyStateNode): string | undefined => (parent === undefined ? undefined : groupName(parent))
+
+const metaOf = ({ tags, description }: AnyStateNode) => ({
+  ...(tags.length === 0 ? {} : { tags }),
+  ...(description === undefined ? {} : { description }),
+})
+
+/** The group that a final state completes. */
+const completedBy = (node: AnyStateNode) => {
+  const group = node.type === "final" ? groupOf(node) : undefined
+  return group === undefined ? {} : { completes: [group] }
+}
 
 const stateOf = (node: AnyStateNode, initial: boolean): StateBlueprint => {
   const runs = node.invoke.map(({ src }) => String(src))
@@ -51,6 +70,8 @@ const stateOf = (node: AnyStateNode, initial: boolean): StateBlueprint => {
     requestsOnExit: namesOf(node.exit),
     runs,
     working: runs.length > 0,
+    ...completedBy(node),
+    ...metaOf(node),
   }
 }
 
@@ -80,6 +101,17 @@ const transitionsOf = (chart: Chart, node: AnyStateNode): ReadonlyArray<Transiti
   ...(node.always ?? []).flatMap((transition) => drawn(chart, node, transition)),
 ]
 
+/** Where a state is entered: in one state, in one of each region, or where it was left. */
+const targetsOf = (node: AnyStateNode): ReadonlyArray<TargetBlueprint> => {
+  const { parent } = node
+  const group = parent === undefined ? undefined : groupName(parent)
+  const history =
+    node.type === "history" && parent !== undefined && group !== undefined
+      ? { history: { group, deep: node.history === "deep", states: leavesOf(parent).map(tagOfNode) } }
+      : {}
+  return initialLeaves(node).map((leaf) => ({ _tag: "State", state: tagOfNode(leaf), ...history }))
+}
+
 interface Drawable {
   readonly eventType: string
   readonly target: ReadonlyArray<AnyStateNode> | undefined
@@ -92,10 +124,7 @@ interface Drawable {
 /** The transition of a state with others inside holds for each of them: the diagram draws it once, from the border. */
 const drawn = (chart: Chart, node: AnyStateNode, transition: unknown): ReadonlyArray<TransitionBlueprint> => {
   const { eventType, target, actions, guard, description, reenter } = transition as Drawable
-  const targets =
-    target === undefined
-      ? [{ _tag: "Stay" as const }]
-      : target.flatMap(initialLeaves).map((leaf) => ({ _tag: "State" as const, state: tagOfNode(leaf) }))
+  const targets = target === undefined ? [{ _tag: "Stay" as const }] : target.flatMap(targetsOf)
   const common = { targets, guards: guardsOf(guard), requests: namesOf(actions), description }
   return leavesOf(node)
     .filter((leaf) => !isEnd(leaf))

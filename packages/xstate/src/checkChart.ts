@@ -41,7 +41,10 @@ export const checkChart = (name: string, chart: Chart, given: { readonly actions
   }
   for (const node of chart.nodes) {
     for (const { path, action } of actionsOf(node)) {
-      if (isBuiltIn(action)) continue
+      if (isBuiltIn(action)) {
+        problems.push(...spawnProblems(machine, action, path))
+        continue
+      }
       if (typeof action === "function") {
         const label = action.name === "" ? "an inline action" : `the inline action ${action.name}`
         problems.push({
@@ -69,7 +72,31 @@ const refusal = (machine: string, problems: ReadonlyArray<Problem>) =>
   })
 
 /** Actions that XState resolves itself: assign, raise, sendTo and the like. */
-const isBuiltIn = (action: unknown): boolean => typeof action === "function" && "resolve" in action
+const isBuiltIn = (action: unknown): action is BuiltIn => typeof action === "function" && "resolve" in action
+
+interface BuiltIn {
+  readonly type?: unknown
+  readonly src?: unknown
+  readonly id?: unknown
+  readonly systemId?: unknown
+}
+
+/** An actor that is spawned is found again by the name of its logic and by its id. */
+const spawnProblems = (machine: AnyStateMachine, { type, src, id, systemId }: BuiltIn, path: string): ReadonlyArray<Problem> => {
+  if (type !== "xstate.spawnChild") return []
+  if (typeof src !== "string")
+    return [{ path, problem: "spawn of logic without a name", nextStep: "name it in setup({ actors }) and spawn it by that name" }]
+  if (machine.implementations.actors[src] === undefined)
+    return [{ path, problem: `the actor ${src} has no implementation`, nextStep: "give it in setup({ actors })" }]
+  if (id === undefined) return [{ path, problem: `spawn of ${src} without an id`, nextStep: "pass { id }" }]
+  return systemId === undefined ? [] : [systemIdProblem(path)]
+}
+
+const systemIdProblem = (path: string): Problem => ({
+  path,
+  problem: "a systemId names an actor of one process",
+  nextStep: "refer to the actor by its id",
+})
 
 const hasRun = (implementation: unknown): boolean =>
   typeof implementation === "function" || (typeof implementation === "object" && implementation !== null && "run" in implementation)
@@ -116,9 +143,7 @@ const invokeProblems = (machine: AnyStateMachine, node: AnyStateNode): ReadonlyA
     const path = `${pathOf(node)}.invoke[${index}]`
     const configured = [node.config.invoke ?? []].flat()[index]?.src as unknown
     const logic = typeof configured === "string" ? machine.implementations.actors[configured] : configured
-    if (systemId !== undefined) {
-      return [{ path, problem: "a systemId names an actor of one process", nextStep: "refer to the actor by its id" }]
-    }
+    if (systemId !== undefined) return [systemIdProblem(path)]
     if (logic === undefined) return [{ path, problem: `the actor ${src} has no implementation`, nextStep: "give it in setup({ actors })" }]
     return []
   })

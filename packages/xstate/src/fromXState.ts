@@ -202,6 +202,7 @@ class Family {
       count: 0,
       blueprint: () => chartBlueprint(chart, name, this.#version, effectNames(chart, found.names)),
       readEvent: (event) => readEvent(chart, event),
+      activeStates: (state) => chart.activeTags((state as Partial<AnyChartState>).value),
       machines: () => [...this.#members.values()].flatMap((one) => (one === member ? [] : [one.definition])),
     }
     member.definition = fromDeclarations(declarations)
@@ -250,8 +251,8 @@ const fallback = (event: string, targets: TransitionDeclaration["targets"], deci
   place: {},
 })
 
-const stateFields = {
-  value: Schema.Unknown,
+const stateFields = (chart: Chart) => ({
+  value: Schema.Unknown.check(Schema.makeFilter((value) => (chart.hasValue(value) ? undefined : "it names states that the chart has not"))),
   context: Schema.Unknown,
   status: Schema.String,
   output: Schema.optionalKey(Schema.Unknown),
@@ -262,10 +263,12 @@ const stateFields = {
   parent: Schema.optionalKey(Schema.Unknown),
   emitted: Schema.optionalKey(Schema.Unknown),
   sent: Schema.optionalKey(Schema.Unknown),
-}
+  late: Schema.optionalKey(Schema.Unknown),
+})
 
-const statesOf = ({ tags }: Chart): UntypedUnion => {
-  const union = State({ [startTag]: {}, ...Object.fromEntries(tags.map((tag) => [tag, stateFields])) }) as unknown as UntypedUnion
+const statesOf = (chart: Chart): UntypedUnion => {
+  const fields = stateFields(chart)
+  const union = State({ [startTag]: {}, ...Object.fromEntries(chart.tags.map((tag) => [tag, fields])) }) as unknown as UntypedUnion
   open(union, startTag)
   return union
 }

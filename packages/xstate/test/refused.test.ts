@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest"
-import { createMachine, fromTransition, setup } from "xstate"
+import { Engine } from "@detent/durable"
+import { describe, expect, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { assign, createMachine, enqueueActions, fromPromise, fromTransition, setup, spawnChild } from "xstate"
 import { fromXState } from "../src/index.ts"
+import { withEngine } from "./support/engine.ts"
 
 const problemOf = (make: () => unknown): string => {
   try {
@@ -58,4 +61,77 @@ describe("what cannot be durable is refused when the machine is given", () => {
   it("a machine without a name", () => {
     expect(problemOf(() => fromXState(createMachine({})))).toContain("without an id")
   })
+
+  it("spawnChild of logic without a name, without an implementation, and without an id", () => {
+    const work = fromPromise(async () => 1)
+    const machine = createMachine({
+      id: "m",
+      initial: "a",
+      states: {
+        a: {
+          entry: [spawnChild(work, { id: "w" }), spawnChild("missing", { id: "x" })] as never,
+          on: { GO: { actions: spawnChild("work") as never } },
+        },
+      },
+    }).provide({ actors: { work } as never })
+    const problem = problemOf(() => fromXState(machine))
+    expect(problem).toContain("m.a.entry[0]: spawn of logic without a name")
+    expect(problem).toContain("m.a.entry[1]: the actor missing has no implementation")
+    expect(problem).toContain('m.a.on["GO"].actions[0]: spawn of work without an id')
+    expect(problem).toContain("pass { id }")
+  })
+})
+
+/** As code without types spawns. */
+type AnySpawn = (logic: unknown, options?: { readonly id: string }) => unknown
+
+describe("what only shows when a transition is decided refuses that event, and nothing changes", () => {
+  const work = fromPromise(async () => 1)
+  const machine = setup({
+    types: {
+      context: {} as { value: unknown },
+      events: {} as { type: "inline" } | { type: "spawn" } | { type: "nameless" } | { type: "class" } | { type: "go" },
+    },
+    actors: { work },
+  }).createMachine({
+    id: "m",
+    context: { value: 0 },
+    on: {
+      inline: { actions: enqueueActions(({ enqueue }) => enqueue(() => undefined)) },
+      spawn: { actions: assign({ value: ({ spawn }) => (spawn as AnySpawn)(work, { id: "w" }) }) },
+      nameless: { actions: assign({ value: ({ spawn }) => (spawn as AnySpawn)("work") }) },
+      class: { actions: assign({ value: () => ({ since: new Date(0) }) }) },
+      go: { actions: assign({ value: 1 }) },
+    },
+  })
+
+  it.live.each([
+    ["inline", "name it in setup({ actions })"],
+    ["spawn", "name it in setup({ actors }) and spawn it by that name"],
+    ["nameless", "spawn of work without an id; pass { id }"],
+    ["class", "context.value.since holds an instance of Date"],
+  ] as const)("%s", ([type, problem]) =>
+    withEngine(
+      Effect.gen(function* () {
+        const engine = yield* Engine
+        const instance = yield* engine.start(fromXState(machine), type)
+        const error = yield* Effect.flip(instance.send({ type }))
+        expect(`${error.message} ${"cause" in error ? String(error.cause) : ""}`).toContain(problem)
+        yield* instance.send({ type: "go" })
+        expect((yield* instance.state).context).toEqual({ value: 1 })
+        expect(yield* instance.lastSequence).toBe(1)
+      }),
+    ),
+  )
+
+  it.live("a context that is made at the start is checked then", () =>
+    withEngine(
+      Effect.gen(function* () {
+        const engine = yield* Engine
+        const Late = fromXState(createMachine({ id: "late", context: () => ({ close: () => undefined }) }))
+        const error = yield* Effect.flip(engine.start(Late, "one"))
+        expect(`${error.message} ${"cause" in error ? String(error.cause) : ""}`).toContain("context.close holds a function")
+      }),
+    ),
+  )
 })

@@ -105,6 +105,36 @@ describe("after a restart", () => {
     }),
   )
 
+  it.live("a check finds an instance in a region that the new chart has no more", () =>
+    Effect.gen(function* () {
+      const live = yield* lives
+      const radio = (state: string) =>
+        setup({ types: { events: {} as { type: "play" } } }).createMachine({
+          id: "radio",
+          type: "parallel",
+          states: {
+            band: { initial: "off", states: { off: { on: { play: state } }, [state]: {} } },
+            sound: { initial: "on", states: { on: {} } },
+          },
+        })
+      yield* live(
+        Effect.gen(function* () {
+          const one = yield* (yield* Engine).start(fromXState(radio("fm")), "r")
+          yield* one.send({ type: "play" })
+          expect(yield* one.saveSnapshot).toBe(true)
+        }),
+      )
+      yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          expect((yield* engine.check(fromXState(radio("fm")))).failing).toEqual([])
+          const { failing } = yield* engine.check(fromXState(radio("dab")))
+          expect(failing[0]?.problem).toContain("it names states that the chart has not")
+        }),
+      )
+    }),
+  )
+
   it.live("a child machine of a new version is read through the upcasters in its options", () =>
     Effect.gen(function* () {
       const live = yield* lives

@@ -28,6 +28,8 @@ export interface TraceStep {
   readonly requests: ReadonlyArray<string>
   /** Delayed events set and cancelled in this step: `after reminder`, `cancel reminder`. */
   readonly delays?: ReadonlyArray<string> | undefined
+  /** The states of the drawing before and after it, for a machine that is in several at once. */
+  readonly active?: { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<string> } | undefined
 }
 
 export interface Trace {
@@ -37,6 +39,8 @@ export interface Trace {
   readonly startedAt: number
   readonly steps: ReadonlyArray<TraceStep>
   readonly current: string
+  /** The states of the drawing that it is in, for a machine that is in several at once. */
+  readonly active?: ReadonlyArray<string> | undefined
   /** Why it ended, where it did by `stop`. */
   readonly stopped: string | undefined
 }
@@ -95,12 +99,19 @@ export const traceOfHistory = (machine: AnyMachine, instance: JournaledInstance,
   ...beginTrace(machine, instance.id, history[0]?.from ?? instance.state, instance.startedAt),
   steps: history.map((step) => stepOf(machine, step)),
   current: (history.at(-1)?.state ?? instance.state)._tag,
+  ...activeIn(machine, history.at(-1)?.state ?? instance.state),
   stopped: instance.status === "stopped" ? instance.reason : undefined,
 })
 
+const activeIn = (machine: AnyMachine, state: Tagged): Pick<Trace, "active"> => {
+  const { activeStates } = compiledOf(machine).declarations
+  return activeStates === undefined ? {} : { active: activeStates(state) }
+}
+
 const stepOf = (machine: AnyMachine, { sequence, at, event, from, state, ...step }: JournaledStep): TraceStep => {
+  const { event: events, activeStates } = compiledOf(machine).declarations
   // Events that are not declared are timeouts: all they have is the name, which is the label already.
-  const variant = compiledOf(machine).declarations.event.$variants.get(event._tag)
+  const variant = events.$variants.get(event._tag)
   return {
     sequence,
     at,
@@ -114,6 +125,7 @@ const stepOf = (machine: AnyMachine, { sequence, at, event, from, state, ...step
     ...(step.delays === undefined || step.delays.length === 0
       ? {}
       : { delays: step.delays.map(({ name, due }) => `${due === undefined ? "cancel" : "after"} ${name}`) }),
+    ...(activeStates === undefined ? {} : { active: { from: activeStates(from), to: activeStates(state) } }),
   }
 }
 
@@ -122,6 +134,7 @@ export const appendTrace = (machine: AnyMachine, trace: Trace, decision: Taken<T
   ...trace,
   steps: [...trace.steps, traceStep(machine, trace.steps.length + 1, decision, at)],
   current: decision.state._tag,
+  ...activeIn(machine, decision.state),
   stopped: decision._tag === "Stop" ? decision.reason : trace.stopped,
 })
 

@@ -64,6 +64,8 @@ export interface GroupBlueprint extends MetaBlueprint {
   readonly initial?: string
   /** Hooks and work that belong to the stay in the group, where it has any. */
   readonly stay?: StayBlueprint
+  /** It is active at the same time as the other regions of the group around it. */
+  readonly region?: true
 }
 
 export interface HistoryBlueprint {

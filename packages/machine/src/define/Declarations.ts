@@ -173,6 +173,8 @@ export interface Declarations extends SlotDeclarations {
         readonly [version: number]: { readonly state?: (json: JsonObject) => JsonObject; readonly event?: (json: JsonObject) => JsonObject }
       }
     | undefined
+  /** The states of the drawing that a state stands for, for a notation with several at once. Default: the one of its tag. */
+  readonly activeStates?: (state: Tagged) => ReadonlyArray<string>
   /** Machines whose instances belong to those of this one: an engine that registers it registers them. */
   readonly machines?: () => ReadonlyArray<unknown>
   /** The number of declarations made so far. */

@@ -51,7 +51,7 @@ export const structure = (source: Source, options: SceneOptions = {}): string =>
     return [
       `subgraph ${cluster(one.key)} {`,
       ...indent([
-        `graph [label=${title(one, one.lines, light.text)}, labeljust=l, style="rounded,filled", fillcolor="${light.groupFill}", color="${light.groupLine}", margin=16]`,
+        `graph [label=${title(one, one.lines, light.text)}, labeljust=l, style="rounded,filled${one.region ? ",dashed" : ""}", fillcolor="${light.groupFill}", color="${light.groupLine}", margin=16]`,
         ...one.items.flatMap(item),
       ]),
       "}",

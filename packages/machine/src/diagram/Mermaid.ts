@@ -21,6 +21,8 @@ const label = (text: string): string => `"${Escape.mermaid(text)}"`
 /** A composite state has a title and no lines: hooks and work of the stay in the group follow the name. */
 const groupTitle = ({ name, stayLines }: Group): string => [name, ...stayLines.map(lineText)].join(" · ")
 
+const isRegion = (item: Item): boolean => item._tag === "Group" && item.region
+
 const indent = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map((line) => `  ${line}`)
 
 /** The machine as a `stateDiagram-v2`. */
@@ -34,7 +36,10 @@ export const stateDiagram = (source: Source, options: MermaidOptions = {}): stri
     return [name, ...one.lines.map((line) => `${identifier(one.key)} : ${markTaken(line, Escape.mermaid(lineText(line)))}`)]
   }
   const item = (one: Item): ReadonlyArray<string> =>
-    one._tag === "Box" ? box(one) : [`state ${label(groupTitle(one))} as ${identifier(one.key)} {`, ...indent(one.items.flatMap(item)), "}"]
+    one._tag === "Box" ? box(one) : [`state ${label(groupTitle(one))} as ${identifier(one.key)} {`, ...indent(inside(one)), "}"]
+  // A line of dashes stands between regions.
+  const inside = ({ items }: Group): ReadonlyArray<string> =>
+    items.flatMap((one, index) => [...(index > 0 && items.some(isRegion) ? ["--"] : []), ...item(one)])
   const edge = (one: Edge): string => {
     const text = one.label.map(Escape.mermaid).join(" ")
     const shown = one.kind === "Timeout" ? `◷ ${text}` : text
@@ -82,6 +87,7 @@ export const flowchart = (source: Source, options: MermaidOptions = {}): string 
       ...scene.stops.map((stop) => `${identifier(stop.key)}(${label(`⊗ ${stop.reason}`)})`),
       ...scene.edges.map(edge),
       ...(initial ? [`class ${identifier(Scenes.startKey)} initial`, `classDef initial fill:${light.line},stroke:${light.line}`] : []),
+      ...scene.groups.filter(isRegion).map(({ key }) => `style ${identifier(key)} stroke-dasharray:4 3`),
       ...classes(scene, identifier),
       ...(taken.length === 0 ? [] : [`linkStyle ${taken.join(",")} stroke:${light.taken},stroke-width:3px,color:${light.taken}`]),
     ]),

@@ -1,7 +1,7 @@
 /**
  * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. A key that only some
- * machines need (`label`, `outcome`, `actions`, `completes`, `tags`, `description` of a state or group, `initial` and `stay` of a
- * group, `group` of a timeout, `history` of a target) is left out by the others; all else is always there, `null` where a
+ * machines need (`label`, `outcome`, `actions`, `completes`, `tags`, `description` of a state or group, `initial`, `stay` and `region`
+ * of a group, `group` of a timeout, `history` of a target) is left out by the others; all else is always there, `null` where a
  * blueprint leaves it undefined.
  */
 import * as Effect from "effect/Effect"
@@ -49,6 +49,7 @@ const Group = Schema.Struct({
   members: Names,
   initial: Schema.optionalKey(Schema.String),
   stay: Schema.optionalKey(Schema.Struct(stay)),
+  region: Schema.optionalKey(Schema.Literal(true)),
   ...meta,
 })
 

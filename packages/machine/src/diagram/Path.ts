@@ -25,9 +25,10 @@ export const none: Path = { mark: () => undefined, took: () => false }
 
 export const make = (trace: Trace): Path => {
   const hops = trace.steps.flatMap((step) => hopsOf(step, trace.stopped))
-  const visited = new Set([trace.initial, ...trace.steps.flatMap((step) => [step.from, ...step.through, step.to])])
+  const visited = new Set([trace.initial, ...trace.steps.flatMap(statesOf)])
+  const current = new Set(trace.active ?? [trace.current])
   return {
-    mark: (state) => (state === trace.current ? "current" : visited.has(state) ? "visited" : undefined),
+    mark: (state) => (current.has(state) ? "current" : visited.has(state) ? "visited" : undefined),
     took: (transition, target, handledBy) =>
       hops.some(
         (hop) =>
@@ -38,7 +39,11 @@ export const make = (trace: Trace): Path => {
   }
 }
 
+const statesOf = ({ from, through, to, active }: TraceStep): ReadonlyArray<string> =>
+  active === undefined ? [from, ...through, to] : [...active.from, ...active.to]
+
 const hopsOf = (step: TraceStep, stopped: string | undefined): ReadonlyArray<Hop> => {
+  if (step.active !== undefined) return hopsBetween(step, step.active)
   if (step.outcome === "Stay") return [{ from: step.from, event: step.event, target: { _tag: "Stay" } }]
   const states = [step.from, ...step.through]
   const targets: ReadonlyArray<TargetBlueprint> = [
@@ -47,6 +52,13 @@ const hopsOf = (step: TraceStep, stopped: string | undefined): ReadonlyArray<Hop
   ]
   return targets.map((target, index) => ({ from: states[index] ?? step.from, event: index === 0 ? step.event : undefined, target }))
 }
+
+/** Of several states at once, any may have led to any: the edges that are drawn say which of them did. */
+const hopsBetween = ({ event }: TraceStep, active: NonNullable<TraceStep["active"]>): ReadonlyArray<Hop> =>
+  active.from.flatMap((from) => [
+    { from, event, target: { _tag: "Stay" as const } },
+    ...active.to.map((state) => ({ from, event, target: { _tag: "State" as const, state } })),
+  ])
 
 /** New data in the same state: the transition leads to the state it is in, and the state is not left. */
 const isUpdate = ({ from, target: taken }: Hop, transition: TransitionBlueprint, target: TargetBlueprint): boolean =>

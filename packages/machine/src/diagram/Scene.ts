@@ -49,6 +49,8 @@ export interface Group {
   readonly lines: ReadonlyArray<Line>
   /** Hooks and work of the stay in the group. */
   readonly stayLines: ReadonlyArray<Line>
+  /** It is active at the same time as the regions beside it. */
+  readonly region: boolean
   readonly items: ReadonlyArray<Item>
 }
 
@@ -100,6 +102,7 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
   const stays = new Map(
     blueprint.stateGroups.map((group) => [group.name, [...metaLines(group), ...(group.stay === undefined ? [] : workLines(group.stay))]]),
   )
+  const regions = new Set(blueprint.stateGroups.filter(({ region }) => region === true).map(({ name }) => name))
   const itemOf = (item: Nested): Item => {
     if (item._tag === "State") return boxOf(item.state)
     const { name, items } = item.group
@@ -110,6 +113,7 @@ export const make = (source: Source, options: SceneOptions = {}): Scene => {
       name: cut(name),
       lines: [...linesAt(arrows, groupKey(name)), ...stayLines],
       stayLines,
+      region: regions.has(name),
       items: items.map(itemOf),
     }
   }

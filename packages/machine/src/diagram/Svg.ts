@@ -34,7 +34,7 @@ const draw = (title: string, places: SvgLayout, theme: Theme): string => {
   const shapes = [
     element("title", {}, [Escape.xml(title)]),
     rectangle({ x: 0, y: 0, width, height }, { rx: 8, fill: theme.background }),
-    ...groups.map((area) => drawGroup(area, theme)),
+    ...places.groups.map(({ group, area }) => drawGroup(group, area, theme)),
     ...lines.flatMap((one) => drawLine(one, theme)),
     ...places.groups.flatMap(({ group, area }) => drawGroupTitle(group, area, places.edges, theme)),
     ...(places.start === undefined ? [] : [drawStart(places.start, theme)]),

@@ -18,7 +18,9 @@ export const drawStart = (area: Area, theme: Theme): string => {
   return element("circle", { cx: x, cy: y, r: area.width / 2, fill: theme.text })
 }
 
-export const drawGroup = (area: Area, theme: Theme): string => rectangle(area, { rx: 10, fill: theme.groupFill, stroke: theme.groupLine })
+/** The border of a region is dashed. */
+export const drawGroup = ({ region }: Group, area: Area, theme: Theme): string =>
+  rectangle(area, { rx: 10, fill: theme.groupFill, stroke: theme.groupLine, "stroke-dasharray": region ? "5 4" : undefined })
 
 /** The title of a group with its lines, at the first place along its top that no edge runs through, else on top of it. */
 export const drawGroupTitle = (group: Group, area: Area, edges: ReadonlyArray<PlacedEdge>, theme: Theme): ReadonlyArray<string> => {

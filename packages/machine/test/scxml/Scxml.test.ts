@@ -19,13 +19,13 @@ interface Expected {
   }>
 }
 
-const folder = join(dirname(createRequire(import.meta.url).resolve("@scion-scxml/test-framework/package.json")), "test")
+const folder = dirname(createRequire(import.meta.url).resolve("@scion-scxml/test-framework/package.json"))
 
-const charts = readdirSync(folder).flatMap((group) =>
-  readdirSync(join(folder, group))
-    .filter((file) => file.endsWith(".scxml") && existsSync(join(folder, group, file.replace(/scxml$/, "json"))))
-    .map((file) => join(group, file)),
-)
+const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".scxml"))
+  .sort()
+
+const charts = files.filter((file) => existsSync(join(folder, file.replace(/scxml$/, "json"))))
 
 const sequential = charts.filter((chart) => !readFileSync(join(folder, chart), "utf8").includes("<parallel"))
 
@@ -57,11 +57,17 @@ const difference = (chart: string): string | undefined => {
   }
 }
 
+/** They end in a state `final`, where their scripts expect one of the name `pass`, which they do not have. */
+const misjudged = [230, 250, 307].map((number) => `test/w3c-ecma/test${number}.txml.scxml`)
+
 it("163 groups run at least 95 % of the charts of W3C and SCION that have no parallel regions", () => {
   const differences = new Map(sequential.map((chart) => [chart, difference(chart)]))
   const failed = [...differences].flatMap(([chart, how]) => (how === undefined ? [] : [`${chart}: ${how}`]))
   const passed = sequential.length - failed.length
-  console.log(`${passed} of ${sequential.length} charts without parallel regions run, of ${charts.length} charts in all`)
-  if (failed.length > 0) console.log(failed.join("\n"))
+  const described = `${sequential.length} have no parallel regions, of ${charts.length} with a script, of ${files.length} in all`
+  console.log(`${passed} charts run; ${described}`)
+  expect(failed.map((one) => one.slice(0, one.indexOf(":")))).toEqual(misjudged)
+  // Without a script are five charts that others invoke, eleven that need HTTP, and three that a person must judge.
+  expect([files.length, charts.length, sequential.length]).toEqual([336, 317, 238])
   expect(passed / sequential.length).toBeGreaterThanOrEqual(0.95)
 })

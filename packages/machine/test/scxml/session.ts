@@ -3,6 +3,7 @@
  * and what is entered, left, remembered and raised, decides the machine.
  */
 import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { createContext, runInContext } from "node:vm"
 import { type Arc, type Chart, chartOf, type Vertex } from "./chart.ts"
@@ -104,7 +105,11 @@ export class Session {
       _name: document.attributes.name ?? "",
       _ioprocessors: { scxml: location, basichttp: location, [processor]: location, [http]: location },
     }
-    const data = { In: (id: string) => [...this.active].some((vertex) => vertex.id === id), console: undefined }
+    const data = {
+      In: (id: string) => [...this.active].some((vertex) => vertex.id === id),
+      console: { log: () => undefined },
+      require: createRequire(join(this.#folder, "chart.js")),
+    }
     for (const [name, value] of Object.entries(own)) Object.defineProperty(data, name, { value, enumerable: true })
     return data
   }

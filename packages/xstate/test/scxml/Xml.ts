@@ -4,6 +4,8 @@ export interface Element {
   readonly attributes: Readonly<Record<string, string>>
   readonly children: ReadonlyArray<Element>
   readonly text: string
+  /** The element as it is written, with its tags. */
+  readonly source: string
 }
 
 const token =
@@ -15,20 +17,33 @@ interface Open {
   readonly attributes: Record<string, string>
   readonly children: Array<Element>
   text: string
+  source: string
+  readonly from: number
 }
 
-export const parseXml = (source: string): Element => {
-  const root: Open = { name: "", attributes: {}, children: [], text: "" }
+export const parseXml = (text: string): Element => {
+  const root: Open = { name: "", attributes: {}, children: [], text: "", source: "", from: 0 }
   const open = [root]
-  for (const [, cdata, closing, name, attributes = "", empty, text] of source.matchAll(token)) {
+  for (const match of text.matchAll(token)) {
+    const [whole, cdata, closing, name, attributes = "", empty, words] = match
     const current = open.at(-1) as Open
+    const end = match.index + whole.length
     if (cdata !== undefined) current.text += cdata
-    else if (text !== undefined) current.text += decoded(text)
+    else if (words !== undefined) current.text += decoded(words)
     else if (name === undefined) continue
-    else if (closing === "/") open.pop()
-    else {
+    else if (closing === "/") {
+      current.source = text.slice(current.from, end)
+      open.pop()
+    } else {
       const found = [...attributes.matchAll(attribute)].map(([, key, double, single]) => [key, decoded(double ?? single ?? "")])
-      const element: Open = { name: name.replace(/^.*:/, ""), attributes: Object.fromEntries(found), children: [], text: "" }
+      const element: Open = {
+        name: name.replace(/^.*:/, ""),
+        attributes: Object.fromEntries(found),
+        children: [],
+        text: "",
+        source: whole,
+        from: match.index,
+      }
       current.children.push(element)
       if (empty !== "/") open.push(element)
     }
@@ -40,3 +55,6 @@ export const parseXml = (source: string): Element => {
 
 const decoded = (text: string): string =>
   text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", '"').replaceAll("&apos;", "'").replaceAll("&amp;", "&")
+
+export const elementsOf = ({ children }: Element, ...names: ReadonlyArray<string>): ReadonlyArray<Element> =>
+  children.filter(({ name }) => names.includes(name))
