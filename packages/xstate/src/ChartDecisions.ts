@@ -206,7 +206,7 @@ const lastWords = "(last)"
 const announcedBy = (state: AnyChartState, event: ChartEvent): AnyChartState => {
   const { actor, n } = (event[lastWords] ?? {}) as { readonly actor?: string; readonly n?: number }
   const child = actor === undefined ? undefined : state.children?.[actor]
-  if (actor === undefined || child?.n !== n) return state
+  if (actor === undefined || child === undefined || child.n !== n) return state
   return { ...state, children: { ...state.children, [actor]: { ...child, ending: true } } }
 }
 
