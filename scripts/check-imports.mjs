@@ -37,7 +37,7 @@ const needsTypesOf = { console: ["server"] }
  *
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
-const testsNeed = { entity: ["durable"], durable: ["cluster"], workspace: ["xstate"] }
+const testsNeed = { entity: ["durable"], durable: ["cluster"], workspace: ["xstate"], cli: ["xstate"] }
 
 /**
  * The folders of a package that hold code. `testing` is what a package offers to the tests of its users; `evaluation` and
