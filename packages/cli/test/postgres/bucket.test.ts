@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile } from "node:fs/promises"
 import { join, relative } from "node:path"
-import { blobIn, GcsStorage, S3Storage, StorageFolder, type StorageService } from "@detent/knowledge"
+import { blobIn, GcsStorage, ManifestJson, S3Storage, StorageFolder, type StorageService } from "@detent/knowledge"
 import { startFakeGcs, startFakeS3 } from "@detent/knowledge/testing/cloud"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
@@ -51,12 +51,12 @@ const storageOf = (scheme: Scheme, endpoint: string): Effect.Effect<StorageServi
 }
 
 /** The corpus as a user has put it there with another program. */
-const putCorpus = (scheme: Scheme, endpoint: string) =>
+const putCorpus = (scheme: Scheme, endpoint: string, isWanted: (name: string) => boolean = () => true) =>
   Effect.gen(function* () {
     const storage = yield* storageOf(scheme, endpoint)
     const entries = yield* Effect.promise(() => readdir(corpus, { recursive: true, withFileTypes: true }))
     yield* Effect.forEach(
-      entries.filter((entry) => entry.isFile()),
+      entries.filter((entry) => entry.isFile() && isWanted(entry.name)),
       (entry) =>
         Effect.gen(function* () {
           const file = join(entry.parentPath, entry.name)
@@ -113,6 +113,45 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
         })
       }).pipe(Effect.scoped),
     )
+
+  it.live("run the activities of a batch, each on the machine that gets it", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const { fake, env } = yield* stores.gs
+      yield* putCorpus("gs", fake.url, (name) => ["ontology.ttl", "examples.jsonl", "ada-sol.txt"].includes(name))
+      yield* Effect.promise(async () => {
+        const place = ["--data", `gs://${bucket}/data`, "--database", url]
+        const here = await machine(env)
+        const source = `gs://${bucket}/corpus`
+        const options = ["--ontology", `${source}/ontology.ttl`, "--examples", `${source}/examples.jsonl`, "--namespace", "coast"]
+        const started = await detentProcess(
+          ["batch", "run", `${source}/documents`, ...options, ...place, "--dispatch", "activities", "--json"],
+          here,
+        )
+        assert.strictEqual(started.code, 0, started.err)
+        const { batchId } = JSON.parse(started.out)
+        const manifest = Schema.decodeSync(ManifestJson)(fake.bytesOf(bucket, `data/batches/${batchId}/manifest.json`)?.toString() ?? "")
+        // A machine of its own for each: it has nothing but the address of the database and of the bucket.
+        const activity = async (name: string, input: object) => {
+          const given = { ACTIVITY_NAME: name, ACTIVITY_INPUT: JSON.stringify({ batchId, ...input }) }
+          const { code, out, err } = await detentProcess(["activity", ...place], await machine({ ...env, ...given }))
+          assert.strictEqual(code, 0, err)
+          return JSON.parse(out)
+        }
+        const documentGraphUris: Array<string> = []
+        for (const { documentId, sourceUri } of manifest.documents) {
+          const { graphUri } = await activity("extraction", { documentId, sourceUri, ontologyUri: manifest.ontologyUri })
+          assert.match(graphUri, /^gs:\/\/detent-test\/data\//)
+          documentGraphUris.push(graphUri)
+        }
+        const { resolvedUri } = await activity("resolution", { documentGraphUris })
+        const { validatedUri } = await activity("validation", { resolvedUri })
+        await activity("ingestion", { validatedUri, targetNamespace: "coast" })
+        const shown = await detentProcess(["batch", "show", batchId, "--json", ...place], here)
+        assert.match(shown.out, /"state":"(Completed|PartiallyCompleted)"/, shown.out)
+      })
+    }).pipe(Effect.scoped),
+  )
 
   it.live("are refused without a database, and where the bucket is missing, with the next step", () =>
     Effect.gen(function* () {

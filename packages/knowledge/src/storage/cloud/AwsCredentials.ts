@@ -1,54 +1,145 @@
 /**
  * Keys and region of AWS, and of stores that speak its protocol: from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else from the
- * profile that AWS_PROFILE names in the shared files. Keys are in no message.
+ * profile that AWS_PROFILE names in the shared files, else from the container that the process runs in (ECS, or EKS with pod
+ * identities), else from the machine (EC2).
  */
 import { readFileSync } from "node:fs"
+import { isIP } from "node:net"
 import { homedir } from "node:os"
 import { join } from "node:path"
-import * as Config from "effect/Config"
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { CredentialsRefused } from "./GoogleCredentials.ts"
+import * as Schema from "effect/Schema"
+import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
+import { innermostReason } from "../Describe.ts"
+import { type AskOptions, asked, askedText, type Credentials, CredentialsRefused, cached, type Expiring, variable } from "./Credentials.ts"
 import type { AwsKeys } from "./SignatureV4.ts"
 
 export interface AwsSettings {
   /** Read anew after they were refused as expired. */
-  readonly keys: Effect.Effect<AwsKeys, CredentialsRefused>
+  readonly keys: Credentials<AwsKeys>
   readonly region: string | undefined
   readonly endpoint: string | undefined
 }
 
-const setting = (name: string): Effect.Effect<string | undefined> =>
-  Effect.map(Effect.orDie(Config.String(name).pipe(Config.withDefault(""))), (value) => (value === "" ? undefined : value))
-
 export const fromEnvironment: Effect.Effect<AwsSettings> = Effect.gen(function* () {
-  const [accessKeyId, secret, token] = [
-    yield* setting("AWS_ACCESS_KEY_ID"),
-    yield* setting("AWS_SECRET_ACCESS_KEY"),
-    yield* setting("AWS_SESSION_TOKEN"),
-  ]
-  const profile = (yield* setting("AWS_PROFILE")) ?? "default"
-  const credentialsFile = (yield* setting("AWS_SHARED_CREDENTIALS_FILE")) ?? join(homedir(), ".aws", "credentials")
-  const configFile = (yield* setting("AWS_CONFIG_FILE")) ?? join(homedir(), ".aws", "config")
+  const profile = (yield* variable("AWS_PROFILE")) ?? "default"
+  const credentialsFile = (yield* variable("AWS_SHARED_CREDENTIALS_FILE")) ?? join(homedir(), ".aws", "credentials")
+  const configFile = (yield* variable("AWS_CONFIG_FILE")) ?? join(homedir(), ".aws", "config")
   const configured = yield* Effect.sync(() => sectionIn(configFile, profile === "default" ? profile : `profile ${profile}`))
-  const keys = Effect.suspend(() => {
+  const [accessKeyId, secret, token] = [
+    yield* variable("AWS_ACCESS_KEY_ID"),
+    yield* variable("AWS_SECRET_ACCESS_KEY"),
+    yield* variable("AWS_SESSION_TOKEN"),
+  ]
+  const container = yield* containerSettings
+  const machine = yield* machineAddress
+  const ofSurroundings = cached(container === undefined ? fromMachine(machine, profile) : fromContainer(container))
+  const current = Effect.suspend(() => {
     if (accessKeyId !== undefined && secret !== undefined) return Effect.succeed(keysOf(accessKeyId, secret, token))
     const section = { ...configured, ...sectionIn(credentialsFile, profile) }
     const { aws_access_key_id: id, aws_secret_access_key: key, aws_session_token: session } = section
     if (id !== undefined && key !== undefined) return Effect.succeed(keysOf(id, key, session))
-    return Effect.fail(
-      new CredentialsRefused({
-        problem: `there are no keys of AWS in the environment or in the profile ${profile}`,
-        nextStep: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile that has them with AWS_PROFILE",
-      }),
-    )
+    const kind = ["sso_session", "sso_start_url", "role_arn", "credential_process", "login_session"].find((name) => name in section)
+    return kind === undefined ? ofSurroundings.current : Effect.fail(exchanged(profile, kind))
   })
   return {
-    keys,
-    region: (yield* setting("AWS_REGION")) ?? (yield* setting("AWS_DEFAULT_REGION")) ?? configured["region"],
-    endpoint: (yield* setting("AWS_ENDPOINT_URL_S3")) ?? (yield* setting("AWS_ENDPOINT_URL")) ?? configured["endpoint_url"],
+    keys: { current, forget: ofSurroundings.forget },
+    region: (yield* variable("AWS_REGION")) ?? (yield* variable("AWS_DEFAULT_REGION")) ?? configured["region"],
+    endpoint: (yield* variable("AWS_ENDPOINT_URL_S3")) ?? (yield* variable("AWS_ENDPOINT_URL")) ?? configured["endpoint_url"],
   }
 })
+
+/** Such a profile has keys only after an exchange that other programs do. */
+const exchanged = (profile: string, kind: string) =>
+  new CredentialsRefused({
+    problem: `the profile ${profile} has no keys of its own but ${kind}`,
+    nextStep: `set keys with \`eval "$(aws configure export-credentials --profile ${profile} --format env)"\``,
+  })
+
+const setKeys = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile that has them with AWS_PROFILE"
+
+const KeysAnswer = Schema.Struct({
+  AccessKeyId: Schema.String,
+  SecretAccessKey: Schema.String,
+  Token: Schema.String,
+  Expiration: Schema.DateTimeUtcFromString,
+})
+
+const askedKeys = (
+  request: HttpClientRequest.HttpClientRequest,
+  options: AskOptions,
+): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
+  Effect.map(asked(request, KeysAnswer, options), ({ AccessKeyId, SecretAccessKey, Token, Expiration }) => ({
+    value: keysOf(AccessKeyId, SecretAccessKey, Token),
+    expiresAt: DateTime.toEpochMillis(Expiration),
+  }))
+
+interface ContainerSettings {
+  readonly url: string
+  /** Read for each request: it is replaced while the process runs. */
+  readonly tokenFile: string | undefined
+  readonly token: string | undefined
+}
+
+const containerSettings: Effect.Effect<ContainerSettings | undefined> = Effect.gen(function* () {
+  const relative = yield* variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+  const url = relative === undefined ? yield* variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") : `http://169.254.170.2${relative}`
+  if (url === undefined) return undefined
+  return {
+    url,
+    tokenFile: yield* variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"),
+    token: yield* variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"),
+  }
+})
+
+/** The addresses of ECS and EKS, and this machine. To others the token of the container would be sent in the clear. */
+const isTrusted = (url: URL): boolean =>
+  url.protocol === "https:" ||
+  ["localhost", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]"].includes(url.hostname) ||
+  (isIP(url.hostname) === 4 && url.hostname.startsWith("127."))
+
+const fromContainer = ({ url, tokenFile, token }: ContainerSettings): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
+  Effect.gen(function* () {
+    const refused = (problem: string) =>
+      new CredentialsRefused({ problem, nextStep: "correct the AWS_CONTAINER_ variables, which ECS and EKS set themselves" })
+    if (!URL.canParse(url) || !isTrusted(new URL(url))) return yield* refused(`${url} is no address that a container gets keys of AWS from`)
+    const proof =
+      tokenFile === undefined
+        ? token
+        : yield* Effect.try({
+            try: () => readFileSync(tokenFile, "utf8").trim(),
+            catch: (cause) => refused(`the token of the container in ${tokenFile} cannot be read: ${innermostReason(cause)}`),
+          })
+    return yield* askedKeys(HttpClientRequest.get(url, proof === undefined ? {} : { headers: { authorization: proof } }), {
+      problem: "the container gives no keys of AWS",
+      nextStep: "give the task or the pod a role",
+    })
+  })
+
+/** Undefined where it is not to be asked. */
+const machineAddress: Effect.Effect<string | undefined> = Effect.gen(function* () {
+  if ((yield* variable("AWS_EC2_METADATA_DISABLED")) === "true") return undefined
+  return ((yield* variable("AWS_EC2_METADATA_SERVICE_ENDPOINT")) ?? "http://169.254.169.254").replace(/\/$/, "")
+})
+
+/** By version 2 of the protocol only: a session first, which no forwarded request can have. */
+const fromMachine = (address: string | undefined, profile: string): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
+  Effect.gen(function* () {
+    const problem = `there are no keys of AWS in the environment, in the profile ${profile}, or from the machine`
+    if (address === undefined) return yield* new CredentialsRefused({ problem, nextStep: setKeys })
+    // Machines that are not of AWS do not answer: the wait is short.
+    const options: AskOptions = { problem, nextStep: `${setKeys}, or give the machine a role`, timeout: "1 second", retries: 1 }
+    const session = yield* askedText(
+      HttpClientRequest.put(`${address}/latest/api/token`, { headers: { "x-aws-ec2-metadata-token-ttl-seconds": "21600" } }),
+      options,
+    )
+    const headers = { "x-aws-ec2-metadata-token": session }
+    const roles = `${address}/latest/meta-data/iam/security-credentials/`
+    const role = (yield* askedText(HttpClientRequest.get(roles, { headers }), options)).split("\n")[0]?.trim() ?? ""
+    return yield* askedKeys(HttpClientRequest.get(`${roles}${encodeURIComponent(role)}`, { headers }), options)
+  })
 
 const keysOf = (accessKeyId: string, secret: string, token: string | undefined): AwsKeys => ({
   accessKeyId,

@@ -17,13 +17,12 @@ import { type StorageError, StorageFailed } from "../StorageError.ts"
 import type { StorageUri } from "../Uri.ts"
 import { listedUri, locationOf } from "./BucketAddress.ts"
 import { anonymous, fromEnvironment, type GoogleCredentials, storageScope } from "./GoogleCredentials.ts"
-import { type Answer, clientInContext, joined, makeObjectHttp, type Problem, type RetryOptions, type Target } from "./ObjectHttp.ts"
+import { type Answer, clientInContext, joined, lost, makeObjectHttp, type Problem, type RetryOptions, type Target } from "./ObjectHttp.ts"
 import {
   type BucketScope,
   beforeName,
   makeObjectStorage,
   metadataOf,
-  notFound,
   type ObjectClient,
   type Stored,
   type Upload,
@@ -88,7 +87,8 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
       const { bucket, key } = locationOf(uri)
       return `${endpoint}/upload/storage/v1/b/${bucket}/o?uploadType=${type}&name=${encodeURIComponent(key)}${condition}&fields=${fields}`
     }
-    const isMissingBucket = (answer: Answer) => /bucket does not exist/i.test(http.problemOf(answer).message)
+    /** The object is not there, or not at the generation, although its bucket is. */
+    const isGone = (answer: Answer) => answer.status === 404 && !/bucket does not exist/i.test(http.problemOf(answer).message)
     const decoded = <A>(schema: Schema.Decoder<A>, target: Target, { body }: Answer): Effect.Effect<A, StorageFailed> =>
       Effect.mapError(
         Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(new TextDecoder().decode(body)),
@@ -133,7 +133,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
         Effect.gen(function* () {
           const target: Target = { uri, operation: "read" }
           const answer = yield* http.send(target, { method: "GET", url: objectUrl(uri, `fields=${fields}`), headers: {} })
-          if (answer.status === 404 && !isMissingBucket(answer)) return Option.none()
+          if (isGone(answer)) return Option.none()
           if (answer.status !== 200) return yield* http.failure(target, answer)
           const found = yield* decoded(ObjectResource, target, answer)
           return Option.some({
@@ -143,13 +143,14 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
             before: found.metadata?.[beforeName],
           })
         }),
-      open: (uri) =>
+      read: (uri, rest) => ({
+        method: "GET",
+        url: objectUrl(uri, rest === undefined ? "alt=media" : `alt=media&generation=${rest.generation}`),
+        headers: rest === undefined ? {} : { range: `bytes=${rest.offset}-` },
+      }),
+      isGone,
+      described: (target, headers) =>
         Effect.gen(function* () {
-          const target: Target = { uri, operation: "read" }
-          const answer = yield* http.open(target, { method: "GET", url: objectUrl(uri, "alt=media"), headers: {} })
-          if (answer.status === 404 && !isMissingBucket(answer)) return yield* notFound(uri)
-          if (answer.status !== 200) return yield* http.failure(target, answer)
-          const { headers, stream } = answer
           const generation = headers["x-goog-generation"]
           if (generation === undefined) return yield* lost(target, "the answer names no generation")
           // An object that was stored as gzip arrives unpacked: size and checksum are those of the packed one.
@@ -159,16 +160,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
             generation: Generation.make(generation),
             size: isPacked ? undefined : Number(headers["x-goog-stored-content-length"] ?? headers["content-length"]),
             checksum: isPacked || md5 === undefined ? undefined : { algorithm: "md5", value: Buffer.from(md5, "base64").toString("hex") },
-            stream,
           }
-        }),
-      reopen: (uri, generation, offset) =>
-        Effect.gen(function* () {
-          const target: Target = { uri, operation: "read" }
-          const url = objectUrl(uri, `alt=media&generation=${generation}`)
-          const answer = yield* http.open(target, { method: "GET", url, headers: { range: `bytes=${offset}-` } })
-          if (answer.status === 404 && !isMissingBucket(answer)) return undefined
-          return answer.status === 206 ? answer.stream : yield* http.failure(target, answer)
         }),
       put: (upload, bytes, { md5 }) =>
         Effect.gen(function* () {
@@ -252,7 +244,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           if (answer.status === 204 || answer.status === 200) return true
           if (answer.status === 412) return false
           // What an attempt before has removed is not found any more.
-          if (answer.status === 404 && !isMissingBucket(answer)) return answer.isUncertain
+          if (isGone(answer)) return answer.isUncertain
           return yield* http.failure(target, answer)
         }),
     }
@@ -271,9 +263,6 @@ const isNumber = (generation: string): boolean => /^\d{1,19}$/.test(generation)
 const isPossible = ({ expected }: Upload): boolean => expected?.generation === undefined || isNumber(expected.generation)
 
 const isSessionGone = ({ status }: Answer): boolean => status === 404 || status === 410
-
-const lost = (target: Target, problem: string): StorageFailed =>
-  new StorageFailed({ ...target, retryable: true, cause: new Error(problem) })
 
 /** How many bytes of an upload the store has kept. */
 const keptOf = ({ headers }: Answer): number => {

@@ -69,7 +69,7 @@ export interface ObjectHttpOptions {
   readonly isExpired: (status: number, problem: Problem) => boolean
   /** Reads the store's own words out of the body of a failure. */
   readonly problemOf: (body: Uint8Array) => Problem
-  /** What a user does about a refusal. */
+  /** What a user does about a refusal: `unauthorized` where credentials are missing or have ended. */
   readonly nextSteps: { readonly unauthorized: string; readonly forbidden: string; readonly missing: string }
   readonly client?: HttpClient.HttpClient | undefined
 }
@@ -118,7 +118,8 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
     const said = `${status} ${code}${message === "" ? "" : `: ${message}`}`.trim()
     if (status === 507) return new StorageFull({ uri: target.uri, cause: new Error(said) })
     if (isTransient(status)) return failed(target, true, said)
-    if (status === 401) return failed(target, false, `${said}; ${options.nextSteps.unauthorized}`)
+    if (status === 401 || options.isExpired(status, { code, message }))
+      return failed(target, false, `${said}; ${options.nextSteps.unauthorized}`)
     if (status === 403) return failed(target, false, `${said}; ${options.nextSteps.forbidden}`)
     if (status === 404) return failed(target, false, `${said}; ${options.nextSteps.missing}`)
     if (status >= 300 && status < 400) return failed(target, false, `${said}; the bucket is elsewhere: correct the region or the endpoint`)
@@ -195,6 +196,10 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
     open: (target, request) => exchange(target, request, (status) => status >= 300),
   }
 }
+
+/** The store answers with something that cannot be so; the same call may succeed. */
+export const lost = (target: Target, problem: string): StorageFailed =>
+  new StorageFailed({ ...target, retryable: true, cause: new Error(problem) })
 
 const noBytes = new Uint8Array(0)
 

@@ -13,7 +13,7 @@ import { contentHashOf } from "../Identity.ts"
 import { type Blob, type BlobInfo, type Generation, type Precondition, type StorageService, startHash, type Written } from "../Storage.ts"
 import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError, StorageFailed } from "../StorageError.ts"
 import type { StorageFolder, StorageUri } from "../Uri.ts"
-import { type ByteStream, ConnectionBroken, joined, type ObjectHttp } from "./ObjectHttp.ts"
+import { type Answer, type ByteStream, ConnectionBroken, joined, type ObjectHttp, type ObjectRequest, type Target } from "./ObjectHttp.ts"
 
 /** Which blobs of a bucket are served. */
 export interface BucketScope {
@@ -88,9 +88,12 @@ export interface ObjectClient<Session> {
   /** What errors name: `gs://`. */
   readonly start: "gs://" | "s3://"
   readonly head: (uri: StorageUri) => Effect.Effect<Option.Option<ObjectHead>, StorageError>
-  readonly open: (uri: StorageUri) => Effect.Effect<OpenedObject, StorageError>
-  /** The bytes from `offset` on. Undefined: the object is no longer at that generation. */
-  readonly reopen: (uri: StorageUri, generation: Generation, offset: number) => Effect.Effect<ByteStream | undefined, StorageError>
+  /** The request for the bytes of an object, or for the rest of them at a generation. */
+  readonly read: (uri: StorageUri, rest?: { readonly generation: Generation; readonly offset: number }) => ObjectRequest
+  /** Whether an answer to such a request says that the object is not there, or not at that generation, although its bucket is. */
+  readonly isGone: (answer: Answer) => boolean
+  /** What the headers of an answer say of the object. */
+  readonly described: (target: Target, headers: Answer["headers"]) => Effect.Effect<Omit<OpenedObject, "stream">, StorageFailed>
   readonly put: (upload: Upload, bytes: Uint8Array, digests: Digests) => Effect.Effect<Stored, StorageError>
   /** Begins an upload of more than one chunk. Undefined: the precondition does not hold already. */
   readonly begin: (upload: Upload) => Effect.Effect<Session | undefined, StorageError>
@@ -232,6 +235,24 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       return yield* Effect.onError(run, () => (session === undefined ? Effect.void : abandoned(client, session, uri)))
     })
 
+  const open = (uri: StorageUri): Effect.Effect<OpenedObject, StorageError> =>
+    Effect.gen(function* () {
+      const target: Target = { uri, operation: "read" }
+      const answer = yield* http.open(target, client.read(uri))
+      if (client.isGone(answer)) return yield* new BlobNotFound({ uri })
+      if (answer.status !== 200) return yield* http.failure(target, answer)
+      return { ...(yield* client.described(target, answer.headers)), stream: answer.stream }
+    })
+
+  /** The bytes from `offset` on. Undefined: the object is no longer at that generation. */
+  const reopen = (uri: StorageUri, generation: Generation, offset: number): Effect.Effect<ByteStream | undefined, StorageError> =>
+    Effect.gen(function* () {
+      const target: Target = { uri, operation: "read" }
+      const answer = yield* http.open(target, client.read(uri, { generation, offset }))
+      if (client.isGone(answer)) return undefined
+      return answer.status === 206 ? answer.stream : yield* http.failure(target, answer)
+    })
+
   /** From an opened object to its end: a connection that breaks is replaced by one that reads on. */
   const wholeOf = (uri: StorageUri, opened: OpenedObject): Stream.Stream<Uint8Array, StorageError> =>
     Stream.suspend(() => {
@@ -254,7 +275,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
             failures++
             if (failures >= http.attempts || opened.size === undefined) return failed(new Error(problem))
             yield* http.backoff(failures)
-            const stream = yield* client.reopen(uri, opened.generation, at)
+            const stream = yield* reopen(uri, opened.generation, at)
             return stream === undefined ? failed(new ReadBroken("it was written or removed while it was read")) : passing(stream)
           }),
         )
@@ -283,7 +304,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
   const get = (uri: StorageUri): Effect.Effect<Blob, StorageError> =>
     Effect.gen(function* () {
       yield* readable(uri)
-      const opened = yield* client.open(uri)
+      const opened = yield* open(uri)
       const pieces: Array<Uint8Array> = []
       let size = 0
       yield* Stream.runForEach(wholeOf(uri, opened), (piece) =>
@@ -327,7 +348,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
         times: http.attempts,
         while: (error) => error._tag === "StorageFailed" && error.cause instanceof ReadBroken,
       }),
-    getStream: (uri) => Stream.unwrap(Effect.map(Effect.andThen(readable(uri), client.open(uri)), (opened) => wholeOf(uri, opened))),
+    getStream: (uri) => Stream.unwrap(Effect.map(Effect.andThen(readable(uri), open(uri)), (opened) => wholeOf(uri, opened))),
     info: (uri) =>
       Effect.map(
         Effect.andThen(readable(uri), client.head(uri)),
@@ -425,6 +446,3 @@ class Chunks {
     return { md5: this.#md5.copy().digest(), crc32: this.#crc }
   }
 }
-
-/** What a store answers about an object that is not there. */
-export const notFound = (uri: StorageUri): BlobNotFound => new BlobNotFound({ uri })

@@ -13,13 +13,14 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Generation, Storage, type StorageService } from "../Storage.ts"
-import { type StorageError, StorageFailed } from "../StorageError.ts"
+import type { StorageError, StorageFailed } from "../StorageError.ts"
 import type { StorageUri } from "../Uri.ts"
 import { fromEnvironment } from "./AwsCredentials.ts"
 import { listedUri, locationOf } from "./BucketAddress.ts"
 import {
   type Answer,
   clientInContext,
+  lost,
   makeObjectHttp,
   type ObjectRequest,
   type Problem,
@@ -35,7 +36,6 @@ import {
   hexOf,
   makeObjectStorage,
   metadataOf,
-  notFound,
   type ObjectClient,
   type Stored,
   type Upload,
@@ -67,16 +67,17 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
     const endpoint = (options.endpoint ?? environment.endpoint)?.replace(/\/$/, "")
     const isR2 = endpoint?.endsWith(".r2.cloudflarestorage.com") === true
     const region = options.region ?? environment.region ?? (isR2 ? "auto" : "us-east-1")
-    const keys = options.keys === undefined ? environment.keys : Effect.succeed(options.keys)
+    const keys = options.keys === undefined ? environment.keys.current : Effect.succeed(options.keys)
     const http = makeObjectHttp({
       retry: options.retry,
       client: yield* clientInContext,
       authorize: (request, now) => Effect.map(keys, (known) => signed(request, known, region, now)),
-      forget: Effect.void,
-      isExpired: (_, { code }) => code === "ExpiredToken",
+      forget: environment.keys.forget,
+      // The answer to a HEAD has no body that could say so.
+      isExpired: (status, { code }) => code === "ExpiredToken" || (status === 400 && code === ""),
       problemOf,
       nextSteps: {
-        unauthorized: "check the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        unauthorized: "the keys are not valid any more: get new ones, with AWS_SESSION_TOKEN where they have a session, and check the region",
         forbidden: "check the keys and the region, and that the keys may read, write, list and delete objects of the bucket",
         missing: "create the bucket, or correct its name",
       },
@@ -92,7 +93,8 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       return `${bucketUrl(bucket)}/${key.split("/").map(encoded).join("/")}${query === "" ? "" : `?${query}`}`
     }
 
-    const isMissingBucket = (answer: Answer) => http.problemOf(answer).code === "NoSuchBucket"
+    /** The object is not there, although its bucket is. */
+    const isMissing = (answer: Answer) => answer.status === 404 && http.problemOf(answer).code !== "NoSuchBucket"
 
     /** Sends again what the store refuses since another writer is at work on the object, or answers with an error under a good status. */
     const sendOver = (target: Target, request: ObjectRequest, isUnfinished: (answer: Answer) => boolean) =>
@@ -146,28 +148,23 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
             before: headers[`${metadataPrefix}${beforeName}`],
           })
         }),
-      open: (uri) =>
+      read: (uri, rest) => ({
+        method: "GET",
+        url: objectUrl(uri),
+        headers:
+          rest === undefined
+            ? { "x-amz-checksum-mode": "ENABLED" }
+            : { range: `bytes=${rest.offset}-`, "if-match": `"${rest.generation}"` },
+      }),
+      isGone: (answer) => answer.status === 412 || isMissing(answer),
+      described: (target, headers) =>
         Effect.gen(function* () {
-          const target: Target = { uri, operation: "read" }
-          const answer = yield* http.open(target, { method: "GET", url: objectUrl(uri), headers: { "x-amz-checksum-mode": "ENABLED" } })
-          if (answer.status === 404 && !isMissingBucket(answer)) return yield* notFound(uri)
-          if (answer.status !== 200) return yield* http.failure(target, answer)
-          const { headers, stream } = answer
           const isPacked = headers["content-encoding"] !== undefined && headers["content-encoding"] !== "identity"
           return {
             generation: yield* etagOf(target, headers["etag"]),
             size: isPacked ? undefined : Number(headers["content-length"]),
             checksum: isPacked ? undefined : checksumOf(headers),
-            stream,
           }
-        }),
-      reopen: (uri, generation, offset) =>
-        Effect.gen(function* () {
-          const target: Target = { uri, operation: "read" }
-          const headers = { range: `bytes=${offset}-`, "if-match": `"${generation}"` }
-          const answer = yield* http.open(target, { method: "GET", url: objectUrl(uri), headers })
-          if (answer.status === 412 || (answer.status === 404 && !isMissingBucket(answer))) return undefined
-          return answer.status === 206 ? answer.stream : yield* http.failure(target, answer)
         }),
       put: (upload, bytes, digests) =>
         Effect.gen(function* () {
@@ -234,7 +231,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
           const answer = yield* sendOver(target, { method: "DELETE", url: objectUrl(uri), headers }, isConflict)
           if (answer.status === 204) return true
           if (answer.status === 412) return false
-          if (answer.status === 404 && !isMissingBucket(answer)) return answer.isUncertain
+          if (isMissing(answer)) return answer.isUncertain
           if (answer.status !== 501) return yield* http.failure(target, answer)
           const plain = yield* http.send(target, { method: "DELETE", url: objectUrl(uri), headers: {} })
           return plain.status === 204 ? true : yield* http.failure(target, plain)
@@ -312,9 +309,6 @@ const checksumOf = (headers: Answer["headers"]): Checksum | undefined => {
   const isEncrypted = (headers["x-amz-server-side-encryption"] ?? "AES256") !== "AES256"
   return /^[0-9a-f]{32}$/.test(etag) && !isEncrypted ? { algorithm: "md5", value: etag } : undefined
 }
-
-const lost = (target: Target, problem: string): StorageFailed =>
-  new StorageFailed({ ...target, retryable: true, cause: new Error(problem) })
 
 const problemOf = (body: Uint8Array): Problem => {
   const error = parseXml(body.subarray(0, 10_000))

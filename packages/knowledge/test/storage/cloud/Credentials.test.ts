@@ -1,13 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { createServer, type IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Config from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as HttpClient from "effect/unstable/http/HttpClient"
+import * as HttpClientResponse from "effect/unstable/http/HttpClientResponse"
 import * as GcsStorage from "../../../src/storage/cloud/GcsStorage.ts"
 import * as S3Storage from "../../../src/storage/cloud/S3Storage.ts"
-import { getText } from "../../../src/storage/Storage.ts"
+import { getText, ifAbsent } from "../../../src/storage/Storage.ts"
 import { blobIn } from "../../../src/storage/Uri.ts"
 import { inTurn } from "../../../testing/cloud/index.ts"
 import { awsKeys, fakeGcs, fakeS3, gsRoot, keyPair, keys, quick, s3Root } from "./fakes.ts"
@@ -22,11 +26,11 @@ const fileOf = (content: string): string => {
   return file
 }
 
+/** No files of the user who runs the test, and no machine to ask. */
+const nothing = { CLOUDSDK_CONFIG: home, AWS_CONFIG_FILE: home, AWS_SHARED_CREDENTIALS_FILE: home, AWS_EC2_METADATA_DISABLED: "true" }
+
 const withEnvironment = (environment: Readonly<Record<string, string>>) =>
-  Effect.provideService(
-    Config.ConfigProvider,
-    Config.fromEnv({ env: { CLOUDSDK_CONFIG: home, AWS_CONFIG_FILE: home, AWS_SHARED_CREDENTIALS_FILE: home, ...environment } }),
-  )
+  Effect.provideService(Config.ConfigProvider, Config.fromEnv({ env: { ...nothing, ...environment } }))
 
 const uri = blobIn(gsRoot, "a.txt")
 const email = "runner@project.iam.gserviceaccount.com"
@@ -89,7 +93,10 @@ describe("credentials of Google", () => {
       const broken = yield* refusalOf(keyFile(fake.url, "no key"))
       assert.include(broken.message, "download the key again")
       const noKey = yield* refusalOf(fileOf(`{"type":"external_account","secret":"s3cr3t"}`))
-      assert.include(noKey.message, "neither the key of a service account nor the login of a user")
+      assert.include(noKey.message, "holds credentials of the kind external_account")
+      assert.include(noKey.message, "use a machine that has a service account, the key of one")
+      const noJson = yield* refusalOf(fileOf("{"))
+      assert.include(noJson.message, "neither the key of a service account nor the login of a user")
       const missing = yield* refusalOf(join(home, "missing"))
       assert.include(missing.message, "correct GOOGLE_APPLICATION_CREDENTIALS")
       for (const { message } of [foreign, broken, noKey, missing]) {
@@ -145,6 +152,7 @@ describe("keys of AWS", () => {
       yield* (yield* open("session")).set(at, "x")
       const expired = yield* Effect.flip((yield* open("before")).get(at))
       assert.include(expired.message, "ExpiredToken")
+      assert.include(expired.message, "get new ones, with AWS_SESSION_TOKEN where they have a session")
     }).pipe(Effect.scoped),
   )
 
@@ -165,6 +173,118 @@ describe("keys of AWS", () => {
       assert.notInclude(message, secret)
       const elsewhere = yield* S3Storage.make({ root: s3Root, endpoint: fake.url, keys, region: "eu-west-3", retry: quick })
       assert.include((yield* Effect.flip(elsewhere.get(at))).message, "expecting 'us-east-1'")
+    }).pipe(Effect.scoped),
+  )
+
+  /** A server that gives out keys: each answer has the next session token, and `handle` decides on requests that ask for more. */
+  const keyServer = (sessions: ReadonlyArray<string>, handle: (request: IncomingMessage) => string | undefined = () => undefined) =>
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        const asked: Array<IncomingMessage> = []
+        const server = createServer((request, response) => {
+          asked.push(request)
+          const said = handle(request)
+          const Token = sessions[asked.filter(({ url }) => url === "/keys").length - 1] ?? sessions.at(-1)
+          const keysNow = {
+            AccessKeyId: awsKeys.accessKeyId,
+            SecretAccessKey: awsKeys.secretAccessKey,
+            Token,
+            Expiration: "2100-01-01T00:00:00Z",
+          }
+          response.writeHead(said === "" ? 401 : 200).end(said ?? JSON.stringify(keysNow))
+        })
+        await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+        return { asked, server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+      }),
+      ({ server }) => Effect.promise(() => new Promise((done) => server.close(done).closeAllConnections())),
+    )
+
+  it.live("of a container are asked for once, with its token, and again when their session has ended", () =>
+    Effect.gen(function* () {
+      const fake = yield* fakeS3({ sessionToken: "second" })
+      const source = yield* keyServer(["first", "second"])
+      const storage = yield* withEnvironment({
+        AWS_CONTAINER_CREDENTIALS_FULL_URI: `${source.url}/keys`,
+        AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE: fileOf("pod-token\n"),
+      })(S3Storage.make({ root: s3Root, endpoint: fake.url, retry: quick }))
+      yield* Effect.forEach([1, 2, 3, 4], (number) => storage.set(blobIn(s3Root, `${number}`), "x"), { discard: true })
+      assert.strictEqual(yield* getText(storage, blobIn(s3Root, "4")), "x")
+      assert.deepStrictEqual(
+        source.asked.map(({ headers }) => headers.authorization),
+        ["pod-token", "pod-token"],
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("of a machine are asked for in a session of the metadata service", () =>
+    Effect.gen(function* () {
+      const fake = yield* fakeS3({ sessionToken: "machine" })
+      const roles = "/latest/meta-data/iam/security-credentials/"
+      const source = yield* keyServer(["machine"], ({ method, url, headers }) => {
+        if (method === "PUT" && url === "/latest/api/token" && headers["x-aws-ec2-metadata-token-ttl-seconds"] !== undefined)
+          return "session"
+        if (headers["x-aws-ec2-metadata-token"] !== "session") return ""
+        return url === roles ? "the-role" : undefined
+      })
+      const environment = { AWS_EC2_METADATA_DISABLED: "false", AWS_EC2_METADATA_SERVICE_ENDPOINT: `${source.url}/` }
+      const storage = yield* withEnvironment(environment)(S3Storage.make({ root: s3Root, endpoint: fake.url, retry: quick }))
+      yield* storage.set(at, "x")
+      assert.strictEqual(yield* getText(storage, at), "x")
+      assert.deepStrictEqual(
+        source.asked.map(({ url }) => url),
+        ["/latest/api/token", roles, `${roles}the-role`],
+      )
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("are not asked for at another machine, and a profile without keys is refused with the next step", () =>
+    Effect.gen(function* () {
+      const fake = yield* fakeS3()
+      const refusalOf = (environment: Readonly<Record<string, string>>) =>
+        withEnvironment(environment)(S3Storage.make({ root: s3Root, endpoint: fake.url, retry: quick })).pipe(
+          Effect.flatMap((storage) => Effect.flip(storage.get(at))),
+        )
+      const elsewhere = yield* refusalOf({
+        AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://keys.example.org/",
+        AWS_CONTAINER_AUTHORIZATION_TOKEN: "t-1",
+      })
+      assert.include(elsewhere.message, "http://keys.example.org/ is no address that a container gets keys of AWS from")
+      assert.notInclude(elsewhere.message, "t-1")
+      const login = yield* refusalOf({ AWS_PROFILE: "work", AWS_CONFIG_FILE: fileOf("[profile work]\nsso_session = company\n") })
+      assert.include(login.message, "the profile work has no keys of its own but sso_session")
+      assert.include(login.message, "aws configure export-credentials --profile work")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("sign requests to R2 for the region auto, at the account's own address", () =>
+    Effect.gen(function* () {
+      const sent: Array<{ readonly url: string; readonly headers: Readonly<Record<string, string | undefined>> }> = []
+      const client = HttpClient.make((request, url) =>
+        Effect.sync(() => {
+          sent.push({ url: url.href, headers: request.headers })
+          const isBegin = url.search === "?uploads="
+          const isEnd = request.method === "POST" && !isBegin
+          const body = isBegin ? "<R><UploadId>u</UploadId></R>" : isEnd ? '<R><ETag>"e-2"</ETag></R>' : ""
+          return HttpClientResponse.fromWeb(
+            request,
+            new Response(body, { status: request.method === "HEAD" ? 404 : 200, headers: { etag: '"e"' } }),
+          )
+        }),
+      )
+      const endpoint = "https://account.r2.cloudflarestorage.com"
+      const storage = yield* S3Storage.make({ root: s3Root, endpoint, keys, retry: quick }).pipe(
+        Effect.provideService(HttpClient.HttpClient, client),
+      )
+      yield* storage.set(blobIn(s3Root, "a.txt"), "x", ifAbsent)
+      yield* storage.set(blobIn(s3Root, "large.bin"), new Uint8Array(9 * 1024 * 1024), ifAbsent)
+      for (const { url, headers } of sent) {
+        assert.isTrue(url.startsWith(`${endpoint}/detent-test/data/`), url)
+        assert.match(headers["authorization"] ?? "", /Credential=[^/]+\/\d{8}\/auto\/s3\/aws4_request/)
+      }
+      assert.strictEqual(sent.length, 5)
+      // R2 knows no checksum of a whole object that was sent in parts.
+      const [, begin, , , end] = sent
+      for (const one of [begin, end]) assert.notInclude(Object.keys(one?.headers ?? {}).join(), "x-amz-checksum")
     }).pipe(Effect.scoped),
   )
 })

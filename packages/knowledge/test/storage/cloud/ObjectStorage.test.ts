@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as GcsStorage from "../../../src/storage/cloud/GcsStorage.ts"
 import { anonymous } from "../../../src/storage/cloud/GoogleCredentials.ts"
@@ -59,6 +60,21 @@ storageConformance("S3, one request in five failing", s3Layer(byChance([...badNe
   losesAnswers: true,
   generationsFollowContent: true,
 })
+
+/**
+ * The same against real buckets, where the environment names folders of them: DETENT_TEST_GCS=gs://bucket/folder/ and
+ * DETENT_TEST_S3=s3://bucket/folder/, with the credentials of the environment. What the tests write there is left to the bucket's lifecycle.
+ */
+const { DETENT_TEST_GCS: realGcs, DETENT_TEST_S3: realS3 } = process.env
+const decodeFolder = Schema.decodeUnknownSync(StorageFolder)
+if (realGcs !== undefined) {
+  const root = decodeFolder(realGcs)
+  storageConformance("Google Cloud Storage itself", GcsStorage.layer({ root }), { folder: folderIn(root, "kit"), runs: 5 })
+}
+if (realS3 !== undefined) {
+  const root = decodeFolder(realS3)
+  storageConformance("S3 itself", S3Storage.layer({ root }), { folder: folderIn(root, "kit"), runs: 5, generationsFollowContent: true })
+}
 
 interface Store {
   readonly name: string
