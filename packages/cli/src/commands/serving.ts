@@ -11,6 +11,7 @@ import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { type Opened, observed, type Place, workingOnAll, workingOnDemo } from "../workspace/Opening.ts"
 import { announced, runningServer } from "../workspace/Server.ts"
+import { telemetry } from "../workspace/Telemetry.ts"
 import { clusterOf, clusterOptions } from "./shared.ts"
 
 const listenOptions = [
@@ -121,16 +122,7 @@ const noAddress = (host: string) => new WrongUsage({ problem: `${host} is no add
 
 const listening = ({ host, port, token = process.env["DETENT_TOKEN"] }: Listening) => {
   const readToken = process.env["DETENT_READ_TOKEN"]
-  return Layer.unwrap(
-    Effect.map(
-      Effect.promise(() => import("@detent/server/Observability")),
-      ({ observability }) =>
-        served({ host, port, token: secret(token), readToken: secret(readToken) }).pipe(
-          // Logs are written by the command itself; here it is only whether they, traces and metrics are sent somewhere.
-          Layer.provideMerge(observability({ isTerminal: true, otlp: process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] })),
-        ),
-    ),
-  )
+  return Layer.provideMerge(served({ host, port, token: secret(token), readToken: secret(readToken) }), telemetry)
 }
 
 const secret = (text: string | undefined) => (text === undefined || text === "" ? undefined : Redacted.make(text))

@@ -2,12 +2,14 @@
 import { isIdle } from "@detent/workspace/operations/work"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { Output } from "../output/Output.ts"
 import { type Place, placeText, workingOnAll } from "../workspace/Opening.ts"
+import { telemetry } from "../workspace/Telemetry.ts"
 import { clusterOf, clusterOptions } from "./shared.ts"
 
 const worker = command(
@@ -50,7 +52,7 @@ const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<t
     yield* note(`working in ${data} (${database}); stop with Ctrl-C: what is unfinished is handed back`)
     if (!input["until-idle"]) return yield* Effect.never
     return yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("250 millis") })
-  }).pipe(Effect.provide(workingOnAll(input, clusterOf(input))))
+  }).pipe(Effect.provide(Layer.provideMerge(workingOnAll(input, clusterOf(input)), telemetry)))
 
 /** How many commands this process executed that failed for good: those from before it began are no news. */
 const failedHere = Effect.map(Metric.snapshot, (metrics) => {

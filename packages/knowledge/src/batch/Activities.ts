@@ -9,6 +9,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { writeLines } from "../graph/StoredLines.ts"
+import { timedDocument } from "../KnowledgeMetrics.ts"
 import { documentLines } from "../rdf/FactGraph.ts"
 import { Extractions } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
@@ -127,7 +128,10 @@ const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Typ
           // The job runner starts an activity again so that it is tried again.
           startedAt,
         )
-        .pipe(Effect.tapError((failed) => reportFailure(folder, stage, document, failed))))
+        .pipe(
+          timedDocument,
+          Effect.tapError((failed) => reportFailure(folder, stage, document, failed)),
+        ))
     const run = yield* extractions.get(result.runId)
     const paths = pathsOfDocument(input.documentId)
     const described = Stream.fromIterable(documentLines(documentNode(run)))

@@ -15,6 +15,7 @@ import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 import * as EventLog from "effect/unstable/eventlog/EventLog"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import { countEvent } from "../KnowledgeMetrics.ts"
 import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -176,7 +177,7 @@ const make = Effect.gen(function* () {
   const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
   return {
     // The payload is that of the tag, which the types cannot follow through the union.
-    emit: (event) => Effect.asVoid(write(event._tag, event as never)),
+    emit: (event) => Effect.andThen(write(event._tag, event as never), countEvent(event)),
     events,
     position: feed.position,
     page: (after) =>

@@ -3,6 +3,7 @@ import type { ReadError } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { timedStage } from "../KnowledgeMetrics.ts"
 import { cancelledWithBatch } from "../runs/Extractions.ts"
 import { describe } from "../storage/Describe.ts"
 import { BatchId } from "../storage/Identity.ts"
@@ -12,7 +13,7 @@ import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E } from "./BatchMachine.ts"
-import { type BatchFault, type BatchState, BatchStateJson, type S } from "./BatchState.ts"
+import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
 
@@ -24,6 +25,7 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
     processDocuments: ({ state }, { self }) =>
       Effect.onInterrupt(
         failing(
+          "extracting",
           extractDocuments(folder, state, {
             counted: (counts) => self.send(E.DocumentsCounted(counts)),
             retried: (failuresSince) => self.send(E.DocumentsRetried({ failuresSince })),
@@ -31,15 +33,15 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
         ),
         () => endCancelled(state, stateOf(state.batchId)),
       ),
-    runResolution: ({ state }) => failing(resolveEntities(folder, state)),
-    runValidation: ({ state }) => failing(validateGraph(folder, state)),
-    runIngestion: ({ state }) => failing(ingestGraph(folder, state)),
+    runResolution: ({ state }) => failing("resolving", resolveEntities(folder, state)),
+    runValidation: ({ state }) => failing("validating", validateGraph(folder, state)),
+    runIngestion: ({ state }) => failing("ingesting", ingestGraph(folder, state)),
     endWork: ({ state }) => Effect.orDie(endWork(folder, state)),
   })
 
 /** An interrupt is a cancel, which has changed the state, or a stop of the process, after which the stage is taken up again. */
-const failing = <A, Failure, R>(stage: Effect.Effect<A, Failure, R>): Effect.Effect<A, BatchFault, R> =>
-  Effect.catchCause(stage, (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(faultOf(cause))))
+const failing = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>): Effect.Effect<A, BatchFault, R> =>
+  Effect.catchCause(timedStage(stage, work), (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(faultOf(cause))))
 
 /**
  * Ends what a cancelled batch had under way, and takes back what it had added. Done twice, it is done once. A process that stops ends

@@ -4,6 +4,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
+import { timedDocument } from "../KnowledgeMetrics.ts"
 import { Extractions, endedWithBatch, isEndedWithBatch } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import { isStoreAway, RunFailed, setAsideCode } from "../runs/RunFailed.ts"
@@ -125,7 +126,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
         yield* report.started(document.documentId, roundOf(state))
-        const exit = yield* Effect.exit(extractions.complete(requestOf(state, manifest, document), state.failuresSince))
+        const exit = yield* Effect.exit(timedDocument(extractions.complete(requestOf(state, manifest, document), state.failuresSince)))
         if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)
         const reason = exit.cause.reasons.find(Cause.isFailReason)
         return yield* failure(document, reason === undefined ? yield* cancelled(state, document, exit.cause) : reason.error)

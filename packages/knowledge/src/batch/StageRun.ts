@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { timedStage } from "../KnowledgeMetrics.ts"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, startHash } from "../storage/Storage.ts"
@@ -119,7 +120,7 @@ export const reported = <A, Failure, R>(
 ) =>
   Effect.gen(function* () {
     const startedAt = yield* Clock.currentTimeMillis
-    const value = yield* Effect.tapError(work, (error) =>
+    const value = yield* Effect.tapError(timedStage(stageOf({ _tag: stage }), work), (error) =>
       error instanceof BatchStopped
         ? report(
             E.Fail({ stage: stageOf({ _tag: stage }), attempt, error: { code: error.code, message: error.problem } }),

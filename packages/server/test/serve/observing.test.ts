@@ -1,5 +1,3 @@
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
 import { BatchId } from "@detent/knowledge"
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import { client as clients, defineConfig, observability, Server, serve, Workspace } from "@detent/server"
@@ -11,6 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import { collecting } from "../support/collector.ts"
 import { openEvents } from "../support/eventStream.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { json, request, served } from "../support/served.ts"
@@ -52,31 +51,6 @@ describe("a server that only observes", () => {
       assert.strictEqual((yield* client.ready()).role, "observe")
     }),
   )
-})
-
-/** A collector of traces, metrics and logs: what it received, by address. */
-const collecting = Effect.gen(function* () {
-  const received = new Map<string, string>()
-  const collector = yield* Effect.acquireRelease(
-    Effect.promise(
-      () =>
-        new Promise<ReturnType<typeof createServer>>((resolve) => {
-          const server = createServer((request, response) => {
-            let text = ""
-            request.on("data", (chunk) => {
-              text += chunk
-            })
-            request.on("end", () => {
-              received.set(request.url ?? "", `${received.get(request.url ?? "") ?? ""}${text}`)
-              response.end("{}")
-            })
-          })
-          server.listen(0, "127.0.0.1", () => resolve(server))
-        }),
-    ),
-    (server) => Effect.sync(() => server.close()),
-  )
-  return { received, otlp: `http://127.0.0.1:${(collector.address() as AddressInfo).port}` }
 })
 
 const secret = "4711-0815-2342"

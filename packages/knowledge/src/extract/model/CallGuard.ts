@@ -9,17 +9,20 @@ import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Result from "effect/Result"
+import { countUsage, timedCall } from "../../KnowledgeMetrics.ts"
 import { ExtractionFailed } from "../ExtractionFailed.ts"
 import type { Usage } from "../Extractor.ts"
 import type { Budget } from "./Budget.ts"
 import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "./CircuitBreaker.ts"
-import { addUsage, type ModelPrice, noUsage, type Tokens, usageOf } from "./Cost.ts"
+import { addUsage, defaultPrices, type ModelPrice, noUsage, type Tokens, usageOf } from "./Cost.ts"
 import { makeRateLimiter, type RateLimiter, type RateLimits } from "./RateLimiter.ts"
 
 export interface GuardOptions {
   /** What errors and provenance name: `anthropic/claude-…`. */
   readonly extractor: string
   readonly price: ModelPrice | undefined
+  /** Of the price. Default: that of the default prices. */
+  readonly currency?: string
   readonly budget: Budget
   readonly limits: RateLimits
   /** Shared by all that call the same model. Default: a gate of its own, with `limits`. */
@@ -59,6 +62,7 @@ const defaultTimeout = "2 minutes"
 export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =>
   Effect.gen(function* () {
     const { limiter, breaker } = options.gate ?? (yield* makeModelGate(options.limits))
+    const { currency = defaultPrices.currency } = options
     const failed = (fields: Omit<ConstructorParameters<typeof ExtractionFailed>[0], "extractor">) =>
       new ExtractionFailed({ extractor: options.extractor, ...fields })
 
@@ -75,7 +79,8 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
         // Before waiting for a turn, and again when it has come: the wait may be long.
         yield* breaker.check
         return yield* limiter.withPermit(most.inputTokens + most.outputTokens, (permit) =>
-          breaker.protect(timed(call), verdictOf).pipe(
+          breaker.protect(timedCall(options.extractor, timed(call)), verdictOf).pipe(
+            Effect.tap(({ tokens }) => countUsage(options.extractor, currency, usageOf(options.price, tokens))),
             Effect.tap(({ tokens }) => permit.settle(tokens.inputTokens + tokens.outputTokens)),
             Effect.tapError((error) => (error._tag === "CircuitOpen" ? permit.refund : pauseFor(limiter, error))),
           ),

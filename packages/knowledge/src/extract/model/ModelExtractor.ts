@@ -57,11 +57,13 @@ export interface ModelExtractor extends ExtractorService {
 
 export const makeModelExtractor = (client: ModelClient, options: ModelExtractorOptions = {}): Effect.Effect<ModelExtractor> =>
   Effect.gen(function* () {
-    const price = priceOf(options.prices ?? defaultPrices, client.model)
+    const prices = options.prices ?? defaultPrices
+    const price = priceOf(prices, client.model)
     const maxOutputTokens = options.maxOutputTokens ?? defaultMaxOutputTokens
     const guard = yield* makeCallGuard({
       extractor: client.name,
       price,
+      currency: prices.currency,
       budget: options.budget ?? (yield* unlimited),
       limits: options.limits ?? defaultLimits,
       ...(options.gate === undefined ? {} : { gate: options.gate }),
