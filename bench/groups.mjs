@@ -44,6 +44,13 @@ export const groups = {
       large: "one text of 100 MB (10 MB when quick) through a run: peak memory and time",
     },
   },
+  storage: {
+    about: "packages/knowledge: blobs in Google Cloud Storage and S3, on loopback fakes, beside a local folder",
+    parts: {
+      artifacts: "1,000 artifacts written and read back",
+      large: "one blob of 1 GB (128 MB when quick), as a stream both ways: throughput and peak memory",
+    },
+  },
   uploads: {
     about: "packages/uploads: a file of items, one durable instance each, on SQLite",
     parts: {

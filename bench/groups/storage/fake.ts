@@ -1,0 +1,10 @@
+/** An object store on loopback in a process of its own: `node fake.ts gs|s3`. Prints its address, and ends with its standard input. */
+import { startFakeGcs, startFakeS3 } from "@detent/knowledge/testing/cloud"
+
+const buckets = ["bench"]
+const fake =
+  process.argv[2] === "gs"
+    ? await startFakeGcs({ buckets, anonymous: true })
+    : await startFakeS3({ buckets, accessKeyId: "AKIDBENCH", secretAccessKey: "secret" })
+console.log(fake.url)
+process.stdin.on("end", () => process.exit()).resume()

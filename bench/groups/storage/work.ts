@@ -1,0 +1,50 @@
+/** Writes and reads back blobs: `node work.ts LOCATION URL artifacts|large AMOUNT`. Prints what it took. */
+import { folderAt, make } from "@detent/knowledge/StorageLocation"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+// Not from the package's index, which would load all of it: memory is measured here.
+import { ifAbsent, startHash } from "../../../packages/knowledge/src/storage/Storage.ts"
+import { blobIn } from "../../../packages/knowledge/src/storage/Uri.ts"
+
+const [location = "", url = "", task = "", amount = ""] = process.argv.slice(2)
+Object.assign(process.env, {
+  STORAGE_EMULATOR_HOST: url,
+  AWS_ENDPOINT_URL_S3: url,
+  AWS_ACCESS_KEY_ID: "AKIDBENCH",
+  AWS_SECRET_ACCESS_KEY: "secret",
+})
+
+const folder = folderAt(location)
+const count = Number(amount)
+
+/** What a document's run stores: some kilobytes of JSON each. */
+const artifacts = Effect.gen(function* () {
+  const storage = yield* make({ location })
+  const content = new Uint8Array(8000)
+  const uris = Array.from({ length: count }, (_, index) => blobIn(folder, `runs/${index % 10}/artifact-${index}.json`))
+  yield* Effect.forEach(uris, (uri) => storage.set(uri, content, ifAbsent), { concurrency: 16, discard: true })
+  yield* Effect.forEach(uris, (uri) => storage.get(uri), { concurrency: 16, discard: true })
+})
+
+const pieceSize = 64 * 1024
+
+/** One blob of so many megabytes, as a stream both ways. */
+const large = Effect.gen(function* () {
+  const storage = yield* make({ location })
+  const uri = blobIn(folder, "large.bin")
+  const pieces = Stream.map(Stream.range(1, (count * 1024 * 1024) / pieceSize), (number) => new Uint8Array(pieceSize).fill(number % 251))
+  const { hash, size } = yield* storage.setStream(uri, pieces, ifAbsent)
+  const read = startHash()
+  let length = 0
+  yield* Stream.runForEach(storage.getStream(uri), (piece) =>
+    Effect.sync(() => {
+      read.update(piece)
+      length += piece.byteLength
+    }),
+  )
+  if (length !== size || read.end() !== hash) return yield* Effect.die(new Error("other bytes were read than written"))
+})
+
+const began = performance.now()
+await Effect.runPromise(Effect.scoped(task === "large" ? large : artifacts))
+console.log(JSON.stringify({ seconds: (performance.now() - began) / 1000, peakRssMb: process.resourceUsage().maxRSS / 1000 }))
