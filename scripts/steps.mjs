@@ -32,6 +32,7 @@ export function checks() {
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
     step("documents", () => one(run("node", ["scripts/check-documents.mjs"]))),
     step("links", () => one(run("node", ["scripts/check-links.mjs"]))),
+    step("infrastructure", () => one(run("node", ["infra/check/run.ts"]))),
   ]
 }
 

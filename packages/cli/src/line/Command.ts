@@ -29,6 +29,8 @@ export interface Option extends Described {
   readonly value?: string
   readonly short?: string
   readonly default?: string | number
+  /** The environment variable whose value replaces the default. */
+  readonly variable?: string
   /** Of an integer. */
   readonly minimum?: number
 }

@@ -6,7 +6,8 @@ export const globalOptions = /** @type {const} */ ([
     kind: "text",
     value: "DIR",
     default: ".detent",
-    summary: "folder where everything is kept, or gs://BUCKET/PREFIX, s3://BUCKET/PREFIX",
+    variable: "DETENT_DATA",
+    summary: "folder where everything is kept, or gs://BUCKET/PREFIX, s3://BUCKET/PREFIX; DETENT_DATA",
     complete: "folder",
   },
   {

@@ -1,4 +1,4 @@
-/** From the words of a command line to a command and its values, or to what is wrong with it. Nothing is run or read here. */
+/** From the words of a command line to a command and its values, or to what is wrong with it. Nothing is run here, and nothing is read but variables. */
 import { parseArgs } from "node:util"
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
@@ -124,7 +124,17 @@ function problemOf(option, name, value, topic) {
  * @returns {Record<string, string | number | boolean | undefined>}
  */
 function defaultsOf(options) {
-  return Object.fromEntries(options.map((option) => [option.name, option.kind === "flag" ? false : option.default]))
+  return Object.fromEntries(options.map((option) => [option.name, option.kind === "flag" ? false : (variableOf(option) ?? option.default)]))
+}
+
+/**
+ * An empty variable is as good as none.
+ *
+ * @param {Option} option
+ */
+function variableOf({ variable }) {
+  const value = variable === undefined ? undefined : process.env[variable]
+  return value === "" ? undefined : value
 }
 
 /**

@@ -84,6 +84,20 @@ describe("the command line", () => {
     assert.include(["Run", "Help", "Version", "Wrong"], parseLine(words)._tag)
   })
 
+  it("takes the data folder from DETENT_DATA where no option names it, and ignores an empty one", () => {
+    const before = process.env["DETENT_DATA"]
+    try {
+      process.env["DETENT_DATA"] = "/data"
+      assert.include(valuesOf("batch", "list"), { data: "/data" })
+      assert.include(valuesOf("batch", "list", "--data", "here"), { data: "here" })
+      process.env["DETENT_DATA"] = ""
+      assert.include(valuesOf("batch", "list"), { data: ".detent" })
+    } finally {
+      if (before === undefined) delete process.env["DETENT_DATA"]
+      else process.env["DETENT_DATA"] = before
+    }
+  })
+
   it.prop("gives back any value that was given to an option", { data: Schema.String, sparql: Schema.String }, ({ data, sparql }) => {
     assert.include(valuesOf(`--data=${data}`, "graph", "query", "--", sparql), { data, sparql })
   })

@@ -1,0 +1,103 @@
+# A workspace in Google Cloud: blobs in a bucket, everything else in PostgreSQL, the server on Cloud Run, and activities wherever Cloud
+# Tasks calls them. The environments use it with their own sizes.
+
+# Created by hand, before the first apply: its value is not in the state of Terraform.
+data "google_secret_manager_secret" "anthropic_api_key" {
+  project   = var.project_id
+  secret_id = "ANTHROPIC_API_KEY"
+}
+
+locals {
+  data_location = "gs://${module.storage.bucket_name}/detent"
+
+  # What the image and the configuration of a project read.
+  environment = {
+    GCP_PROJECT_ID = var.project_id
+    GCP_REGION     = var.region
+    STORAGE_BUCKET = module.storage.bucket_name
+    DETENT_DATA    = local.data_location
+  }
+
+  secret_environment = {
+    ANTHROPIC_API_KEY   = data.google_secret_manager_secret.anthropic_api_key.secret_id
+    DETENT_DATABASE_URL = module.database.database_url_secret
+  }
+}
+
+module "service_accounts" {
+  source = "./modules/service-accounts"
+
+  project_id = var.project_id
+  secret_ids = local.secret_environment
+}
+
+module "storage" {
+  source = "./modules/storage"
+
+  project_id             = var.project_id
+  region                 = var.region
+  bucket_name            = var.bucket_name
+  noncurrent_days        = var.noncurrent_days
+  force_destroy          = !var.deletion_protection
+  activity_runner_member = module.service_accounts.activity_runner_member
+}
+
+module "database" {
+  source = "./modules/database"
+
+  project_id          = var.project_id
+  region              = var.region
+  instance_name       = var.database_instance_name
+  tier                = var.database_tier
+  availability_type   = var.database_availability_type
+  max_connections     = var.database_max_connections
+  retained_backups    = var.database_retained_backups
+  subnet_range        = var.subnet_range
+  deletion_protection = var.deletion_protection
+}
+
+module "tasks" {
+  source = "./modules/tasks"
+
+  project_id             = var.project_id
+  region                 = var.region
+  activity_runner_member = module.service_accounts.activity_runner_member
+}
+
+module "activity_runner" {
+  source = "./modules/activity-runner"
+
+  project_id            = var.project_id
+  region                = var.region
+  image                 = var.image
+  activity_runner_email = module.service_accounts.activity_runner_email
+  tasks_invoker_member  = module.service_accounts.tasks_invoker_member
+  network               = module.database.network
+  subnetwork            = module.database.subnetwork
+  environment           = local.environment
+  secret_environment    = local.secret_environment
+  deletion_protection   = var.deletion_protection
+
+  # Cloud Run refuses a job whose account cannot read its secrets.
+  depends_on = [module.service_accounts]
+}
+
+module "api" {
+  source = "./modules/api"
+
+  project_id             = var.project_id
+  region                 = var.region
+  image                  = var.image
+  cpu                    = var.api_cpu
+  memory                 = var.api_memory
+  activity_runner_email  = module.service_accounts.activity_runner_email
+  activity_runner_member = module.service_accounts.activity_runner_member
+  tasks_invoker_member   = module.service_accounts.tasks_invoker_member
+  network                = module.database.network
+  subnetwork             = module.database.subnetwork
+  environment            = local.environment
+  secret_environment     = local.secret_environment
+  deletion_protection    = var.deletion_protection
+
+  depends_on = [module.service_accounts]
+}

@@ -1,0 +1,152 @@
+/** `infra/check` finds what it is there to find. That it finds nothing in the repository is a step of `npm run check`. */
+import { describe, expect, it } from "vitest"
+import { dockerfileProblems, isIgnored, readDockerfile, readIgnored } from "../../infra/check/Dockerfile.ts"
+import { composeOf, kubernetesOf, Node } from "../../infra/check/Manifests.ts"
+import { designProblems, formatProblems, type Module, moduleProblems } from "../../infra/check/Terraform.ts"
+import { variableProblems, variables, variablesIn } from "../../infra/check/variables.ts"
+
+const ignored = [".git", ".env*", "**/node_modules", "**/*.db", "packages/*/test"]
+
+const good = `FROM node:24-slim AS build
+WORKDIR /source
+COPY . .
+RUN --mount=type=cache,target=/root/.npm npm ci && \\
+    node scripts/pack.mjs
+
+FROM node:24-slim
+COPY --from=build /source/built /app
+ENV A=1 \\
+    B=/data
+USER node
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s CMD ["node", "-e", "1"]
+ENTRYPOINT ["detent"]
+`
+
+describe("the check of the Dockerfile", () => {
+  it("reads stages, flags, continued lines and lists of words", () => {
+    const [build, last] = readDockerfile(good)
+    expect(build).toMatchObject({ image: "node:24-slim", name: "build" })
+    expect(build?.instructions.at(-1)).toEqual({ name: "RUN", script: "npm ci && node scripts/pack.mjs" })
+    expect(last?.instructions[0]).toEqual({ name: "COPY", from: "build", sources: ["/source/built"], to: "/app" })
+    expect(last?.instructions[1]).toEqual({ name: "ENV", values: { A: "1", B: "/data" } })
+    expect(dockerfileProblems(readDockerfile(good), ignored)).toEqual([])
+  })
+
+  it("refuses root, another base, other stages, absolute paths, sources in the image and a shell before the process", () => {
+    const problemsOf = (text: string) => dockerfileProblems(readDockerfile(text), ignored).join("\n")
+    expect(problemsOf(good.replace("USER node\n", ""))).toContain("runs as root")
+    expect(problemsOf(good.replace("FROM node:24-slim\n", "FROM node:22\n"))).toContain("node:22 is no Node 24 slim")
+    expect(problemsOf(good.replace("--from=build", "--from=other"))).toContain("COPY from other, which is no stage")
+    expect(problemsOf(good.replace("npm ci", "mkdir /data"))).toContain("use paths relative to its WORKDIR")
+    expect(problemsOf(good.replace("USER node", "COPY . .\nUSER node"))).toContain("more than what the stages before have built")
+    expect(problemsOf(good.replace("STOPSIGNAL SIGTERM\n", ""))).toContain("STOPSIGNAL")
+    expect(() => readDockerfile(good.replace('["detent"]', "detent"))).toThrow("as a list of words")
+  })
+
+  it("knows what .dockerignore leaves out", () => {
+    const patterns = readIgnored("# comment\n**/node_modules\nexamples/*\n!examples/package.json\n")
+    expect(isIgnored("packages/cli/node_modules/a/b.js", patterns)).toBe(true)
+    expect(isIgnored("examples/order/Order.ts", patterns)).toBe(true)
+    expect(isIgnored("examples/package.json", patterns)).toBe(false)
+    expect(dockerfileProblems(readDockerfile(good), []).join("\n")).toContain(".dockerignore: .env is sent to the build")
+  })
+})
+
+describe("the check of manifests", () => {
+  it("refuses a compose service that is open, can be written to, or holds a secret itself", () => {
+    const service = { image: "detent", environment: { DETENT_TOKEN: "secret" }, ports: ["4400:4400"], volumes: ["data:/data"] }
+    const { problems, containers } = composeOf(new Node({ services: { server: service } }))
+    const text = problems.join("\n")
+    for (const problem of [
+      "read_only",
+      "drop ALL",
+      "no /tmp",
+      "open to other machines",
+      "holds DETENT_TOKEN itself",
+      "runs less than twice",
+    ])
+      expect(text).toContain(problem)
+    expect(text).toContain("the volume data, which is not declared")
+    expect(containers).toEqual([{ place: "compose.yaml: server", role: "server", names: new Set(["DETENT_TOKEN"]) }])
+  })
+
+  it("refuses a workload without a disruption budget, probes and a security context", () => {
+    const set = { kind: "Deployment", metadata: { name: "x" }, spec: { template: { spec: { containers: [{ image: "detent:1" }] } } } }
+    const text = kubernetesOf([new Node(set)]).problems.join("\n")
+    for (const problem of ["no readiness probe", "no liveness probe", "may run as root", "root file system", "nothing is mounted at /tmp"])
+      expect(text).toContain(problem)
+    expect(kubernetesOf([new Node({ kind: "Service" })]).problems).toEqual(["kubernetes: there is no workload"])
+  })
+})
+
+describe("the check of variables", () => {
+  it("finds how sources read them", () => {
+    const source = `process.env["ONE_A"]; Config.String("TWO_B"); variable("THREE"); setting("FOUR"); ok ? "FIVE_API_KEY" : "x"`
+    expect([...variablesIn(source)].toSorted()).toEqual(["FIVE_API_KEY", "FOUR", "ONE_A", "THREE", "TWO_B"])
+  })
+
+  it("refuses a variable that no deployment knows, one that a container lacks, and one that nothing reads", () => {
+    const read = new Map(Object.keys(variables).map((name) => [name, ["x.ts"]]))
+    const image = new Set(["DETENT_DATA", "XDG_STATE_HOME", "NODE_ENV"])
+    const names = new Set(["DETENT_DATABASE_URL", "DETENT_TOKEN", "ANTHROPIC_API_KEY", "GCP_PROJECT_ID", "GCP_REGION"])
+    const server = { place: "here", role: "server", names } as const
+    expect(variableProblems(read, image, [server])).toEqual([])
+    expect(variableProblems(new Map([...read, ["NEW_ONE", ["a.ts"]]]), image, [])).toEqual([expect.stringContaining("a.ts reads NEW_ONE")])
+    expect(variableProblems(read, new Set(["NODE_ENV", "DETENT_DATA"]), [])).toEqual(["Dockerfile: ENV does not set XDG_STATE_HOME"])
+    const lacking = { ...server, names: new Set([...names].filter((name) => name !== "DETENT_TOKEN")) }
+    expect(variableProblems(read, image, [lacking])).toEqual(["here does not set DETENT_TOKEN"])
+    const misspelt = { ...server, names: new Set([...names, "DETENT_TOKN"]) }
+    expect(variableProblems(read, image, [misspelt])).toEqual([expect.stringContaining("sets DETENT_TOKN, which nothing reads")])
+  })
+})
+
+describe("the check of Terraform", () => {
+  const child: Module = {
+    path: "modules/a",
+    text: 'resource "google_x" "main" { name = var.name }',
+    blocks: {
+      terraform: [{ required_providers: [{ google: {} }] }],
+      variable: { name: [{ description: "d", type: "string" }] },
+      resource: { google_x: { main: [{ name: "x" }] } },
+      output: { id: [{ value: "x" }] },
+    },
+  }
+  const root = (text: string, inputs: object): Module => ({
+    path: "",
+    text,
+    blocks: { module: { a: [{ source: "./modules/a", ...inputs }] } },
+  })
+
+  it("finds variables, inputs, outputs and resources that do not fit together", () => {
+    expect(moduleProblems([child, root("module.a.id", { name: "n" })])).toEqual([])
+    expect(moduleProblems([child, root("module.a.id", {})])).toEqual(["infra/google: module a lacks name"])
+    expect(moduleProblems([child, root("module.a.id", { name: "n", size: 1 })])).toEqual(["infra/google: module a knows no size"])
+    expect(moduleProblems([child, root("module.a.idd", { name: "n" })])).toEqual([
+      "infra/google: module a has no output idd",
+      "infra/google: output id of module a is not used",
+    ])
+    expect(moduleProblems([{ ...child, text: "google_y.main.id var.name" }])).toEqual([
+      "infra/google/modules/a: google_y.main is no resource of the module",
+    ])
+    expect(moduleProblems([{ ...child, text: "var.other" }])).toEqual([
+      "infra/google/modules/a: variable name is not used",
+      "infra/google/modules/a: var.other is not declared",
+    ])
+  })
+
+  it("refuses a role that the design does not name, and one on the whole project", () => {
+    const text = 'resource "google_project_iam_member" "x" { role = "roles/owner" }'
+    const problems = designProblems([{ ...child, text }]).join("\n")
+    expect(problems).toContain("infra/google/modules/a roles/owner is no role of the design")
+    expect(problems).toContain("a role on the whole project")
+    expect(problems).toContain("infra/google/modules/storage roles/storage.objectAdmin is not granted")
+  })
+
+  it("finds what terraform fmt would change", () => {
+    expect(formatProblems("a.tf", 'a "b" {\n  one   = 1\n  three = 3\n\n  d {\n    e = 1\n  }\n}\n')).toEqual([])
+    expect(formatProblems("a.tf", "a {\n  one = 1\n  three = 3\n}\n")).toEqual([expect.stringContaining("a.tf:2: align the =")])
+    expect(formatProblems("a.tf", "a {\n one = 1\n}\n")).toEqual(["a.tf:2: is not indented by 2"])
+    expect(formatProblems("a.tf", "a = 1 \n")).toEqual(["a.tf:1: ends with a blank"])
+  })
+})
