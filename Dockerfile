@@ -13,6 +13,7 @@ WORKDIR /source
 COPY . .
 # The lock has the native parts of the platform it was made on; `npm install` adds those of this one, which `npm ci` refuses.
 RUN --mount=type=cache,target=/root/.npm npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+RUN node packages/console/build.mjs
 RUN node scripts/pack.mjs --output built
 
 FROM node:24-slim AS install

@@ -32,7 +32,9 @@ const pieceSize = 64 * 1024
 const large = Effect.gen(function* () {
   const storage = yield* make({ location })
   const uri = blobIn(folder, "large.bin")
-  const pieces = Stream.map(Stream.range(1, (count * 1024 * 1024) / pieceSize), (number) => new Uint8Array(pieceSize).fill(number % 251))
+  // One piece at a time, as a file or a connection gives them.
+  const numbers = Stream.rechunk(Stream.range(1, (count * 1024 * 1024) / pieceSize), 1)
+  const pieces = Stream.map(numbers, (number) => new Uint8Array(pieceSize).fill(number % 251))
   const { hash, size } = yield* storage.setStream(uri, pieces, ifAbsent)
   const read = startHash()
   let length = 0

@@ -213,18 +213,22 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       const chunks = new Chunks()
       let session: Session | undefined
       const flush = Effect.gen(function* () {
-        for (let chunk = chunks.take(); chunk !== undefined; chunk = chunks.take()) {
-          session ??= yield* client.begin(upload)
-          if (session === undefined) return yield* Effect.asVoid(concluded(upload, { _tag: "Refused", isUncertain: false }))
-          yield* client.append(session, chunk.bytes, chunk.offset)
+        session ??= yield* client.begin(upload)
+        if (session === undefined) {
+          yield* concluded(upload, { _tag: "Refused", isUncertain: false })
+          return yield* Effect.die(new Error(`${uri} was refused and is there`))
         }
+        const { bytes, offset } = chunks.held()
+        yield* client.append(session, bytes, offset)
+        chunks.sent()
       })
-      const run = Effect.gen(function* () {
-        yield* Stream.runForEach(content, (piece) => {
-          chunks.add(piece)
-          return chunks.isReady ? flush : Effect.void
+      const take = (piece: Uint8Array) =>
+        Effect.gen(function* () {
+          for (let rest = piece; rest.byteLength > 0; rest = chunks.fill(rest)) if (chunks.isFull) yield* flush
         })
-        const { bytes, offset } = chunks.last()
+      const run = Effect.gen(function* () {
+        yield* Stream.runForEach(content, take)
+        const { bytes, offset } = chunks.held()
         const digests = chunks.digests()
         const generation =
           session === undefined
@@ -401,48 +405,54 @@ const abandoned = <Session>(client: ObjectClient<Session>, session: Session, uri
     Effect.logWarning(`an unfinished upload of ${uri} could not be removed: ${error.message}`),
   )
 
-/** Pieces of any size become chunks of the size that a store takes. The last one is kept back until the content has ended. */
+/**
+ * Pieces of any size become chunks of the size that a store takes. They are collected in one buffer that is used again for each chunk:
+ * a large blob takes no more memory than a few chunks. A full chunk is kept until more comes, since the last one is sent otherwise.
+ */
 class Chunks {
   readonly hash = startHash()
   readonly #md5 = createHash("md5")
   #crc = 0
-  #pieces: Array<Uint8Array> = []
+  #buffer = new Uint8Array(64 * 1024)
   #held = 0
   #offset = 0
   #index = 0
 
-  add(piece: Uint8Array): void {
-    if (piece.byteLength === 0) return
-    this.hash.update(piece)
-    this.#md5.update(piece)
-    this.#crc = crc32(piece, this.#crc)
-    this.#pieces.push(piece)
-    this.#held += piece.byteLength
+  /** Takes in what there is room for, and returns the rest. */
+  fill(piece: Uint8Array): Uint8Array {
+    const taken = piece.subarray(0, chunkSize(this.#index) - this.#held)
+    this.#makeRoom(this.#held + taken.byteLength)
+    this.#buffer.set(taken, this.#held)
+    this.#held += taken.byteLength
+    this.hash.update(taken)
+    this.#md5.update(taken)
+    this.#crc = crc32(taken, this.#crc)
+    return piece.subarray(taken.byteLength)
   }
 
-  get isReady(): boolean {
-    return this.#held > chunkSize(this.#index)
+  get isFull(): boolean {
+    return this.#held === chunkSize(this.#index)
   }
 
-  /** A chunk that is not the last one. */
-  take(): { readonly bytes: Uint8Array; readonly offset: number } | undefined {
-    if (!this.isReady) return undefined
-    const size = chunkSize(this.#index)
-    const all = joined(this.#pieces, this.#held)
-    const rest = all.subarray(size)
-    this.#pieces = [rest]
-    this.#held = rest.byteLength
-    const chunk = { bytes: all.subarray(0, size), offset: this.#offset }
-    this.#offset += size
+  /** What was taken in since the last chunk was sent. The bytes stay as they are until more is taken in. */
+  held(): { readonly bytes: Uint8Array; readonly offset: number } {
+    return { bytes: this.#buffer.subarray(0, this.#held), offset: this.#offset }
+  }
+
+  sent(): void {
+    this.#offset += this.#held
+    this.#held = 0
     this.#index++
-    return chunk
-  }
-
-  last(): { readonly bytes: Uint8Array; readonly offset: number } {
-    return { bytes: joined(this.#pieces, this.#held), offset: this.#offset }
   }
 
   digests(): Digests {
     return { md5: this.#md5.copy().digest(), crc32: this.#crc }
+  }
+
+  #makeRoom(size: number): void {
+    if (size <= this.#buffer.byteLength) return
+    const larger = new Uint8Array(Math.min(chunkSize(this.#index), Math.max(size, this.#buffer.byteLength * 2)))
+    larger.set(this.#buffer.subarray(0, this.#held))
+    this.#buffer = larger
   }
 }

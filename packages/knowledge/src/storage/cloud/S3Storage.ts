@@ -77,7 +77,8 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       isExpired: (status, { code }) => code === "ExpiredToken" || (status === 400 && code === ""),
       problemOf,
       nextSteps: {
-        unauthorized: "the keys are not valid any more: get new ones, with AWS_SESSION_TOKEN where they have a session, and check the region",
+        unauthorized:
+          "the keys are not valid any more: get new ones, with AWS_SESSION_TOKEN where they have a session, and check the region",
         forbidden: "check the keys and the region, and that the keys may read, write, list and delete objects of the bucket",
         missing: "create the bucket, or correct its name",
       },
