@@ -66,6 +66,8 @@ export interface ListOptions<Tag extends string> {
   readonly status?: InstanceStatus
   readonly updatedAfter?: number
   readonly updatedBefore?: number
+  /** By the time of the last change. Default: `oldest` first. */
+  readonly order?: "oldest" | "newest"
   readonly limit?: number
   /** `next` of the page before. */
   readonly after?: InstanceCursor
@@ -104,7 +106,7 @@ export interface EngineService {
   ): Effect.Effect<Instance<S, E>, ReadError | InvalidState | SendError, R>
   /** The instance of an id, if there is one. */
   get<S, E, I, R>(machine: Definition<S, E, I, R>, id: string): Effect.Effect<Option.Option<Instance<S, E>>, PersistenceFailed, R>
-  /** Instances of a machine, oldest change first, in pages. */
+  /** Instances of a machine by the time of their last change, in pages. */
   list<S, E, I, R>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Effect.Effect<InstancePage, PersistenceFailed>
   /** How many instances are in each state. */
   count<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<ReadonlyMap<string, number>, PersistenceFailed>
@@ -129,13 +131,15 @@ export interface EngineService {
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
   /**
    * Replaces the journaled event that holds an instance, if the instance then replays. Otherwise the journal stays as it is. Where
-   * a later event cannot be decoded either, the event is replaced, and the error names the one to repair next.
+   * a later event cannot be decoded either, the event is replaced, and the error names the one to repair next. As a dry run it
+   * changes nothing, and fails as the repair would.
    */
   repair<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
     sequence: number,
     event: NoInfer<E>,
+    options?: { readonly dryRun?: boolean },
   ): Effect.Effect<Instance<S, E>, ReadError | InvalidEvent | RepairRefused, R>
   /** The machines that are known, in the order they became so. */
   readonly machines: Effect.Effect<ReadonlyArray<KnownMachine>>
@@ -337,9 +341,9 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
         Effect.as(forkInstance(engine, registered, id, through, newId), handle(registered, newId)),
       ),
     check: (machine, options) => checkAll(journal, machine, options?.upcasters),
-    repair: (machine, id, sequence, event) =>
+    repair: (machine, id, sequence, event, options) =>
       outside("repair", machine, id, (registered) =>
-        Effect.as(repairInstance(engine, registered, id, sequence, event), handle(registered, id)),
+        Effect.as(repairInstance(engine, registered, id, sequence, event, options?.dryRun === true), handle(registered, id)),
       ),
     machines: Effect.sync(() => registry.all.map(({ definition }) => definition as KnownMachine)),
     machine: (name) => Option.map(Option.fromNullishOr(registry.get(name)), ({ definition }) => definition as KnownMachine),

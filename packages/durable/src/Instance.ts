@@ -1,8 +1,17 @@
 /** A durable instance as its users see it. The handle costs nothing: the instance is in memory only while it is needed. */
-import type { Answered, EventReplayError, MachineStopped, PersistenceFailed, SendError, Taken, TimeoutEvent } from "@detent/machine"
+import type {
+  Answered,
+  EventReplayError,
+  MachineStopped,
+  PersistenceFailed,
+  Postponed,
+  SendError,
+  Taken,
+  TimeoutEvent,
+} from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type { InstanceNotFound, SequenceNotReached } from "./errors.ts"
+import type { InstanceNotFound, PreviewRefused, SequenceNotReached } from "./errors.ts"
 import type { InstanceStatus } from "./store/Commit.ts"
 
 /** Options of one send. */
@@ -72,6 +81,11 @@ export interface Instance<out S, in out E> {
   call(event: E, options?: SendOptions): Effect.Effect<Taken<S, E | TimeoutEvent>, SendError | InstanceNotFound>
   /** Sends an event made with `Event.reply` and returns the answer. */
   ask<V extends E>(event: V, options?: SendOptions): Effect.Effect<AnswerOf<V>, SendError | InstanceNotFound>
+  /**
+   * What an event would do if it were sent now: decided by the same functions and guards, and neither stored nor carried out. It fails
+   * as `send` would. A decision that is an Effect is not run.
+   */
+  preview(event: E): Effect.Effect<Taken<S, E> | Postponed<S, E>, SendError | ReadError | PreviewRefused>
   /** The state as the store has it now, whichever process wrote last: from memory where that is as far, after one short query. */
   readonly state: Effect.Effect<S, ReadError>
   /** The same, with what belongs to it. */

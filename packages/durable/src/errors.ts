@@ -3,10 +3,22 @@ import { InstanceExists, InstanceNotFound, SequenceNotReached } from "@detent/ma
 import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import type { InstanceKey } from "./store/Commit.ts"
 import type { InstanceRecord, JournalService } from "./store/Journal.ts"
 
 export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "@detent/machine"
+
+/** What an event would do is not known before it is sent. */
+export class PreviewRefused extends Schema.TaggedError<PreviewRefused>()("PreviewRefused", {
+  machine: Schema.String,
+  id: Schema.String,
+  event: Schema.String,
+}) {
+  override get message() {
+    return `${this.machine} ${this.id} decides on ${this.event} with an Effect, which only an event that is sent runs; send it to find out`
+  }
+}
 
 /** The error of an instance that exists already, with its state. Where the store cannot be read, the state is left out. */
 export const instanceExists = (journal: JournalService, { machine, id }: InstanceKey): Effect.Effect<InstanceExists> =>

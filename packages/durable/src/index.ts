@@ -19,7 +19,7 @@ export { type Leader, type LeaderConfig, makeLeader } from "./engine/LeaderElect
 export { type LeasePlacementOptions, Placement, type PlacementService } from "./engine/Placement.ts"
 export type { PurgeOptions } from "./engine/Retention.ts"
 export type { StartEntry, Started } from "./engine/StartMany.ts"
-export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "./errors.ts"
+export { InstanceExists, InstanceNotFound, NewerVersion, PreviewRefused, RepairRefused, SequenceNotReached } from "./errors.ts"
 export type { HistoryEntry, Instance, InstanceSnapshot, ReadError, SendOptions, WaitingEvent } from "./Instance.ts"
 export type { Upcaster, Upcasters } from "./instance/Upcasters.ts"
 export * as MemoryStore from "./MemoryStore.ts"

@@ -2,6 +2,7 @@
  * What other packages of Detent use. Not for users: it changes without notice.
  */
 
+export { nodeLeasePrefix } from "./engine/Placement.ts"
 export { type Answering, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "./engine/Routing.ts"
 export { delayNameOf } from "./instance/DelayedEvents.ts"
 export { deliveryPrefix } from "./instance/SelfSentEvents.ts"
@@ -12,3 +13,4 @@ export { forkLoop } from "./runtime/BackgroundLoop.ts"
 export { Batcher } from "./runtime/Batcher.ts"
 export type { InstanceKey, Json, ShardFilter } from "./store/Commit.ts"
 export { instanceName, nameProblem } from "./store/CommitCheck.ts"
+export { readEvent as readExecutionEvent } from "./workflow/ExecutionEvent.ts"

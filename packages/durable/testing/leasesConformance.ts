@@ -99,6 +99,18 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
       }),
     )
 
+    it.effect("lists the leases that are held, by the beginning of their names", () =>
+      Effect.gen(function* () {
+        const leases = yield* Leases
+        const name = yield* freshName
+        const [second, first] = [yield* acquired(`${name}/b`, "one", 60_000), yield* acquired(`${name}/a`, "two", 60_000)]
+        yield* leases.release(yield* acquired(`${name}/c`, "three", 60_000))
+        yield* acquired(`${name}`.slice(0, -1), "four", 60_000)
+        assert.deepStrictEqual(yield* leases.held(`${name}/`, 10), [first, second])
+        assert.deepStrictEqual(yield* leases.held(`${name}/`, 1), [first])
+      }),
+    )
+
     it.effect("109 a commit under a token that is not the newest is refused, and harms no other", () =>
       Effect.gen(function* () {
         const leases = yield* Leases

@@ -307,6 +307,25 @@ export const timersConformance = <R = never>(name: string, store: StoreLayer<R>)
       }),
     )
 
+    it.effect("a timer that is made due now is claimed at once, with its entry, unless it was replaced or given up", () =>
+      Effect.gen(function* () {
+        const timers = yield* Timers
+        const key = yield* freshKey
+        const { clock } = yield* Journal
+        const far = timer("far", 0, (yield* clock) + hour)
+        yield* set(key, [far])
+        assert.deepStrictEqual(yield* timers.claim(request(key)), [])
+        assert.isFalse(yield* timers.hasten({ ...key, ...far, entry: 7 }))
+        assert.isFalse(yield* timers.hasten({ ...key, ...far, name: "none" }))
+        assert.isTrue(yield* timers.hasten({ ...key, ...far }))
+        const [claimed] = yield* timers.claim(request(key))
+        assert.deepInclude(claimed, { ...key, name: "far", entry: 0, attempts: 1 })
+        assert.isAtMost(claimed?.due ?? 0, yield* clock)
+        yield* timers.bury({ ...key, ...far }, "it keeps failing")
+        assert.isFalse(yield* timers.hasten({ ...key, ...far }))
+      }),
+    )
+
     it.effect("92 a timer is claimed with the instance it belongs to, and only for machines asked for", () =>
       Effect.gen(function* () {
         const timers = yield* Timers

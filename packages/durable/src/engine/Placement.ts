@@ -92,7 +92,10 @@ const longestPauseMillis = 1000
 const rememberedGraves = 1000
 
 /** The same prefix as in the version before, so that nodes of both versions see each other alive. */
-const leaseNameOf = (owner: string): string => `workflow/node/${nodeIdOf(owner)}`
+/** The names of the leases of nodes begin with this. */
+export const nodeLeasePrefix = "workflow/node/"
+
+const leaseNameOf = (owner: string): string => `${nodeLeasePrefix}${nodeIdOf(owner)}`
 
 const nodeIdOf = (owner: string): string => owner.slice(0, owner.lastIndexOf("/"))
 

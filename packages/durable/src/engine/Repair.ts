@@ -22,12 +22,13 @@ export const repairInstance = (
   id: string,
   sequence: number,
   event: unknown,
+  isDryRun: boolean,
 ): Effect.Effect<void, RepairError> =>
   Effect.gen(function* () {
     const key = { machine: registered.name, id }
     const missing = noInstance(key)
     if (missing !== undefined) return yield* Effect.fail(missing)
-    if (engine.table.isClosed) return yield* Effect.fail(engine.table.notWritten(key, "repair"))
+    if (engine.table.isClosed && !isDryRun) return yield* Effect.fail(engine.table.notWritten(key, "repair"))
     const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence, problem }))
     const invalid = eventProblem(registered.compiled, event)
     if (invalid !== undefined) return yield* Effect.fail(new InvalidEvent({ ...key, event: invalid.event, problem: invalid.problem }))
@@ -46,6 +47,7 @@ export const repairInstance = (
     if (still !== undefined) {
       return yield* refuse(`would still be held at sequence ${still.sequence} with ${tag} as event ${sequence}: ${still.problem}`)
     }
+    if (isDryRun) return
     if (!(yield* engine.journal.rewrite(key, repaired, stored.body))) {
       return yield* refuse(`was repaired by another process meanwhile: event ${sequence} is no longer the one that held it; read it again`)
     }

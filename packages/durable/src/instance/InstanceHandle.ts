@@ -1,10 +1,21 @@
 /** The handle behind the {@link Instance} interface. */
-import { type ActorEnd, InvalidEvent, type MachineStopped, type PersistenceFailed, type SendError, type Taken } from "@detent/machine"
+import {
+  type ActorEnd,
+  InvalidEvent,
+  MachineStopped,
+  type PersistenceFailed,
+  type Postponed,
+  type SendError,
+  type Taken,
+} from "@detent/machine"
 import {
   actionFailed,
   asDecision,
   asVoid,
+  decide,
   describe,
+  eventProblem,
+  identified,
   idProblem,
   isHandling,
   notAQuestion,
@@ -14,6 +25,7 @@ import {
   tagOf,
   waitsForItself,
 } from "@detent/machine/internal"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -25,7 +37,7 @@ import type { RemoteInstances } from "../engine/RemoteInstances.ts"
 import { retryOnChange } from "../engine/retryOnChange.ts"
 import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine/Telemetry.ts"
 import { notInTransaction } from "../engine/TransactionGuard.ts"
-import { InstanceNotFound, noInstance, reached, type SequenceNotReached } from "../errors.ts"
+import { InstanceNotFound, noInstance, PreviewRefused, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import type { InstanceStatus } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
@@ -131,6 +143,28 @@ export class InstanceHandle {
       if (reply !== undefined && Schema.is(reply)(answer)) return answer
       const { record } = yield* this.#live
       return yield* Effect.fail(actionFailed(record, "decide", new Error(`the answer to ${event._tag} does not fit its schema`), event))
+    })
+  }
+
+  preview(event: Tagged): Effect.Effect<Taken<Tagged, Tagged> | Postponed<Tagged, Tagged>, SendError | ReadError | PreviewRefused> {
+    return Effect.gen({ self: this }, function* () {
+      const copied = this.#copy(event, undefined)
+      if (copied instanceof Error) return yield* Effect.fail(copied)
+      const { machine, id } = this
+      const { compiled } = this.#registered
+      const problem = eventProblem(compiled, copied)
+      if (problem !== undefined) return yield* Effect.fail(identified(problem, id))
+      const { state, status, reason = "it is final" } = yield* this.stored
+      if (status !== "running") return yield* Effect.fail(new MachineStopped({ machine, id, state: state._tag, reason }))
+      const decision = decide(compiled, state, copied, Math.floor(yield* Clock.currentTimeMillis))
+      switch (decision._tag) {
+        case "Refused":
+          return yield* Effect.fail(identified(decision.error, id))
+        case "Deferred":
+          return yield* Effect.fail(new PreviewRefused({ machine, id, event: copied._tag }))
+        default:
+          return decision
+      }
     })
   }
 

@@ -58,6 +58,13 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
           return []
         }),
       ),
+    oldestPending: (queue) =>
+      atNow((now) => {
+        const waiting = [...state.openCommands.values()].filter(
+          (command) => command.queue === queue && command.status === "pending" && command.runAt <= now,
+        )
+        return waiting.length === 0 ? undefined : Math.min(...waiting.map(({ enqueuedAt }) => enqueuedAt))
+      }),
     claims: (queue) =>
       Effect.sync(() =>
         Map.groupBy(

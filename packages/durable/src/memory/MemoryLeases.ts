@@ -3,7 +3,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
-import type { MemoryState } from "./MemoryState.ts"
+import { compareText, type MemoryState } from "./MemoryState.ts"
 
 export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
   /** The greatest token that was removed. */
@@ -54,6 +54,13 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
         if (lease !== undefined) leases.set(name, { ...lease, token: lease.token + 1, expiresAt: 0 })
         return true
       }),
+    held: (prefix, limit) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        [...leases.values()]
+          .filter(({ name, expiresAt }) => name.startsWith(prefix) && expiresAt > now)
+          .sort((left, right) => compareText(left.name, right.name))
+          .slice(0, limit),
+      ),
     get: (name) => Effect.map(Clock.currentTimeMillis, (now) => Option.fromNullishOr(held(name, now))),
   }
 }

@@ -55,6 +55,11 @@ export const memoryTimers = (state: MemoryState): TimersService => ({
           }),
         ),
     ),
+  hasten: (timer) =>
+    Effect.flatMap(
+      atNow((now) => now),
+      (now) => change(state, timer, (found) => (found.problem === undefined ? { ...found, due: Math.min(found.due, now) } : found)),
+    ),
   revive: (timer) => change(state, timer, (found) => (found.problem === undefined ? found : { ...found, attempts: 0, problem: undefined })),
 })
 

@@ -49,6 +49,8 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
               }),
             ),
           ),
+    oldestPending: (queue) =>
+      reading(Effect.map(oldestIn(dialect, queue), ([row]) => (row === undefined || row["at"] === null ? undefined : wholeOf(row, "at")))),
     claims: (queue) =>
       reading(
         Effect.map(claimedIn(dialect, queue), (rows) =>
@@ -217,6 +219,12 @@ const claimedIn = ({ sql, commands }: Dialect, queue: string) => sql<Row>`
     select o.id, o.claims, o.claimed_by, o.status from ${commands} o
     where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${lookedAt}
   ) c where c.status = 'processing'`
+
+const oldestIn = ({ sql, commands }: Dialect, queue: string) => sql<Row>`
+  select min(c.enqueued_at) as at from (
+    select o.enqueued_at, o.status from ${commands} o
+    where o.queue = ${queue} and o.finished_at is null and not o.waits order by o.priority desc, o.id limit ${lookedAt}
+  ) c where c.status = 'pending'`
 
 const handBack = ({ sql, commands, claims }: Dialect, worker: string, held: ReadonlyArray<number>) => sql<Row>`
   update ${commands} set status = 'pending', counted = false, claimed_by = null, claimed_until = null, attempts = attempts - 1

@@ -52,6 +52,10 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
           ),
         ),
       ),
+    held: (prefix, limit) =>
+      persisting("held", { machine: "lease", id: prefix })(
+        Effect.flatMap(now, (time) => Effect.map(heldRows(dialect, prefix, limit, time), (rows) => rows.map(leaseOf).sort(byName))),
+      ),
     get: (name) =>
       persisting("get", { machine: "lease", id: name })(
         Effect.flatMap(now, (time) => Effect.map(holderOf(dialect, name, time), ([row]) => Option.map(Option.fromNullishOr(row), leaseOf))),
@@ -85,6 +89,13 @@ const growToken = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql
 
 const holderOf = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
   select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at > ${now}`
+
+const heldRows = ({ sql, leases }: Dialect, prefix: string, limit: number, now: Fragment) => sql<Row>`
+  select name, owner, token, expires_at from ${leases}
+  where expires_at > ${now} and substr(name, 1, ${[...prefix].length}) = ${prefix} order by name limit ${limit}`
+
+/** Databases order names by their own rules. */
+const byName = (left: Lease, right: Lease): number => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0)
 
 const prolong = ({ sql, leases }: Dialect, { name, owner, token }: Lease, millis: number, now: Fragment) => sql<Row>`
   update ${leases} set expires_at = ${now} + ${Math.ceil(millis)}

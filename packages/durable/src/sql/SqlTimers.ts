@@ -54,6 +54,8 @@ export const sqlTimers = (dialect: Dialect): TimersService => ({
   release: (timer, owner) => persisting("release", timer)(Effect.map(clearClaim(dialect, timer, owner), isNotEmpty)),
   bury: (timer, problem) => persisting("bury", timer)(Effect.map(markDead(dialect, timer, problem), isNotEmpty)),
   dead: (limit) => persisting("dead", anyMachine)(Effect.map(deadRows(dialect, limit), (rows) => rows.map(deadTimerOf))),
+  hasten: (timer) =>
+    persisting("hasten", timer)(Effect.flatMap(dialect.now, (now) => Effect.map(makeDue(dialect, timer, now), isNotEmpty))),
   revive: (timer) => persisting("revive", timer)(Effect.map(markAlive(dialect, timer), isNotEmpty)),
 })
 
@@ -206,6 +208,14 @@ const markDead = (dialect: Dialect, timer: Timer, problem: string) => {
   const { sql, timers } = dialect
   return sql<Row>`
     update ${timers} set dead = true, problem = ${problem}, claimed_by = null, claimed_until = 0
+    where ${thatTimer(dialect, timer)} and not dead
+    returning name`
+}
+
+const makeDue = (dialect: Dialect, timer: Timer, now: Fragment) => {
+  const { sql, timers } = dialect
+  return sql<Row>`
+    update ${timers} set due = case when due < ${now} then due else ${now} end
     where ${thatTimer(dialect, timer)} and not dead
     returning name`
 }

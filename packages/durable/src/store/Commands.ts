@@ -130,6 +130,8 @@ export interface CommandsService {
   readonly queuesOfNext: (instances: ReadonlyArray<InstanceKey>) => Stored<ReadonlySet<string>>
   /** Prolongs claims. Returns the numbers of those that are no longer this worker's. */
   readonly renew: (worker: string, claims: ReadonlyArray<Claim>, millis: number) => Stored<ReadonlyArray<number>>
+  /** When the oldest of the first pending commands of a queue was enqueued. Commands whose time has not come do not count. */
+  readonly oldestPending: (queue: string) => Stored<number | undefined>
   /** The claims on the first commands of a queue, by worker. */
   readonly claims: (queue: string) => Stored<ReadonlyMap<string, ReadonlyArray<Claim>>>
   /** Hands back what this worker has claimed without knowing it, because the store's answer was lost. Returns how many. */

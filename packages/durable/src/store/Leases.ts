@@ -38,6 +38,8 @@ export interface LeasesService {
   readonly purge: (endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
   /** The lease while it is held; none where it is free or over. */
   readonly get: (name: string) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
+  /** The leases that are held and whose names begin with this, by name, at most `limit`. */
+  readonly held: (prefix: string, limit: number) => Effect.Effect<ReadonlyArray<Lease>, PersistenceFailed>
 }
 
 export class Leases extends Context.Service<Leases, LeasesService>()("@detent/durable/Leases") {}

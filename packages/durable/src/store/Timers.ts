@@ -62,6 +62,8 @@ export interface TimersService {
   /** Gives up a timer: it is listed as dead and no longer claimed. */
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>
   readonly dead: (limit: number) => Effect.Effect<ReadonlyArray<DeadTimer>, PersistenceFailed>
+  /** Makes a timer due now, if it is still the one of this entry and not dead. False where it is not. */
+  readonly hasten: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Makes a dead timer claimable again. */
   readonly revive: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
 }

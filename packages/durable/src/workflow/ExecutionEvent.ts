@@ -8,7 +8,14 @@ import type { StoredExit } from "./StoredExit.ts"
 export type ExecutionEvent =
   /** The start of an execution of which a deferred was completed before. */
   | { readonly _tag: "Started"; readonly payload: unknown; readonly parent: InstanceKey | undefined }
-  | { readonly _tag: "Activity"; readonly name: string; readonly attempt: number; readonly exit: StoredExit }
+  | {
+      readonly _tag: "Activity"
+      readonly name: string
+      readonly attempt: number
+      readonly exit: StoredExit
+      /** When it was started. Undefined in journals of versions that did not keep it. */
+      readonly startedAt?: number | undefined
+    }
   | { readonly _tag: "Deferred"; readonly name: string; readonly exit: StoredExit }
   | { readonly _tag: "ClockSet"; readonly name: string; readonly due: number }
   | { readonly _tag: "ClockFired"; readonly name: string }
@@ -81,7 +88,7 @@ export const bodyOf = (event: ExecutionEvent): string => {
     case "Started":
       return JSON.stringify({ payload: event.payload, parent: event.parent })
     case "Activity":
-      return JSON.stringify({ attempt: event.attempt, exit: event.exit })
+      return JSON.stringify({ attempt: event.attempt, exit: event.exit, startedAt: event.startedAt })
     case "Deferred":
     case "Called":
     case "Ended":
@@ -114,7 +121,13 @@ export const readEvent = ({ tag, body, sequence }: EventRecord): ExecutionEvent 
     case "Started":
       return { _tag: "Started", payload: fields["payload"], parent: fields["parent"] as InstanceKey | undefined }
     case "Activity":
-      return { _tag: "Activity", name, attempt: Number(fields["attempt"]), exit: exitOf(fields, sequence) }
+      return {
+        _tag: "Activity",
+        name,
+        attempt: Number(fields["attempt"]),
+        exit: exitOf(fields, sequence),
+        ...(typeof fields["startedAt"] === "number" ? { startedAt: fields["startedAt"] } : {}),
+      }
     case "Deferred":
       return { _tag: "Deferred", name, exit: exitOf(fields, sequence) }
     case "ClockSet":

@@ -74,6 +74,7 @@ export class Steps {
     codec: ExitCodec,
   ): ActivityRun {
     const { name } = activity
+    const startedAt = Math.floor(fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
     const started = new ActivityRun(name, instance, fiber.context, codec, (outcome) => {
       if (execution.activities.get(key) !== started) return
       const complete = (final: typeof outcome) => {
@@ -82,7 +83,7 @@ export class Steps {
       }
       if (outcome._tag !== "Done") return complete(outcome)
       const exit = reread(outcome.exit)
-      execution.storeActivity({ _tag: "Activity", name, attempt, exit }, (appended) =>
+      execution.storeActivity({ _tag: "Activity", name, attempt, exit, startedAt }, (appended) =>
         complete(appended === "stored" ? { _tag: "Done", exit } : { _tag: "Interrupted" }),
       )
     })

@@ -99,6 +99,7 @@ export class FaultyStore {
         bury: (timer, problem) => write(timers.bury(timer, problem)),
         dead: (limit) => read(timers.dead(limit)),
         revive: (timer) => write(timers.revive(timer)),
+        hasten: (timer) => write(timers.hasten(timer)),
       }),
       Context.add(Leases, {
         acquire: (name, owner, millis) => write(leases.acquire(name, owner, millis)),
@@ -107,6 +108,7 @@ export class FaultyStore {
         purge: (endedMillis, limit) => write(leases.purge(endedMillis, limit)),
         bury: (name) => write(leases.bury(name)),
         get: (name) => read(leases.get(name)),
+        held: (prefix, limit) => read(leases.held(prefix, limit)),
       }),
     )
   }

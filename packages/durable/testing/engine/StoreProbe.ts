@@ -104,6 +104,7 @@ export class StoreProbe {
         bury: (timer, problem) => this.#whileAlive(timers.bury(timer, problem)),
         dead: (limit) => this.#whileAlive(timers.dead(limit)),
         revive: (timer) => this.#whileAlive(timers.revive(timer)),
+        hasten: (timer) => this.#whileAlive(timers.hasten(timer)),
       }),
       Context.add(Leases, {
         acquire: (name, owner, millis) => this.#lease(leases.acquire(name, owner, millis)),
@@ -112,6 +113,7 @@ export class StoreProbe {
         purge: (endedMillis, limit) => this.#lease(leases.purge(endedMillis, limit)),
         bury: (name) => this.#lease(leases.bury(name)),
         get: (name) => this.#lease(leases.get(name)),
+        held: (prefix, limit) => this.#lease(leases.held(prefix, limit)),
       }),
     )
   }

@@ -58,6 +58,18 @@ export const repairing = ({ describe, test }: Kit) =>
         ])
       }))
 
+    test("77 a repair can be tried first, and changes nothing then", (rig) =>
+      Effect.gen(function* () {
+        const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
+        const before = yield* rig.events(key)
+        yield* engine.repair(strict, "o", 2, E.Put({ price: 10 }), { dryRun: true })
+        const refused = yield* Effect.flip(engine.repair(strict, "o", 2, E.Pay(), { dryRun: true }))
+        expect(refused.message).toMatch(/^order o would still be held at sequence 2 with Pay as event 2: /)
+        expect(yield* rig.events(key)).toEqual(before)
+        const order = yield* Effect.flatMap(engine.get(strict, "o"), Effect.fromOption)
+        expect(yield* Effect.flip(order.state)).toMatchObject({ _tag: "EventReplayError", sequence: 2 })
+      }))
+
     test("77 and 8 the answers of guards on the new event are journaled: a stricter guard does not hold the instance", (rig) =>
       Effect.gen(function* () {
         const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])

@@ -288,6 +288,37 @@ export const sending = ({ describe, test }: Kit) =>
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Resume", "Add", "Add", "Add", "Finish"])
       }))
 
+    test("a preview decides as a send would, guards included, and stores nothing", ({ open, events, record }) =>
+      Effect.gen(function* () {
+        const Sum = State({ Open: { sum: Schema.Number }, Closed: { sum: Schema.Number } })
+        const Add = Event({ Add: { by: Schema.Number }, Close: {}, Look: {}, Ask: Event.reply({}, Schema.Number) })
+        const machine = Machine.make({ name: "sum", state: Sum, event: Add, initial: Sum.Open({ sum: 0 }) })
+          .on(Sum.Open, Add.Add, Sum.Open, ({ state, event }) => Sum.Open({ sum: state.sum + event.by }), {
+            guard: ({ event }) => event.by > 0,
+            guardName: "positive",
+          })
+          .on(Sum.Open, Add.Close, Sum.Closed)
+          .on(Sum.Open, Add.Ask, stay, ({ state }) => reply(state.sum))
+          .on(Sum.Open, Add.Look, Sum.Closed, ({ state }) => Effect.succeed(Sum.Closed({ sum: state.sum })))
+          .timeout(Sum.Open, "1 hour", Sum.Closed)
+          .final(Sum.Closed)
+        const { engine } = yield* open()
+        const sum = yield* engine.start(machine, "s")
+        yield* sum.send(Add.Add({ by: 2 }))
+        expect(yield* sum.preview(Add.Add({ by: 3 }))).toMatchObject({ _tag: "Stay", state: Sum.Open({ sum: 5 }) })
+        expect(yield* sum.preview(Add.Close())).toMatchObject({ _tag: "Goto", from: Sum.Open({ sum: 2 }), state: Sum.Closed({ sum: 2 }) })
+        expect(yield* sum.preview(Add.Ask())).toMatchObject({ _tag: "Stay", answer: 2 })
+        expect(yield* Effect.flip(sum.preview(Add.Add({ by: -1 })))).toMatchObject({ _tag: "TransitionRefused", id: "s" })
+        expect(yield* Effect.flip(sum.preview({ _tag: "Add", by: "x" } as never))).toMatchObject({ _tag: "InvalidEvent", id: "s" })
+        expect(yield* Effect.flip(sum.preview(Add.Look()))).toMatchObject({ _tag: "PreviewRefused", event: "Look" })
+        expect(yield* sum.state).toEqual(Sum.Open({ sum: 2 }))
+        const stored = { machine: "sum", id: "s" }
+        expect((yield* events(stored)).length).toBe(1)
+        expect(yield* record(stored)).toMatchObject({ tag: "Open", sequence: 1 })
+        yield* sum.send(Add.Close())
+        expect(yield* Effect.flip(sum.preview(Add.Close()))).toMatchObject({ _tag: "MachineStopped", state: "Closed" })
+      }))
+
     test("36 a guard that refuses is a refusal, and its journal is empty", ({ open, events }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()

@@ -1,6 +1,7 @@
 /** Diagrams of machines and of what became of their instances. */
 export * as CommandReport from "./CommandReport.ts"
 export * as Dot from "./Dot.ts"
+export * as Layout from "./Layout.ts"
 export * as Mermaid from "./Mermaid.ts"
 export * as Model from "./Model.ts"
 export * as Svg from "./Svg.ts"
