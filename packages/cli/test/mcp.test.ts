@@ -74,6 +74,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       "list_instances",
       "list_machines",
       "list_review",
+      "preview_event",
       "query_graph",
       "read_execution",
       "read_history",
@@ -147,7 +148,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     client.running.type("null\n")
     await client.running.until('"code":-32600')
     const { result } = await client.request("tools/list", {})
-    assert.strictEqual(result.tools.length, 21)
+    assert.strictEqual(result.tools.length, 22)
     assert.strictEqual((await client.close()).code, 0)
   })
 

@@ -32,6 +32,38 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     assert.strictEqual((await detent("command", "show", "lamp/none/1/0")).code, 3)
   })
 
+  it("previews an event, finds instances by order and id, and sends an event to many", async () => {
+    await detent("instance", "start", "lamp", "porch-1", "--with", '{"pin":"4711"}')
+    await detent("instance", "start", "lamp", "porch-2", "--with", '{"pin":"4711"}')
+    const previewed = await detent("instance", "send", "porch-1", "Switch", "--with", '{"level":3}', "--dry-run", "--json")
+    assert.deepInclude(JSON.parse(previewed.out), {
+      dryRun: true,
+      outcome: "Goto",
+      from: "Off",
+      state: { _tag: "On", pin: "•••", level: 3 },
+    })
+    assert.strictEqual(JSON.parse((await detent("instance", "show", "porch-1", "--json")).out).sequence, 0)
+    const ids = async (...options: ReadonlyArray<string>) =>
+      (await detent("instance", "list", "--json", ...options)).out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).id)
+    assert.deepStrictEqual(await ids("--search", "porch-"), ["porch-1", "porch-2"])
+    assert.deepStrictEqual(await ids("--order", "newest", "--limit", "1"), ["porch-2"])
+    const bulk = ["instance", "bulk", "lamp", "Switch", "--with", '{"level":5}', "--search", "porch-"]
+    const counted = await detent(...bulk, "--dry-run", "--json")
+    assert.deepStrictEqual(JSON.parse(counted.out), { count: 2, sample: ["porch-1", "porch-2"], dryRun: true })
+    const sent = await detent(...bulk, "--yes", "--json")
+    assert.strictEqual(sent.code, 0, sent.err)
+    const { job } = JSON.parse(sent.out)
+    const done = JSON.parse((await detent("instance", "show", `${job.machine}/${job.id}`, "--json")).out)
+    assert.deepInclude(done.state, { _tag: "Done", sent: 2, refused: 0 })
+    assert.deepInclude(JSON.parse((await detent("instance", "show", "porch-2", "--json")).out).state, { _tag: "On", level: 5 })
+    const none = await detent("instance", "fire", "porch-1", "too long")
+    assert.strictEqual(none.code, 3)
+    assert.include(none.err, "lamp porch-1 has no timer too long")
+  })
+
   it("lists timers that were given up, and finds no stored item where there is none", async () => {
     assert.strictEqual((await detent("timer", "list")).err, "no timer was given up\n")
     const none = await detent("timer", "revive", "lamp/hall", "too long")

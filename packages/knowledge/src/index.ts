@@ -91,6 +91,7 @@ export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
 export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
 export { type FactReport, type FactStatus, factReport, type ReportedDocument, type ReportedFact, reportedText } from "./graph/FactReport.ts"
+export { diffGraphs } from "./graph/GraphDiff.ts"
 export { exportGraph } from "./graph/GraphExport.ts"
 export {
   type EntityOptions,

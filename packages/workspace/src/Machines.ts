@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import type { WorkflowEvents } from "./config/Settings.ts"
+import { DrawingCache } from "./machine/DrawingCache.ts"
 import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
 /** An Effect workflow has executions like instances, but no states to be drawn. Its events are those that the configuration names. */
@@ -19,6 +20,8 @@ export interface MachinesService {
   readonly find: (name: string) => Effect.Effect<Option.Option<MachineEntry>>
   /** The machine's states and events as JSON. Made once for each machine. */
   readonly json: (machine: KnownMachine) => MachineJson
+  /** Drawings of machines that do not depend on an instance. */
+  readonly drawings: DrawingCache
 }
 
 export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
@@ -42,6 +45,7 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
               Option.orElse(Option.map(engine.machine(name), entryOf), () => Option.fromNullishOr(effectWorkflows.get(name))),
             ),
           json: makeMachineJsons(),
+          drawings: new DrawingCache(),
         }
       }),
     )

@@ -41,6 +41,7 @@ import type { SystemName } from "./errors.ts"
 import { makeFolder } from "./Folder.ts"
 import { Machines } from "./Machines.ts"
 import { takeNodeName, type WriteFailed } from "./NodeName.ts"
+import { registerBulk } from "./operations/bulk.ts"
 import { optional } from "./optional.ts"
 import { RequestKeys } from "./RequestKeys.ts"
 import { isStored, type KnowledgeServices, Systems } from "./Systems.ts"
@@ -95,6 +96,8 @@ export interface WorkspaceService {
   readonly database: Database["_tag"]
   readonly role: Role
   readonly config: Config | undefined
+  /** The node id of this process; undefined where it only observes. */
+  readonly node: string | undefined
 }
 
 /** The folder of a workspace cannot be made, or the services of a configuration could not be started. */
@@ -144,8 +147,9 @@ const opened = (options: WorkspaceOptions) =>
             cause,
           }),
       })
-      const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config })
-      return Layer.effectContext(inhabited({ ...options, data, config })).pipe(
+      const node = options.role === "work" ? yield* Effect.mapError(takeNodeName(localFolderOf(data)), notWritable(data)) : undefined
+      const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config, node })
+      return Layer.effectContext(inhabited({ ...options, data, config, node })).pipe(
         Layer.provideMerge(Layer.merge(facts, RequestKeys.layer)),
         Layer.provideMerge(storesIn(database)),
       )
@@ -165,7 +169,7 @@ const checkBucket = (data: string, database: string) =>
 /** The same variable for every command and the server. */
 const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))
 
-type Opening = WorkspaceOptions & { readonly data: string }
+type Opening = WorkspaceOptions & { readonly data: string; readonly node: string | undefined }
 
 /**
  * The engines with all that runs on them. Machines and workflows use services that are built after the engines, since those may use
@@ -174,8 +178,6 @@ type Opening = WorkspaceOptions & { readonly data: string }
 const inhabited = (options: Opening) =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const nodeId =
-      options.role === "work" ? yield* Effect.mapError(takeNodeName(localFolderOf(options.data)), notWritable(options.data)) : undefined
     const stores: Context.Context<Stores> = Context.pick(
       Journal,
       Timers,
@@ -195,7 +197,7 @@ const inhabited = (options: Opening) =>
         (built): Context.Context<A> => Context.omit(Layer.CurrentMemoMap)(built) as Context.Context<A>,
       )
     const build = <A, E, R>(layer: Layer.Layer<A, E, R>, context: Context.Context<R>) => buildIn(services, layer, context)
-    const built = Context.merge(stores, yield* buildIn(enginesScope, yield* enginesOf(options, nodeId), stores))
+    const built = Context.merge(stores, yield* buildIn(enginesScope, yield* enginesOf(options), stores))
     const registered = new Map<string, Workflow.Any>()
     const workflowEngine = Context.get(built, WorkflowEngine.WorkflowEngine)
     const engines = Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered))
@@ -230,6 +232,8 @@ const inhabited = (options: Opening) =>
     ]
     const events = new Map(configured.map((one) => [definitionOf(one)._tag, eventsOf(one)]))
     const machines = yield* build(Machines.layer(known, events), provided)
+    // A process that acts on one thing and ends does not take up the jobs of others.
+    if (options.role === "observe" || runsWorkflows(options)) yield* Effect.provideContext(registerBulk, Context.merge(provided, machines))
     return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
 
@@ -257,8 +261,9 @@ const recording = (
 
 type Engines = Engine | WorkflowEngine.WorkflowEngine | ClusterMember
 
-const enginesOf = (options: Opening, nodeId: string | undefined) =>
+const enginesOf = (options: Opening) =>
   Effect.gen(function* () {
+    const { node: nodeId } = options
     if (nodeId === undefined) return observingEngines(options)
     const settings = clusterOf(options)
     // A command that acts on one thing and ends is no node.

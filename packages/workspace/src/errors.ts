@@ -139,6 +139,29 @@ export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing"
   }
 }
 
+/** The instance has no such timer: it has fired, or its state was left. */
+export class TimerNotSet extends Schema.TaggedError<TimerNotSet>()("TimerNotSet", {
+  machine: Schema.String,
+  id: Schema.String,
+  name: Schema.String,
+  known: Schema.Array(Schema.String),
+}) {
+  override get message() {
+    const { machine, id, name, known } = this
+    return `${machine} ${id} has no timer ${name}; ${known.length === 0 ? "it has none" : `it has ${known.join(", ")}`}`
+  }
+}
+
+/** The graph shows no such document, or its text is not stored any more. */
+export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()("DocumentNotFound", {
+  namespace: Schema.String,
+  documentId: Schema.String,
+}) {
+  override get message() {
+    return `the graph ${this.namespace} has no text of a document ${this.documentId}; provenance names the documents of its facts`
+  }
+}
+
 /** Nothing of an upload is left to be tried again. */
 export class UploadComplete extends Schema.TaggedError<UploadComplete>()("UploadComplete", { batchId: Schema.String, stored: Schema.Int }) {
   override get message() {

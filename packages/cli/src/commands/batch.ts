@@ -263,7 +263,7 @@ const show = command(
         name: "documents",
         kind: "text",
         value: "WHICH",
-        choices: ["processing", "completed", "failed", "set-aside", "all"],
+        choices: ["pending", "processing", "completed", "failed", "set-aside", "all"],
         summary: "list its documents of this kind as well",
       },
       { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "documents listed at most" },

@@ -1,6 +1,8 @@
 /** `detent instance`: durable runs of machines. */
 import type { InstanceKey } from "@detent/durable"
+import { bulk as bulkSend } from "@detent/workspace/operations/bulk"
 import * as instances from "@detent/workspace/operations/instances"
+import { optional } from "@detent/workspace/optional"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -41,6 +43,14 @@ const list = command(
     summary: "instances, oldest change first",
     arguments: [],
     options: [
+      {
+        name: "order",
+        kind: "text",
+        value: "ORDER",
+        choices: ["oldest", "newest"],
+        summary: "by the time of the last change; default: oldest first",
+      },
+      { name: "search", kind: "text", value: "START", summary: "only ids that begin with this, listed by machine and id" },
       { name: "machine", kind: "text", value: "NAME", summary: "only of this machine" },
       { name: "state", kind: "text", value: "STATE", summary: "only in this state" },
       {
@@ -57,17 +67,19 @@ const list = command(
     examples: [
       { line: "detent instance list --machine order --state Paid", says: "orders that are paid" },
       { line: "detent instance list --status held", says: "those that wait for a repair" },
+      { line: "detent instance list --order newest --limit 10", says: "what changed last" },
+      { line: "detent instance list --search order-7", says: "found by the beginning of the id" },
     ],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const { machine, state, status, limit } = input
+      const { machine, state, status, order, search, limit } = input
       const { after } = yield* cursorFrom(input.after)
       if (machine !== undefined) yield* instances.checkState(machine, state)
       const updatedAfter = yield* momentOf("updated-after", input["updated-after"])
       const updatedBefore = yield* momentOf("updated-before", input["updated-before"])
-      const page = yield* instances.list({ machine, state, status, updatedAfter, updatedBefore, limit, after })
+      const page = yield* instances.list({ machine, state, status, order, search, updatedAfter, updatedBefore, limit, after })
       yield* output.rows(
         page.instances,
         [
@@ -80,6 +92,7 @@ const list = command(
         ],
         "no instances",
       )
+      if (page.scanned !== undefined) yield* output.note(`looked at ${page.scanned} instances`)
       if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
     }).pipe(Effect.provide(observing(input))),
 )
@@ -293,8 +306,13 @@ const send = command(
     name: "instance send",
     summary: "send an event that the instance's state accepts",
     arguments: [instanceArgument, { name: "event", summary: "the event's name" }],
-    options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }, keyOption],
+    options: [
+      { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
+      { name: "dry-run", kind: "flag", summary: "only decide, guards included: show what it would do, and store nothing" },
+      keyOption,
+    ],
     examples: [
+      { line: "detent instance send order-7 Cancel --dry-run", says: "the state it would lead to, and what it would request" },
       { line: `detent instance send order-7 Pay --with '{"transactionId":"t-9"}' --key webhook-77`, says: "safe to repeat" },
       {
         line: `detent instance send order-7 Ship --with '{"trackingNumber":"NL-4711"}'`,
@@ -306,6 +324,7 @@ const send = command(
     Effect.gen(function* () {
       const output = yield* Output
       const fields = yield* fieldsOf(input.with)
+      if (input["dry-run"]) return yield* previewed(input, { ...fields, _tag: input.event })
       const server = yield* runningServer(input)
       const { instance, event, key } = input
       const { before, sent } = yield* sendEvent(server, { instance, event, fields, key }).pipe(
@@ -316,6 +335,30 @@ const send = command(
       if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
     }),
 )
+
+/** Decided here: what is stored tells it, whichever process works. */
+const previewed = (input: Parameters<typeof observing>[0] & { readonly instance: string }, event: { readonly _tag: string }) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { outcome, from, state, requests, raises, postponed } = yield* Effect.provide(
+      Effect.flatMap(instances.resolve(input.instance), (key) => instances.preview(key, event)),
+      observing(input),
+    )
+    const view = { outcome, from, state, requests, raises, ...(postponed === undefined ? {} : { postponed }) }
+    yield* output.value({ ...view, dryRun: true }, () =>
+      pairsText(
+        [
+          ["from", from],
+          ["to", postponed === true ? "it would wait for the next state" : JSON.stringify(state)],
+          ["outcome", outcome],
+          ["requests", requests.join(", ") || undefined],
+          ["raises", raises.join(", ") || undefined],
+        ],
+        output.style,
+      ),
+    )
+    yield* output.note("nothing was sent")
+  })
 
 const ask = command(
   {
@@ -348,7 +391,11 @@ const repair = command(
       { name: "sequence", summary: "the number of the event, as the error and the history tell it" },
       { name: "event", summary: "the event's name" },
     ],
-    options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }, keyOption],
+    options: [
+      { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
+      { name: "dry-run", kind: "flag", summary: "only try whether the instance would then replay" },
+      keyOption,
+    ],
     examples: [{ line: `detent instance repair order-7 1 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" }],
   },
   (input) =>
@@ -358,6 +405,13 @@ const repair = command(
       if (!Number.isSafeInteger(sequence) || sequence < 1)
         return yield* new WrongUsage({ problem: `${input.sequence} is no number of an event`, nextStep: "see `detent instance history`" })
       const fields = yield* fieldsOf(input.with)
+      if (input["dry-run"]) {
+        const trying = Effect.flatMap(instances.resolve(input.instance), (key) =>
+          instances.repair(key, sequence, { ...fields, _tag: input.event }, { dryRun: true }),
+        )
+        yield* Effect.provide(trying, observing(input))
+        return yield* output.value({ repaired: false, dryRun: true }, () => "it would replay; nothing was changed\n")
+      }
       const server = yield* runningServer(input)
       return yield* Effect.gen(function* () {
         const key = yield* instances.resolve(input.instance)
@@ -407,6 +461,108 @@ const fork = command(
             key: input.key,
           },
           instances.fork(key, through, input.id),
+        )
+        yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
+    }),
+)
+
+/** The part of the server's answer that is shown. */
+const Bulk = Schema.Struct({
+  count: Schema.Int,
+  atLeast: Schema.optionalKey(Schema.Literal(true)),
+  sample: Schema.Array(Schema.String),
+  job: Schema.optionalKey(Schema.Struct({ machine: Schema.String, id: Schema.String })),
+})
+
+const bulk = command(
+  {
+    name: "instance bulk",
+    summary: "send an event to all instances of a machine that meet conditions",
+    detail: "The job is an instance itself: it continues after a restart, and the event Cancel ends it. Each instance gets the event once.",
+    arguments: [machineArgument, { name: "event", summary: "the event's name" }],
+    options: [
+      { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
+      { name: "state", kind: "text", value: "STATE", summary: "only those in this state" },
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: ["running", "final", "stopped", "held", "failed"],
+        summary: "only those with this status",
+      },
+      { name: "search", kind: "text", value: "START", summary: "only those whose id begins with this" },
+      { name: "dry-run", kind: "flag", summary: "only count them" },
+      keyOption,
+    ],
+    examples: [
+      { line: "detent instance bulk order Cancel --state Placed --dry-run", says: "how many it would be" },
+      { line: "detent instance bulk order Cancel --state Placed --yes", says: "sends it to each of them" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { machine, state, status, search } = input
+      const event = { ...(yield* fieldsOf(input.with)), _tag: input.event }
+      const filter = { machine, ...optional({ state, status, search }) }
+      const counted = yield* Effect.provide(
+        Effect.andThen(instances.checkState(machine, state), bulkSend({ filter, event, dryRun: true })),
+        observing(input),
+      )
+      const number = `${counted.atLeast === true ? "at least " : ""}${counted.count}`
+      if (input["dry-run"])
+        return yield* output.value({ ...counted, dryRun: true }, () => `${number} would get it: ${counted.sample.join(", ") || "none"}\n`)
+      yield* agreed(`Send ${input.event} to ${number} of ${machine}?`)
+      const server = yield* runningServer(input)
+      const sending = Effect.gen(function* () {
+        const started = yield* changed(
+          server,
+          {
+            operation: "instances.bulk",
+            params: {},
+            path: "/api/v1/instances/bulk",
+            json: { filter, event },
+            answer: Bulk,
+            key: input.key,
+          },
+          bulkSend({ filter, event }),
+        )
+        // Where no server works, the job runs in this process.
+        if (server === undefined && started.job !== undefined) yield* (yield* instances.find(started.job)).instance.awaitFinal
+        return started
+      })
+      const { job, ...sent } = yield* Effect.provide(sending, server === undefined ? acting(input) : observing(input))
+      const name = job === undefined ? "" : `${job.machine}/${job.id}`
+      yield* output.value({ ...sent, job }, () => `${name}\n`)
+      yield* output.note(`see how far it is: detent instance show ${name}${placeText(input)}`)
+    }),
+)
+
+const fire = command(
+  {
+    name: "instance fire",
+    summary: "fire a timer of an instance now",
+    arguments: [instanceArgument, { name: "timer", summary: "its name, as `detent instance show` has it" }],
+    options: [keyOption],
+    examples: [{ line: "detent instance fire order-7 'payment overdue'", says: "as if its time had come" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const server = yield* runningServer(input)
+      return yield* Effect.gen(function* () {
+        const key = yield* instances.resolve(input.instance)
+        const { machine, id, state } = yield* changed(
+          server,
+          {
+            operation: "instances.fireTimer",
+            params: { machine: key.machine, id: key.id, name: input.timer },
+            path: `${addressOf(key)}/timers/${encodeURIComponent(input.timer)}/fire`,
+            answer: Started,
+            key: input.key,
+          },
+          instances.fireTimer(key, input.timer),
         )
         yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
       }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
@@ -479,4 +635,4 @@ const durationOf = (text: string | undefined) => {
 
 export const noun = { name: "instance", summary: "durable runs of machines: look, follow, send events, repair" }
 
-export const commands = [list, start, show, history, watch, send, ask, repair, fork, purge]
+export const commands = [list, start, show, history, watch, send, ask, bulk, fire, repair, fork, purge]

@@ -22,6 +22,7 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
     "read_instance",
     "read_history",
     "watch_instance",
+    "preview_event",
     "list_executions",
     "read_execution",
     "list_commands",
@@ -49,7 +50,7 @@ const mcp = command(
     serves: true,
     summary: "a Model Context Protocol server on stdin and stdout, for agents",
     detail:
-      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch and decide_review.",
+      "Tools: list_machines, list_instances, read_instance, read_history, watch_instance, preview_event, list_executions, read_execution, list_commands, retry_command as a dry run; with --role operate also start_instance, send_event, start_execution, send_execution_event, resume_execution, interrupt_execution, retry_command. Where knowledge is on: query_graph, watch_batch, estimate_batch, list_review and, with --role operate, start_batch and decide_review.",
     arguments: [],
     options: [
       {

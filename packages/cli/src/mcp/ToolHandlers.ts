@@ -56,6 +56,13 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
               return { instance: json(view), entries: entries.map(json) }
             }),
           ),
+        preview_event: ({ instance, event, fields = {} }) =>
+          answering(
+            Effect.map(
+              Effect.flatMap(instances.resolve(instance), (key) => instances.preview(key, { ...fields, _tag: event })),
+              (preview) => ({ preview: json(preview) }),
+            ),
+          ),
         list_executions: ({ workflow, phase, limit = atOnce, ...query }) =>
           answering(
             Effect.gen(function* () {

@@ -34,7 +34,7 @@ export const ListMachines = Tool.make("list_machines", {
 
 export const ListInstances = Tool.make("list_instances", {
   ...looking,
-  description: "Instances of machines, oldest change first. Pass `next` as `after` for the following page.",
+  description: "Instances of machines, oldest change first, or newest first. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
     machine: optional(Schema.String, "only of this machine"),
     state: optional(Schema.String, "only in this state"),
@@ -42,6 +42,8 @@ export const ListInstances = Tool.make("list_instances", {
       Schema.Literals(["running", "final", "stopped", "held", "failed"]),
       "only with this status; held ones wait for a repair; failed ones are final in a state of failure",
     ),
+    search: optional(Schema.String, "only ids that begin with this, listed by machine and id"),
+    order: optional(Schema.Literals(["oldest", "newest"]), "by the time of the last change; default: oldest"),
     limit,
     after: optional(Schema.String, "`next` of the page before"),
   }),
@@ -189,6 +191,20 @@ export const SendEvent = Tool.make("send_event", {
   .annotate(Tool.Destructive, true)
   .annotate(Tool.Strict, true)
 
+export const PreviewEvent = Tool.make("preview_event", {
+  ...looking,
+  description: "What an event would do to an instance: the state it would lead to and what it would request. Nothing is sent or stored.",
+  parameters: argumentsOf({
+    instance,
+    event: Schema.String.annotate({ description: "the event's name" }),
+    fields: optional(Schema.Record(Schema.String, Schema.Json), "the event's fields"),
+  }),
+  success: Schema.Struct({ preview: Schema.Json }),
+})
+  .annotate(Tool.Readonly, true)
+  .annotate(Tool.Destructive, false)
+  .annotate(Tool.Strict, true)
+
 export const SendToExecution = Tool.make("send_execution_event", {
   failure,
   description:
@@ -248,6 +264,7 @@ export const tools = Toolkit.make(
   ReadInstance,
   ReadHistory,
   WatchInstance,
+  PreviewEvent,
   ListExecutions,
   ReadExecution,
   ListCommands,

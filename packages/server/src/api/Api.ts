@@ -1,10 +1,17 @@
 /** Everything a server with all systems answers over HTTP. The typed client and the OpenAPI file are made from this one definition. */
+import type * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { CoreApi } from "./CoreApi.ts"
 import { KnowledgePart } from "./KnowledgePart.ts"
 import { UploadPart } from "./UploadPart.ts"
 
-export class Api extends CoreApi.addHttpApi(KnowledgePart).addHttpApi(UploadPart) {}
+type GroupsOf<A> = A extends HttpApi.HttpApi<"detent", infer Groups> ? Groups : never
+
+/** Named by its parts: written out, the type would be too long for a declaration file. */
+const whole: HttpApi.HttpApi<"detent", GroupsOf<typeof CoreApi> | GroupsOf<typeof KnowledgePart> | GroupsOf<typeof UploadPart>> =
+  CoreApi.addHttpApi(KnowledgePart).addHttpApi(UploadPart)
+
+export class Api extends whole {}
 
 /** The OpenAPI 3.1 document of the API. */
 export const openApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(Api)

@@ -5,13 +5,15 @@ import { ClusterApi } from "../cluster/Api.ts"
 import { CommandApi } from "../commands/Api.ts"
 import { ExecutionApi } from "../executions/Api.ts"
 import { InstanceApi } from "../instances/Api.ts"
+import { LiveApi } from "../live/Api.ts"
 import { MachineApi } from "../machines/Api.ts"
+import { SessionApi } from "../session/Api.ts"
 import { SystemApi } from "../system/Api.ts"
 import { Refusing } from "./Refusing.ts"
 import { withSecurity } from "./Security.ts"
 
 export class CoreApi extends HttpApi.make("detent")
-  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ClusterApi, SystemApi)
+  .add(MachineApi, InstanceApi, ExecutionApi, CommandApi, ClusterApi, LiveApi, SessionApi, SystemApi)
   .middleware(Refusing)
   .annotate(OpenApi.Title, "Detent")
   .annotate(OpenApi.Version, "1")

@@ -17,6 +17,20 @@ export const pageSize = 100
 /** How many at most. */
 export const Limit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`))
 
+/** The same for pages of which each entry is short. */
+export const LongLimit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,3}|10000)$/, "a whole number from 1 to 10000"))
+
+/** A condition in a query. */
+export const Flag = Schema.Literals(["true", "false"]).pipe(
+  Schema.decodeTo(
+    Schema.Boolean,
+    SchemaTransformation.transform<boolean, "true" | "false">({
+      decode: (text) => text === "true",
+      encode: (flag) => (flag ? "true" : "false"),
+    }),
+  ),
+)
+
 /** The part of a query that asks for a page: how many, and after which place. */
 export const paging = <Cursor extends Schema.Top>(after: Cursor) => ({ limit: Limit, after: Schema.optionalKey(after) })
 

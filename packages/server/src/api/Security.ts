@@ -9,11 +9,11 @@ export const withSecurity = (document: Record<string, unknown>): Record<string, 
     Object.fromEntries(
       (Object.entries(item) as ReadonlyArray<[string, OpenApi.OpenAPISpecOperation]>).map(([method, operation]) => [
         method,
-        { ...withKey(path, method, operation), security: isOpen(path) ? [] : [{ token: [] }] },
+        { ...withKey(path, method, operation), security: isOpen(path) ? [] : [{ token: [] }, { cookie: [] }] },
       ]),
     ),
   ])
-  return { ...document, components: { ...components, securitySchemes: { token } }, paths: Object.fromEntries(secured) }
+  return { ...document, components: { ...components, securitySchemes: { token, cookie } }, paths: Object.fromEntries(secured) }
 }
 
 /** Describes the Idempotency-Key of an operation that changes something. The handlers read it from the request. */
@@ -32,6 +32,8 @@ const idempotencyKey: OpenApi.OpenAPISpecOperation["parameters"][number] = {
 }
 
 const token = { type: "http", scheme: "bearer", description: "A token of the role read to look, of the role operate for everything." }
+
+const cookie = { type: "apiKey", in: "cookie", name: "detent-4400", description: "The session of a browser, see POST /api/v1/session." }
 
 /** Requests that need no token: load balancers have none. */
 export const isOpen = (path: string): boolean => path.startsWith("/health/")

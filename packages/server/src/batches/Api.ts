@@ -35,6 +35,8 @@ export const BatchListing = Schema.Struct({
   reason: Schema.optionalKey(Schema.String),
   startedAt: Millis,
   updatedAt: Millis,
+  /** Where it stands; absent where it cannot be read. */
+  progress: Schema.optionalKey(BatchStatus),
 })
 
 const config = Schema.optionalKey(
@@ -67,8 +69,8 @@ export const StartManifestUri = Schema.Struct({
 /** The manifest itself, or where it is. */
 export const StartBatch = Schema.Union([StartManifest, StartManifestUri]).annotate({ identifier: "StartBatch" })
 
-/** `set-aside`: the document exceeded a limit twice and is not tried again in this batch; `error` says how to try again. */
-export const DocumentState = Schema.Literals(["processing", "completed", "failed", "set-aside"])
+/** `pending`: not begun yet. `set-aside`: the document exceeded a limit twice and is not tried again in this batch; `error` says how to try again. */
+export const DocumentState = Schema.Literals(["pending", "processing", "completed", "failed", "set-aside"])
 
 export const DocumentStatus = Schema.Struct({
   documentId: Schema.String,
@@ -76,11 +78,26 @@ export const DocumentStatus = Schema.Struct({
   source: Schema.String,
   status: DocumentState,
   error: Schema.NullOr(Schema.String),
+  /** Its latest run, which attempt that is, and when it began and ended. */
+  runId: Schema.optionalKey(Schema.String),
+  attempt: Schema.optionalKey(Schema.Int),
+  startedAt: Schema.optionalKey(Millis),
+  completedAt: Schema.optionalKey(Millis),
   language: Schema.optionalKey(Schema.String),
   /** Why its prose was left out, and what to do about it. */
   unread: Schema.optionalKey(UnreadProse),
   nextStep: Schema.optionalKey(Schema.String),
 })
+
+export const FailureGroup = Schema.Struct({
+  fingerprint: Schema.String,
+  /** Of the first of them. */
+  problem: Schema.String,
+  status: Schema.Literals(["failed", "set-aside"]),
+  count: Schema.Int,
+  /** Ids of the first of them. */
+  documents: Schema.Array(Schema.String),
+}).annotate({ identifier: "FailureGroup" })
 
 export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 
@@ -188,6 +205,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       query: {
         state: Schema.optionalKey(BatchStateTag),
         status: Schema.optionalKey(InstanceStatus),
+        order: Schema.optionalKey(Schema.Literals(["oldest", "newest"])),
         ...paging(InstanceCursor),
       },
       success: pageOf({ batches: Schema.Array(BatchListing) }, InstanceCursor),
@@ -276,6 +294,13 @@ export class BatchApi extends HttpApiGroup.make("batches")
       success: pageOf({ documents: Schema.Array(DocumentStatus) }, Schema.String),
       error,
     }).annotate(OpenApi.Summary, "List the documents of a batch"),
+    HttpApiEndpoint.get("failures", "/api/v1/batch/:batchId/failures", {
+      params,
+      success: Schema.Struct({ groups: Schema.Array(FailureGroup) }),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Group the failed documents of a batch")
+      .annotate(OpenApi.Description, "Documents that failed or were set aside, by what failed, largest group first."),
     HttpApiEndpoint.get("changes", "/api/v1/batch/:batchId/changes", {
       params,
       query: { limit: Limit },

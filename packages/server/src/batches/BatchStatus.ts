@@ -85,6 +85,9 @@ export const BatchStatus = Schema.Struct({
   extractor: Schema.String,
   budget: Schema.optionalKey(Schema.String),
   usage: Schema.optionalKey(ModelUsage),
+  /** Documents that are extracted in a second, and when the last is done at that pace. While documents are extracted for the first time. */
+  ratePerSecond: Schema.optionalKey(Schema.Finite),
+  estimatedCompletionAt: Schema.optionalKey(Millis),
   entities: Schema.Int,
   relations: Schema.Int,
   /** Facts too unsure for the graph, which are on the review list. */

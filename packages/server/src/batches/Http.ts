@@ -85,6 +85,7 @@ export const batchHandlers = HttpApiBuilder.group(
       .handle("documents", ({ params, query: { limit = pageSize, ...query } }) =>
         operating(batches.documents(params.batchId, { ...query, limit })),
       )
+      .handle("failures", ({ params }) => operating(batches.failures(params.batchId)))
       .handle("changes", ({ params, query: { limit = pageLimit } }) => operating(batches.changes(params.batchId, limit)))
       .handle("artifacts", ({ params }) => operating(batches.artifacts(params.batchId)))
       .handleRaw("artifact", ({ params: { batchId, name } }) =>

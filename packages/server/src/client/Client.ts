@@ -48,10 +48,11 @@ const withKey = <E, R>(client: HttpClient.HttpClient.With<E, R>): HttpClient.Htt
     ),
   )
 
+/** A method for each endpoint, by group. */
+export interface Client extends HttpApiClient.ForApi<typeof Api> {}
+
 /** Over `fetch`. */
-export const makeClient = ({ url, token }: ClientOptions) =>
+export const makeClient = ({ url, token }: ClientOptions): Effect.Effect<Client> =>
   HttpApiClient.make(Api, { baseUrl: url, transformClient: (client) => withKey(withToken(token)(client)) }).pipe(
     Effect.provide(FetchHttpClient.layer),
   )
-
-export type Client = Effect.Success<ReturnType<typeof makeClient>>

@@ -21,13 +21,34 @@ export const ClusterNode = Schema.Struct({
   draining: Schema.Boolean,
 }).annotate({ identifier: "ClusterNode" })
 
+export const WorkingProcess = Schema.Struct({
+  /** The name of its node. */
+  name: Schema.String,
+  role: Schema.Literals(["observe", "work"]),
+  /** Whether it is the process that answers. `startedAt`, `running` and `rss` are known of that one only. */
+  here: Schema.Boolean,
+  /** When its lease ends, unless it extends it; absent where it holds none. */
+  leaseUntil: Schema.optionalKey(Millis),
+  startedAt: Schema.optionalKey(Millis),
+  /** Instances in its memory. */
+  running: Schema.optionalKey(Schema.Int),
+  /** Bytes of memory. */
+  rss: Schema.optionalKey(Schema.Int),
+}).annotate({ identifier: "WorkingProcess" })
+
 const error = problems
 
 export class ClusterApi extends HttpApiGroup.make("cluster")
   .add(
-    HttpApiEndpoint.get("nodes", "/api/v1/nodes", { success: Schema.Struct({ nodes: Schema.Array(ClusterNode) }), error })
+    HttpApiEndpoint.get("nodes", "/api/v1/nodes", {
+      success: Schema.Struct({ nodes: Schema.Array(ClusterNode), processes: Schema.Array(WorkingProcess) }),
+      error,
+    })
       .annotate(OpenApi.Summary, "List nodes")
-      .annotate(OpenApi.Description, "Nodes of the cluster that are alive, by address. None where no process is a node of one."),
+      .annotate(
+        OpenApi.Description,
+        "Nodes of the cluster that are alive, by address; none where no process is a node of one. And all processes that work in the workspace, with their leases, the one that answers first.",
+      ),
     HttpApiEndpoint.post("drain", "/api/v1/nodes/:node/drain", {
       params: { node: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(300)) },
       success: ClusterNode,

@@ -12,7 +12,7 @@ export const clusterHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating()
     const changing = yield* makeChanging()
     return handlers
-      .handle("nodes", () => operating(Effect.map(cluster.nodes, (nodes) => ({ nodes }))))
+      .handle("nodes", () => operating(Effect.all({ nodes: cluster.nodes, processes: cluster.processes })))
       .handle("drain", (input) => {
         const {
           params: { node },

@@ -16,14 +16,47 @@ const filter = {
   slot: Schema.optionalKey(Schema.String),
   machine: Schema.optionalKey(Schema.String),
   id: Schema.optionalKey(Schema.String),
+  /** The cause of the problem, as `groups` names it. */
+  fingerprint: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(64))),
 }
+
+const Rate = Schema.Struct({
+  limit: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+  intervalMillis: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+})
 
 export const Queue = Schema.Struct({
   queue: Schema.String,
   paused: Schema.Boolean,
+  /** How many are executed at once, by all workers together; absent where there is no limit. */
   concurrency: Schema.optionalKey(Schema.Int),
+  /** How many begin within any such interval, by all workers together; absent where there is no limit. */
+  rate: Schema.optionalKey(Rate),
   counts: Schema.Record(Schema.String, Schema.Int),
+  /** When the oldest command that could be executed now was enqueued. */
+  oldestPendingAt: Schema.optionalKey(Millis),
+  /** How many are being executed. */
+  running: Schema.Int,
+  /** Who executes them. */
+  workers: Schema.Array(Schema.Struct({ worker: Schema.String, running: Schema.Int })),
 }).annotate({ identifier: "Queue" })
+
+export const LimitQueue = Schema.Struct({
+  /** Null: no limit. */
+  concurrency: Schema.optionalKey(Schema.NullOr(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)))),
+  rate: Schema.optionalKey(Schema.NullOr(Rate)),
+}).annotate({ identifier: "LimitQueue" })
+
+export const CommandGroup = Schema.Struct({
+  fingerprint: Schema.String,
+  /** Of the latest of them. */
+  problem: Schema.String,
+  slot: Schema.String,
+  queue: Schema.String,
+  count: Schema.Int,
+  firstAt: Millis,
+  lastAt: Millis,
+}).annotate({ identifier: "CommandGroup" })
 
 export const DeadTimer = Schema.Struct({
   machine: Schema.String,
@@ -45,6 +78,13 @@ export const RetryCommands = Schema.Struct({
 export const SkipCommand = Schema.Struct({ reason: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(1000)) }).annotate({
   identifier: "SkipCommand",
 })
+
+export const SkipCommands = Schema.Struct({
+  filter: Schema.Struct({ ...filter, status: Schema.optionalKey(Schema.Literals(["failed", "pending"])) }),
+  ...SkipCommand.fields,
+  /** Only counts them. Default: false. */
+  dryRun: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "SkipCommands" })
 
 export const ReviveTimer = Schema.Struct({
   machine: Schema.String,
@@ -68,11 +108,44 @@ export class CommandApi extends HttpApiGroup.make("commands")
         enqueuedBefore: Schema.optionalKey(Count),
         ...paging(Count),
       },
-      success: pageOf({ commands: Schema.Array(StoredCommand) }, Schema.Int),
+      success: pageOf(
+        {
+          commands: Schema.Array(StoredCommand),
+          /** The page ended because it had looked at this many commands; the next one continues. */
+          scanned: Schema.optionalKey(Schema.Int),
+        },
+        Schema.Int,
+      ),
       error,
     })
       .annotate(OpenApi.Summary, "List commands")
       .annotate(OpenApi.Description, "Commands in the order they were enqueued."),
+    HttpApiEndpoint.get("groups", "/api/v1/commands/groups", {
+      query: {
+        queue: Schema.optionalKey(Schema.String),
+        slot: Schema.optionalKey(Schema.String),
+        machine: Schema.optionalKey(Schema.String),
+        status: Schema.optionalKey(CommandStatus),
+      },
+      success: Schema.Struct({
+        groups: Schema.Array(CommandGroup),
+        /** There are more commands than this many, which were looked at. */
+        scanned: Schema.optionalKey(Schema.Int),
+      }),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Group commands by cause")
+      .annotate(
+        OpenApi.Description,
+        "Commands that have a problem, grouped by queue, slot and the kind of problem, largest group first. Default status: failed.",
+      ),
+    HttpApiEndpoint.post("skipAll", "/api/v1/commands/skip", {
+      payload: SkipCommands,
+      success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean }),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Skip dead letters")
+      .annotate(OpenApi.Description, "Gives up all failed or pending commands that match; with dryRun it only counts them."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {
       payload: RetryCommands,
       success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean, refused: Schema.optionalKey(Schema.Int) }),
@@ -112,6 +185,12 @@ export class CommandApi extends HttpApiGroup.make("commands")
       OpenApi.Summary,
       "List queues",
     ),
+    HttpApiEndpoint.put("limit", "/api/v1/queues/:queue", { params: queue, payload: LimitQueue, success: Queue, error })
+      .annotate(OpenApi.Summary, "Limit a queue")
+      .annotate(
+        OpenApi.Description,
+        "Sets the limits that are given, for all workers together, and leaves the others as they are. Null: no limit.",
+      ),
     HttpApiEndpoint.post("pause", "/api/v1/queues/:queue/pause", { params: queue, success: HttpApiSchema.NoContent, error }).annotate(
       OpenApi.Summary,
       "Pause a queue",

@@ -5,7 +5,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { RetryCommands, ReviveTimer, SkipCommand } from "./Api.ts"
+import { LimitQueue, RetryCommands, ReviveTimer, SkipCommand, SkipCommands } from "./Api.ts"
 
 export const commandHandlers = HttpApiBuilder.group(
   CoreApi,
@@ -14,10 +14,25 @@ export const commandHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating()
     const changing = yield* makeChanging()
     const retryKeys = refuseUnknownKeys(RetryCommands)
+    const limitKeys = refuseUnknownKeys(LimitQueue)
+    const skipAllKeys = refuseUnknownKeys(SkipCommands)
     const skipKeys = refuseUnknownKeys(SkipCommand)
     const reviveKeys = refuseUnknownKeys(ReviveTimer)
     return handlers
       .handle("list", ({ query: { limit = pageSize, after, ...filter } }) => operating(commands.list(filter, limit, after)))
+      .handle("groups", ({ query }) => operating(commands.groups(query)))
+      .handle("skipAll", (input) => {
+        const { payload } = input
+        const skipping = commands.skipAll(payload)
+        return Effect.andThen(skipAllKeys(input.request), payload.dryRun === true ? operating(skipping) : changing(input, skipping))
+      })
+      .handle("limit", (input) => {
+        const {
+          params: { queue },
+          payload,
+        } = input
+        return Effect.andThen(limitKeys(input.request), changing(input, commands.limitQueue(queue, payload)))
+      })
       .handle("retryAll", (input) => {
         const {
           payload: { dryRun = false, force = false, ...filter },

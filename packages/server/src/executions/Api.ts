@@ -5,7 +5,8 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
-import { Count, InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
+import { LiveHeaders } from "../api/Headers.ts"
+import { Count, InstanceCursor, LongLimit, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 
 export const Phase = Schema.Literals(phases)
@@ -28,6 +29,12 @@ export const ExecutionListing = Schema.Struct({
 
 export const Execution = Schema.Struct({
   ...ExecutionListing.fields,
+  /** What it was started with, without sensitive fields. Absent where its workflow is not known here. */
+  payload: Schema.optionalKey(Schema.Json),
+  /** What it returned, without sensitive fields. */
+  result: Schema.optionalKey(Schema.Json),
+  /** Executions that wait for it. */
+  parents: Schema.optionalKey(Schema.Array(Schema.Struct({ workflow: Schema.String, id: Schema.String }))),
   /** Durable clocks that it waits for. */
   clocks: Schema.Array(Schema.Struct({ name: Schema.String, due: Millis })),
 }).annotate({ identifier: "Execution" })
@@ -35,6 +42,24 @@ export const Execution = Schema.Struct({
 export const ExecutionEvent = Schema.Struct({ sequence: Schema.Int, at: Millis, event: Schema.String }).annotate({
   identifier: "ExecutionEvent",
 })
+
+export const Span = Schema.Struct({
+  /** `run`: since a node took it up. */
+  kind: Schema.Literals(["activity", "clock", "deferred", "call", "compensation", "suspension", "run"]),
+  name: Schema.String,
+  /** Of an activity, from 1 on. */
+  attempt: Schema.optionalKey(Schema.Int),
+  /** Absent where it is not known, as in journals of earlier versions. */
+  startedAt: Schema.optionalKey(Millis),
+  /** Absent where it lasts. */
+  endedAt: Schema.optionalKey(Millis),
+  outcome: Schema.optionalKey(Schema.Literals(["success", "failure"])),
+  /** When a clock is due. */
+  due: Schema.optionalKey(Millis),
+  node: Schema.optionalKey(Schema.String),
+  /** The number of the event that shows it. */
+  sequence: Schema.Int,
+}).annotate({ identifier: "Span" })
 
 const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
 const params = { workflow: name, id: name }
@@ -61,12 +86,17 @@ const error = problems
 export class ExecutionApi extends HttpApiGroup.make("executions")
   .add(
     HttpApiEndpoint.get("list", "/api/v1/executions", {
-      query: { workflow: Schema.optionalKey(name), phase: Schema.optionalKey(Phase), ...paging(InstanceCursor) },
+      query: {
+        workflow: Schema.optionalKey(name),
+        phase: Schema.optionalKey(Phase),
+        order: Schema.optionalKey(Schema.Literals(["oldest", "newest"])),
+        ...paging(InstanceCursor),
+      },
       success: pageOf({ executions: Schema.Array(ExecutionListing) }, InstanceCursor),
       error,
     })
       .annotate(OpenApi.Summary, "List executions of workflows")
-      .annotate(OpenApi.Description, "Executions, oldest change first."),
+      .annotate(OpenApi.Description, "Executions by the time of their last change, oldest first; with `order=newest` newest first."),
     HttpApiEndpoint.post("start", "/api/v1/executions/:workflow", {
       params: { workflow: name },
       payload: StartExecution,
@@ -94,6 +124,31 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
         OpenApi.Description,
         "Sends an event that the workflow awaits, now or later. An event of a name arrives once: the same value again is answered with " +
           "where the execution stands, and another value is refused. GET /api/v1/machines/workflow%2FNAME has the schemas of events.",
+      ),
+    HttpApiEndpoint.get("spans", `${path}/spans`, {
+      params,
+      query: { limit: LongLimit, after: Schema.optionalKey(Count) },
+      success: pageOf(
+        { phase: Schema.String, startedAt: Millis, endedAt: Schema.optionalKey(Millis), spans: Schema.Array(Span) },
+        Schema.Int,
+      ),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show the steps of an execution in time")
+      .annotate(
+        OpenApi.Description,
+        "Activities with their attempts, clocks, deferreds, calls and suspensions, each with its begin and end.",
+      ),
+    HttpApiEndpoint.get("events", `${path}/events`, {
+      params,
+      headers: LiveHeaders,
+      success: [HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }), HttpApiSchema.NoContent],
+      error,
+    })
+      .annotate(OpenApi.Summary, "Follow an execution")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events: what happens to it, the id of each its sequence number. With Last-Event-ID, all that came after that one. The stream ends with the execution.",
       ),
     HttpApiEndpoint.post("resume", `${path}/resume`, { params, success: Execution, error })
       .annotate(OpenApi.Summary, "Resume an execution")

@@ -1,9 +1,14 @@
 /** Handlers of the execution API. */
+import { DurableWorkflow } from "@detent/durable"
+import { spans } from "@detent/workspace/operations/executionSpans"
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
+import { InstanceFeed } from "../instances/InstanceFeed.ts"
+import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
 import { SendToExecution, StartExecution } from "./Api.ts"
 
@@ -13,6 +18,7 @@ export const executionHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const operating = yield* makeOperating()
     const changing = yield* makeChanging()
+    const feed = yield* InstanceFeed
     const startKeys = refuseUnknownKeys(StartExecution)
     const sendKeys = refuseUnknownKeys(SendToExecution)
     return handlers
@@ -27,6 +33,17 @@ export const executionHandlers = HttpApiBuilder.group(
         const { params, payload } = input
         return Effect.andThen(sendKeys(input.request), changing(input, executions.send({ ...params, ...payload })))
       })
+      .handle("spans", ({ params: { workflow, id }, query }) => operating(spans(workflow, id, query)))
+      .handleRaw("events", ({ params: { workflow, id }, headers }) =>
+        operating(
+          Effect.map(executions.get(workflow, id), ({ events: last, ended }) => {
+            const after = Math.min(last, Number(headers["last-event-id"] ?? last))
+            // 204 tells an EventSource not to reconnect.
+            if (ended && after === last) return HttpServerResponse.empty({ status: 204 })
+            return liveResponse(feed.reader({ machine: DurableWorkflow.machineOf(workflow), id }, after))
+          }),
+        ),
+      )
       .handle("resume", (input) => {
         const {
           params: { workflow, id },

@@ -5,8 +5,9 @@ import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
-import { Count, InstanceCursor, Millis, pageOf, paging } from "../api/Paging.ts"
+import { Count, Flag, InstanceCursor, LongLimit, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
+import { queryParameter, takes } from "../api/QueryParameter.ts"
 import { StoredCommand } from "../commands/StoredCommand.ts"
 
 export const InstanceStatus = Schema.Literals(["running", "final", "stopped", "held"])
@@ -48,7 +49,28 @@ export const InstanceView = Schema.Struct({
   updatedAt: Millis,
   /** Its delayed events that wait, where there are any. */
   delays: Schema.optionalKey(Schema.Array(WaitingEvent)),
+  /** What holds it. Its state is then known by its name only. */
+  held: Schema.optionalKey(
+    Schema.Struct({
+      /** The number of the event that does not replay; 0: what the instance began with. */
+      sequence: Schema.Int,
+      /** The event as it is stored; null where the snapshot holds the instance. */
+      stored: Schema.Json,
+      problem: Schema.String,
+    }),
+  ),
 }).annotate({ identifier: "Instance" })
+
+/** What has sent an event. */
+export const Cause = Schema.Union([
+  Schema.Struct({ kind: Schema.Literal("timer"), name: Schema.String }),
+  /** The result of the command with this key. */
+  Schema.Struct({ kind: Schema.Literal("command"), key: Schema.String }),
+  /** The machine itself, on the event of this number. */
+  Schema.Struct({ kind: Schema.Literal("machine"), sequence: Schema.Int }),
+  /** Its id, where it gave one. */
+  Schema.Struct({ kind: Schema.Literal("sender"), id: Schema.optionalKey(Schema.String) }),
+]).annotate({ identifier: "Cause" })
 
 export const HistoryEntry = Schema.Struct({
   sequence: Schema.Int,
@@ -63,6 +85,7 @@ export const HistoryEntry = Schema.Struct({
   through: Schema.Array(Schema.String),
   /** The effect slots that the transition requested. Those of enter and exit hooks are among the instance's commands. */
   requests: Schema.Array(Schema.String),
+  cause: Cause,
   /** The id it was sent under. */
   dedupeId: Schema.optionalKey(Schema.String),
   /** Delayed events that it set, and cancelled where they have no `due`. */
@@ -96,6 +119,20 @@ export const Sent = Schema.Struct({
   answer: Schema.optionalKey(Schema.Json),
   /** The number of the event in the journal. Known where it was sent with an Idempotency-Key. */
   sequence: Schema.optionalKey(Schema.Int),
+  /** Nothing was stored: this is what the event would do. The fields below are those of a dry run. */
+  dryRun: Schema.optionalKey(Schema.Literal(true)),
+  /** The state of now. */
+  from: Schema.optionalKey(Schema.String),
+  /** States that automatic transitions would pass through. */
+  through: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The effect slots that would be requested. */
+  requests: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Timers that would begin. One without a time would end. */
+  timers: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String, millis: Schema.optionalKey(Schema.Finite) }))),
+  /** Events that the machine would send itself. */
+  raises: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** It would wait for the next change of state. */
+  postponed: Schema.optionalKey(Schema.Literal(true)),
 }).annotate({ identifier: "Sent" })
 
 const name = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500))
@@ -113,14 +150,47 @@ export const RepairInstance = Schema.Struct({
   /** The number of the event to replace. */
   sequence: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
   event: Tagged,
+  /** Only tries whether the instance would then replay. Default: false. */
+  dryRun: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "RepairInstance" })
 
 export const ForkInstance = Schema.Struct({
   /** Of the new instance. */
   id: name,
-  /** The last event that the new instance takes over. */
-  through: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  /** The last event that the new instance takes over. Default: all. */
+  sequence: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
+  /** The same as `sequence`, which counts where both are given. */
+  through: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
 }).annotate({ identifier: "ForkInstance" })
+
+const states = Schema.Union([Schema.String, Schema.Array(Schema.String)])
+
+export const BulkSend = Schema.Struct({
+  /** Which instances. */
+  filter: Schema.Struct({
+    machine: name,
+    state: Schema.optionalKey(states),
+    status: Schema.optionalKey(ListedStatus),
+    /** Only those whose id begins with this. */
+    search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
+    updatedAfter: Schema.optionalKey(Millis),
+    updatedBefore: Schema.optionalKey(Millis),
+  }),
+  event: Tagged,
+  /** Only counts them. Default: false. */
+  dryRun: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "BulkSend" })
+
+export const BulkSent = Schema.Struct({
+  /** How many instances meet the conditions now. */
+  count: Schema.Int,
+  /** There are more than were counted. */
+  atLeast: Schema.optionalKey(Schema.Literal(true)),
+  /** Ids of the first of them. */
+  sample: Schema.Array(Schema.String),
+  /** The instance that sends the event to each of them; absent where it is a dry run. */
+  job: Schema.optionalKey(Schema.Struct({ machine: Schema.String, id: Schema.String })),
+}).annotate({ identifier: "BulkSent" })
 
 export const PurgeInstances = Schema.Struct({
   /** How long ago they ended at least. */
@@ -131,6 +201,10 @@ export const PurgeInstances = Schema.Struct({
 
 export const Purged = Schema.Struct({ machine: Schema.String, count: Schema.Int, dryRun: Schema.Boolean })
 
+export const atEvent = queryParameter("at", Count, "The number of an event: the state the instance was in after it.")
+
+export const dryRun = queryParameter("dryRun", Flag, "Only decides: what the event would do.")
+
 const path = "/api/v1/instances/:machine/:id"
 const error = problems
 
@@ -139,17 +213,37 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     HttpApiEndpoint.get("list", "/api/v1/instances", {
       query: {
         machine: Schema.optionalKey(Schema.String),
-        state: Schema.optionalKey(Schema.String),
+        /** Repeated: any of these. */
+        state: Schema.optionalKey(states),
         status: Schema.optionalKey(ListedStatus),
+        /** Only those whose id begins with this. They are listed by machine and id. */
+        search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))),
         updatedAfter: Schema.optionalKey(Count),
         updatedBefore: Schema.optionalKey(Count),
+        order: Schema.optionalKey(Schema.Literals(["oldest", "newest"])),
         ...paging(InstanceCursor),
       },
-      success: pageOf({ instances: Schema.Array(InstanceListing) }, InstanceCursor),
+      success: pageOf(
+        {
+          instances: Schema.Array(InstanceListing),
+          /** The page ended because it had looked at this many instances; the next one continues. */
+          scanned: Schema.optionalKey(Schema.Int),
+        },
+        InstanceCursor,
+      ),
       error,
     })
       .annotate(OpenApi.Summary, "List instances")
-      .annotate(OpenApi.Description, "Instances, oldest change first."),
+      .annotate(
+        OpenApi.Description,
+        "Instances by the time of their last change, oldest first; with `order=newest` newest first. `state` may be repeated. With `search`, those whose id begins with it.",
+      ),
+    HttpApiEndpoint.post("bulk", "/api/v1/instances/bulk", { payload: BulkSend, success: BulkSent, error })
+      .annotate(OpenApi.Summary, "Send an event to many instances")
+      .annotate(
+        OpenApi.Description,
+        "Starts a job that sends the event to every instance that meets the conditions, once each. The job is an instance: follow it, or cancel it by the event Cancel. With dryRun it only counts the instances.",
+      ),
     HttpApiEndpoint.post("start", "/api/v1/instances/:machine", {
       params: { machine: name },
       payload: StartInstance,
@@ -175,12 +269,31 @@ export class InstanceApi extends HttpApiGroup.make("instances")
     HttpApiEndpoint.get("get", path, { params, success: InstanceView, error }).annotate(OpenApi.Summary, "Show an instance"),
     HttpApiEndpoint.get("history", `${path}/history`, {
       params,
-      query: paging(Count),
-      success: pageOf({ entries: Schema.Array(HistoryEntry) }, Schema.Int),
+      query: {
+        limit: LongLimit,
+        after: Schema.optionalKey(Count),
+        before: Schema.optionalKey(Count),
+        order: Schema.optionalKey(Schema.Literals(["asc", "desc"])),
+        /** Only events whose name has this in it. */
+        event: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        /** Without the fields of states and events. */
+        brief: Schema.optionalKey(Flag),
+      },
+      success: pageOf(
+        {
+          entries: Schema.Array(HistoryEntry),
+          /** The page ended because it had looked at this many events; the next one continues. */
+          scanned: Schema.optionalKey(Schema.Int),
+        },
+        Schema.Int,
+      ),
       error,
     })
       .annotate(OpenApi.Summary, "Show the events of an instance")
-      .annotate(OpenApi.Description, "What was journaled, oldest first, after a sequence number."),
+      .annotate(
+        OpenApi.Description,
+        "What was journaled after a sequence number and before another, oldest first; with `order=desc` newest first. Pass `next` as `after`, or as `before` where the newest come first. A page has at most 1000 entries, with `brief` 10000.",
+      ),
     HttpApiEndpoint.get("stateAt", `${path}/states/:sequence`, {
       params: { ...params, sequence: Count },
       success: Schema.Struct({ sequence: Schema.Int, state: Tagged }),
@@ -194,7 +307,11 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       error,
     })
       .annotate(OpenApi.Summary, "List the events that an instance accepts")
-      .annotate(OpenApi.Description, "The events its state has a transition for. A guard may still refuse one."),
+      .annotate(
+        OpenApi.Description,
+        "The events its state has a transition for; with `at`, the state it was in after that event. A guard may still refuse one.",
+      )
+      .annotate(OpenApi.Transform, takes(atEvent)),
     HttpApiEndpoint.post("send", `${path}/events`, {
       params,
       headers: IdempotencyHeaders,
@@ -205,8 +322,9 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Send an event to an instance")
       .annotate(
         OpenApi.Description,
-        "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused.",
-      ),
+        "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused. With dryRun=true it is decided, guards included, and nothing is stored.",
+      )
+      .annotate(OpenApi.Transform, takes(dryRun)),
     HttpApiEndpoint.post("repair", `${path}/repair`, {
       params,
       payload: RepairInstance,
@@ -216,7 +334,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Repair an instance")
       .annotate(
         OpenApi.Description,
-        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is.",
+        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is. With dryRun it is only tried.",
       ),
     HttpApiEndpoint.post("fork", `${path}/fork`, {
       params,
@@ -238,6 +356,9 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       OpenApi.Summary,
       "List the timers and the delayed events of an instance",
     ),
+    HttpApiEndpoint.post("fireTimer", `${path}/timers/:name/fire`, { params: { ...params, name }, success: InstanceView, error })
+      .annotate(OpenApi.Summary, "Fire a timer of an instance")
+      .annotate(OpenApi.Description, "Makes the timer due now. Where another node has the instance, that node fires it within seconds."),
     HttpApiEndpoint.get("events", `${path}/events`, {
       params,
       headers: LiveHeaders,

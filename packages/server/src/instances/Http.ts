@@ -1,12 +1,13 @@
 /** Handlers of the instance API. */
+import { bulk } from "@detent/workspace/operations/bulk"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
-import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { ForkInstance, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
+import { makeChanging, makeOperating, readParameter, refuseUnknownKeys } from "../serve/Operating.ts"
+import { atEvent, BulkSend, dryRun, ForkInstance, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
 import { InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
@@ -18,10 +19,15 @@ export const instanceHandlers = HttpApiBuilder.group(
     const startKeys = refuseUnknownKeys(StartInstance)
     const repairKeys = refuseUnknownKeys(RepairInstance)
     const forkKeys = refuseUnknownKeys(ForkInstance)
+    const bulkKeys = refuseUnknownKeys(BulkSend)
     const purgeKeys = refuseUnknownKeys(PurgeInstances)
     const feed = yield* InstanceFeed
     return handlers
       .handle("list", ({ query }) => operating(instances.list(query)))
+      .handle("bulk", (input) => {
+        const { payload } = input
+        return Effect.andThen(bulkKeys(input.request), payload.dryRun === true ? operating(bulk(payload)) : changing(input, bulk(payload)))
+      })
       .handle("start", (input) => {
         const { params, payload } = input
         return Effect.andThen(startKeys(input.request), changing(input, instances.start({ ...params, ...payload })))
@@ -29,31 +35,45 @@ export const instanceHandlers = HttpApiBuilder.group(
       .handle("purge", (input) => {
         const {
           params: { machine },
-          payload: { endedBeforeMillis: endedBefore, dryRun = false },
+          payload: { endedBeforeMillis: endedBefore, dryRun: isDryRun = false },
         } = input
-        return Effect.andThen(purgeKeys(input.request), changing(input, instances.purge({ machine, endedBefore, dryRun })))
+        return Effect.andThen(purgeKeys(input.request), changing(input, instances.purge({ machine, endedBefore, dryRun: isDryRun })))
       })
       .handle("get", ({ params }) => operating(instances.get(params)))
       .handle("history", ({ params, query }) => operating(instances.history(params, query)))
       .handle("stateAt", ({ params: { sequence, ...key } }) => operating(instances.stateAt(key, sequence)))
-      .handle("legalEvents", ({ params }) => operating(instances.legalEvents(params)))
-      .handle("send", ({ params, headers, payload }) => operating(instances.send(params, payload, headers["idempotency-key"])))
+      .handle("legalEvents", ({ params, request }) =>
+        Effect.flatMap(readParameter(request, atEvent), (at) => operating(instances.legalEvents(params, at))),
+      )
+      .handle("send", ({ params, headers, request, payload }) =>
+        Effect.gen(function* () {
+          if ((yield* readParameter(request, dryRun)) === true) return yield* operating(instances.preview(params, payload))
+          return yield* operating(instances.send(params, payload, headers["idempotency-key"]))
+        }),
+      )
       .handle("repair", (input) => {
         const {
           params,
-          payload: { sequence, event },
+          payload: { sequence, event, dryRun: isDryRun = false },
         } = input
-        return Effect.andThen(repairKeys(input.request), changing(input, instances.repair(params, sequence, event)))
+        const repairing = instances.repair(params, sequence, event, { dryRun: isDryRun })
+        return Effect.andThen(repairKeys(input.request), isDryRun ? operating(repairing) : changing(input, repairing))
       })
       .handle("fork", (input) => {
         const {
           params,
-          payload: { through, id },
+          payload: { sequence, through, id },
         } = input
-        return Effect.andThen(forkKeys(input.request), changing(input, instances.fork(params, through, id)))
+        return Effect.andThen(forkKeys(input.request), changing(input, instances.fork(params, sequence ?? through, id)))
       })
       .handle("commands", ({ params }) => operating(instances.commands(params)))
       .handle("timers", ({ params }) => operating(instances.timers(params)))
+      .handle("fireTimer", (input) => {
+        const {
+          params: { name, ...key },
+        } = input
+        return changing(input, instances.fireTimer(key, name))
+      })
       .handleRaw("events", ({ params, headers }) =>
         operating(
           Effect.map(instances.record(params), ({ sequence, status }) => {

@@ -1,13 +1,14 @@
 /** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
-import { BatchId, contentTypes, ExportFormat, Namespace, Place } from "@detent/knowledge/schemas"
+import { BatchId, ContentHash, contentTypes, DocumentId, ExportFormat, GraphDiff, Namespace, Place } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { answersWith, sparqlResults, text } from "../api/Answers.ts"
-import { Limit, Opaque, pageOf, paging } from "../api/Paging.ts"
+import { Count, Limit, Millis, Opaque, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
+import { queryParameter, takes } from "../api/QueryParameter.ts"
 
 export const GraphInfo = Schema.Struct({
   namespace: Schema.String,
@@ -82,6 +83,72 @@ const queryAnswers = answersWith({ "application/sparql-results+json": sparqlResu
 
 const exported = Object.fromEntries(Object.values(contentTypes).map((type) => [type, type.includes("json") ? {} : text]))
 
+export const GraphVersionInfo = Schema.Struct({
+  version: Schema.String,
+  previous: Schema.optionalKey(Schema.String),
+  /** How many batches it consists of. */
+  batches: Schema.Int,
+  triples: Schema.Int,
+  /** When the latest of its batches was added. */
+  at: Schema.optionalKey(Millis),
+}).annotate({ identifier: "GraphVersion" })
+
+export const VersionDiff = Schema.Struct({
+  namespace: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
+  ...GraphDiff.fields,
+}).annotate({
+  identifier: "VersionDiff",
+})
+
+export const Neighbourhood = Schema.Struct({
+  entity: Schema.String,
+  nodes: Schema.Array(
+    Schema.Struct({
+      iri: Schema.String,
+      label: Schema.optionalKey(Schema.String),
+      /** Steps from the entity in the middle. */
+      depth: Schema.Int,
+      /** Relations of it that are not shown. */
+      hidden: Schema.Int,
+    }),
+  ),
+  edges: Schema.Array(
+    Schema.Struct({
+      from: Schema.String,
+      to: Schema.String,
+      property: Schema.String,
+      confidence: Schema.Finite,
+      witnesses: Schema.Int,
+    }),
+  ),
+}).annotate({ identifier: "Neighbourhood" })
+
+export const DocumentText = Schema.Struct({
+  documentId: Schema.String,
+  text: Schema.String,
+  /** Where it begins in the whole text, and how long that is, in UTF-16 code units. */
+  from: Schema.Int,
+  length: Schema.Int,
+  source: Schema.optionalKey(Schema.String),
+  title: Schema.optionalKey(Schema.String),
+  run: Schema.optionalKey(Schema.String),
+  /** Whether the source is still what was extracted; absent where that is not known. */
+  matchesRun: Schema.optionalKey(Schema.Boolean),
+}).annotate({ identifier: "DocumentText" })
+
+const counted = Schema.Array(Schema.Struct({ iri: Schema.String, count: Schema.Int }))
+
+export const Vocabulary = Schema.Struct({ classes: counted, properties: counted }).annotate({ identifier: "Vocabulary" })
+
+export const ofVersion = queryParameter("version", ContentHash, "A version of the graph. Default: the current one.")
+
+/** A version of the graph. Default: the current one. */
+const version = Schema.optionalKey(ContentHash)
+
+const SmallNumber = Schema.NumberFromString.pipe(Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 300 }))))
+
 const params = { namespace: Namespace }
 const path = "/api/v1/knowledge/:namespace"
 const error = problems
@@ -92,12 +159,67 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       OpenApi.Summary,
       "List graphs",
     ),
-    HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error }).annotate(OpenApi.Summary, "Show a graph"),
+    HttpApiEndpoint.get("graph", path, { params, success: GraphInfo, error })
+      .annotate(OpenApi.Summary, "Show a graph")
+      .annotate(OpenApi.Transform, takes(ofVersion)),
+    HttpApiEndpoint.get("versions", `${path}/versions`, {
+      params,
+      query: paging(ContentHash),
+      success: pageOf({ versions: Schema.Array(GraphVersionInfo) }, Schema.String),
+      error,
+    })
+      .annotate(OpenApi.Summary, "List the versions of a graph")
+      .annotate(OpenApi.Description, "Newest first."),
+    HttpApiEndpoint.get("diff", `${path}/diff`, {
+      params,
+      query: { from: ContentHash, to: Schema.optionalKey(ContentHash), limit: Limit },
+      success: VersionDiff,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Compare two versions of a graph")
+      .annotate(
+        OpenApi.Description,
+        "The facts that documents state in one version and not in the other, by document. Default for `to`: the current version.",
+      ),
+    HttpApiEndpoint.get("neighbourhood", `${path}/neighbourhood`, {
+      params,
+      query: { entity: Iri, depth: Schema.optionalKey(SmallNumber), limit: Schema.optionalKey(SmallNumber), version },
+      success: Neighbourhood,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show the entities around one")
+      .annotate(OpenApi.Description, "At most 300 nodes, nearest first; `hidden` says how many relations of a node are not shown."),
+    HttpApiEndpoint.get("facts", `${path}/facts`, {
+      params,
+      query: {
+        subject: Iri,
+        property: Schema.optionalKey(Iri),
+        object: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(2000))),
+        version,
+        ...paging(Opaque),
+      },
+      success: pageOf({ facts: Schema.Array(Provenance) }, Opaque),
+      error,
+    })
+      .annotate(OpenApi.Summary, "Show which documents state a fact")
+      .annotate(OpenApi.Description, "The places that say something of an entity, about a property, with an object."),
+    HttpApiEndpoint.get("documentText", `${path}/documents/:documentId/text`, {
+      params: { ...params, documentId: DocumentId },
+      query: { start: Schema.optionalKey(Count), end: Schema.optionalKey(Count), version },
+      success: DocumentText,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Read the text of a document")
+      .annotate(OpenApi.Description, "The text that the facts of a document were found in, around a place in it."),
+    HttpApiEndpoint.get("vocabulary", `${path}/vocabulary`, { params, query: { version }, success: Vocabulary, error })
+      .annotate(OpenApi.Summary, "List the classes and properties of a graph")
+      .annotate(OpenApi.Description, "Most frequent first, for the completion of queries."),
     HttpApiEndpoint.get("entities", `${path}/entities`, {
       params,
       query: {
         search: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
         type: Schema.optionalKey(Iri),
+        version,
         ...paging(Iri),
       },
       success: pageOf({ entities: Schema.Array(Entity) }, Schema.String),
@@ -105,7 +227,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
     }).annotate(OpenApi.Summary, "List entities"),
     HttpApiEndpoint.get("relations", `${path}/relations`, {
       params,
-      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), ...paging(Opaque) },
+      query: { entity: Schema.optionalKey(Iri), property: Schema.optionalKey(Iri), version, ...paging(Opaque) },
       success: pageOf({ relations: Schema.Array(Relation) }, Opaque),
       error,
     })
@@ -113,7 +235,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
-      query: { entity: Iri, places: Schema.optionalKey(Schema.Literal("true")), ...paging(Opaque) },
+      query: { entity: Iri, places: Schema.optionalKey(Schema.Literal("true")), version, ...paging(Opaque) },
       success: pageOf({ facts: Schema.Array(Provenance) }, Opaque),
       error,
     })
@@ -124,7 +246,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
           "`places=true` also where they stand in the source: a cell of a table, a value in JSON, a page, or characters. A document that " +
           "has changed since has no places; at most twenty documents of a page are read for them.",
       ),
-    HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql }, success: QueryAnswer, error })
+    HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql, version }, success: QueryAnswer, error })
       .annotate(OpenApi.Summary, "Query a graph by SPARQL")
       .annotate(OpenApi.Description, queryDescription)
       .annotate(OpenApi.Transform, queryAnswers),
@@ -136,10 +258,10 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
     })
       .annotate(OpenApi.Summary, "Query a graph by SPARQL, with the query in the body")
       .annotate(OpenApi.Description, queryDescription)
-      .annotate(OpenApi.Transform, queryAnswers),
+      .annotate(OpenApi.Transform, (operation) => takes(ofVersion)(queryAnswers(operation))),
     HttpApiEndpoint.get("export", `${path}/export`, {
       params,
-      query: { format: ExportFormat },
+      query: { format: ExportFormat, version },
       success: HttpApiSchema.StreamUint8Array(),
       error,
     })

@@ -1,13 +1,16 @@
 /** Answers about the knowledge graph. */
-import { CanonicalGraph, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
+import { CanonicalGraph, type ContentHash, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
+import * as explore from "@detent/workspace/operations/graphExplore"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
-import { makeOperating } from "../serve/Operating.ts"
+import { pageSize } from "../api/Paging.ts"
+import { makeOperating, readParameter } from "../serve/Operating.ts"
+import { ofVersion } from "./Api.ts"
 
 /** How long a client may keep the one thread that answers queries. */
 const queryTimeout = "10 seconds"
@@ -19,30 +22,64 @@ export const knowledgeHandlers = HttpApiBuilder.group(
     const operating = yield* makeOperating<KnowledgeServices>()
     const { lines } = yield* CanonicalGraph.CanonicalGraph
 
-    const query = (namespace: Namespace, text: string) =>
+    const query = (namespace: Namespace, chosen: ContentHash | undefined, text: string) =>
       Effect.map(
-        Effect.flatMap(graph.current(namespace), (version) => graph.query(version, text, { timeout: queryTimeout })),
+        Effect.flatMap(explore.versionOf(namespace, chosen), (version) => graph.query(version, text, { timeout: queryTimeout })),
         ({ contentType, body }) => HttpServerResponse.text(body, { contentType }),
       )
 
     return handlers
       .handle("graphs", () => operating(graph.list))
-      .handle("graph", ({ params: { namespace } }) => operating(Effect.map(graph.current(namespace), graph.describe)))
-      .handle("entities", ({ params: { namespace }, query: asked }) =>
-        operating(Effect.flatMap(graph.current(namespace), (version) => graph.entities(version, { ...asked, timeout: queryTimeout }))),
+      .handle("graph", ({ params: { namespace }, request }) =>
+        Effect.flatMap(readParameter(request, ofVersion), (chosen) =>
+          operating(Effect.map(explore.versionOf(namespace, chosen), graph.describe)),
+        ),
       )
-      .handle("relations", ({ params: { namespace }, query: asked }) =>
-        operating(Effect.flatMap(graph.current(namespace), (version) => graph.relations(version, { ...asked, timeout: queryTimeout }))),
+      .handle("versions", ({ params: { namespace }, query: { limit = pageSize, after } }) =>
+        operating(explore.versions(namespace, { limit, after })),
       )
-      .handle("provenance", ({ params: { namespace }, query: { entity, places, ...asked } }) =>
+      .handle("diff", ({ params: { namespace }, query: { from, to, limit = 1000 } }) => operating(explore.diff(namespace, from, to, limit)))
+      .handle("neighbourhood", ({ params: { namespace }, query: { entity, version: chosen, ...asked } }) =>
         operating(
-          Effect.flatMap(graph.current(namespace), (version) =>
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) =>
+            explore.neighbourhood(version, entity, { ...asked, timeout: queryTimeout }),
+          ),
+        ),
+      )
+      .handle("facts", ({ params: { namespace }, query: { version: chosen, ...asked } }) =>
+        operating(
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) => explore.facts(version, { ...asked, timeout: queryTimeout })),
+        ),
+      )
+      .handle("documentText", ({ params: { namespace, documentId }, query: { version: chosen, ...span } }) =>
+        operating(Effect.flatMap(explore.versionOf(namespace, chosen), (version) => explore.documentText(version, documentId, span))),
+      )
+      .handle("vocabulary", ({ params: { namespace }, query: { version: chosen } }) =>
+        operating(
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) => explore.vocabulary(version, { timeout: queryTimeout })),
+        ),
+      )
+      .handle("entities", ({ params: { namespace }, query: { version: chosen, ...asked } }) =>
+        operating(
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) => graph.entities(version, { ...asked, timeout: queryTimeout })),
+        ),
+      )
+      .handle("relations", ({ params: { namespace }, query: { version: chosen, ...asked } }) =>
+        operating(
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) => graph.relations(version, { ...asked, timeout: queryTimeout })),
+        ),
+      )
+      .handle("provenance", ({ params: { namespace }, query: { entity, places, version: chosen, ...asked } }) =>
+        operating(
+          Effect.flatMap(explore.versionOf(namespace, chosen), (version) =>
             graph.provenance(version, entity, { ...asked, places: places !== undefined, timeout: queryTimeout }),
           ),
         ),
       )
-      .handleRaw("query", ({ params, query: { query: text } }) => operating(query(params.namespace, text)))
-      .handle("queryBody", ({ params, payload }) => operating(query(params.namespace, payload)))
+      .handleRaw("query", ({ params, query: { query: text, version } }) => operating(query(params.namespace, version, text)))
+      .handle("queryBody", ({ params, request, payload }) =>
+        Effect.flatMap(readParameter(request, ofVersion), (version) => operating(query(params.namespace, version, payload))),
+      )
       .handleRaw("report", ({ params: { namespace }, query: { batch, limit = 1000 } }) =>
         operating(
           Effect.gen(function* () {
@@ -60,9 +97,9 @@ export const knowledgeHandlers = HttpApiBuilder.group(
           }),
         ),
       )
-      .handleRaw("export", ({ params: { namespace }, query: { format } }) =>
+      .handleRaw("export", ({ params: { namespace }, query: { format, version: chosen } }) =>
         operating(
-          Effect.map(graph.current(namespace), (version) =>
+          Effect.map(explore.versionOf(namespace, chosen), (version) =>
             HttpServerResponse.stream(Stream.encodeText(exportGraph(lines(version), format)), {
               contentType: contentTypes[format],
             }),

@@ -1,5 +1,5 @@
 /** Machines: definitions, diagrams, and how many instances are in each state. */
-import { Model } from "@detent/machine/diagram"
+import { Layout, Model } from "@detent/machine/diagram"
 import { drawingFormats } from "@detent/workspace/Drawing"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -25,6 +25,8 @@ export const MachineDetails = Schema.Struct({
   model: Schema.optionalKey(Model.schema),
   /** JSON Schema of each event, by its tag; of an Effect workflow, of the value of each event. */
   eventSchemas: Schema.Record(Schema.String, Schema.Json),
+  /** JSON Schema of each state, by its tag. */
+  stateSchemas: Schema.Record(Schema.String, Schema.Json),
   /** JSON Schema of what an execution of an Effect workflow is started with. */
   payloadSchema: Schema.optionalKey(Schema.Json),
 }).annotate({ identifier: "MachineDetails" })
@@ -41,6 +43,12 @@ export const MachineReport = Schema.Struct({
   /** Instances that the definition of now could not open: the event that does not fit, and why. 0: what it began with. */
   failing: Schema.Array(Schema.Struct({ id: Schema.String, sequence: Schema.Int, problem: Schema.String })),
 }).annotate({ identifier: "MachineReport" })
+
+export const DiagramLayout = Schema.Struct({
+  /** Changes with the structure of the machine. */
+  fingerprint: Schema.String,
+  ...Layout.schema.fields,
+}).annotate({ identifier: "DiagramLayout" })
 
 export const DiagramFormat = Schema.Literals(drawingFormats)
 
@@ -67,6 +75,14 @@ export class MachineApi extends HttpApiGroup.make("machines")
         OpenApi.Description,
         "Replays stored instances of a machine, or of all, that have not ended with the definitions that the server runs. Nothing is changed.",
       ),
+    HttpApiEndpoint.get("layout", "/api/v1/machines/:machine/diagram/layout", {
+      params,
+      query: { direction: Schema.optionalKey(Schema.Literals(["down", "right"])) },
+      success: DiagramLayout,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Lay out the diagram of a machine")
+      .annotate(OpenApi.Description, "Where states, groups, edges and labels go, for pages that draw the diagram themselves."),
     HttpApiEndpoint.get("diagram", "/api/v1/machines/:machine/diagram/:format", {
       params: { ...params, format: DiagramFormat },
       query: {

@@ -26,6 +26,7 @@ export const machineHandlers = HttpApiBuilder.group(
         ),
       )
       .handle("check", ({ query }) => operating(Effect.map(machines.check(query.machine), (reports) => ({ reports }))))
+      .handle("layout", ({ params: { machine }, query: { direction } }) => operating(machines.layout(machine, direction)))
       .handleRaw("diagram", ({ params: { machine: name, format }, query: { theme, instance: id } }) =>
         operating(
           Effect.gen(function* () {

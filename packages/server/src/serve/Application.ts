@@ -33,9 +33,12 @@ import { commandProcedures, ReceivedCommandRpc } from "../commands/RpcHandlers.t
 import { executionHandlers } from "../executions/Http.ts"
 import { executionProcedures, ReceivedExecutionRpc } from "../executions/RpcHandlers.ts"
 import { instanceHandlers } from "../instances/Http.ts"
+import { liveHandlers } from "../live/Http.ts"
 import { machineHandlers } from "../machines/Http.ts"
+import { sessionHandlers } from "../session/Http.ts"
 import { Gauges } from "../system/Gauges.ts"
 import { systemHandlers } from "../system/Http.ts"
+import { MetricsHistory } from "../system/MetricsHistory.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
 import { startPage } from "./page/StartPage.ts"
@@ -61,7 +64,16 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
       ),
 )
 
-const groups = Layer.mergeAll(machineHandlers, instanceHandlers, executionHandlers, commandHandlers, clusterHandlers, systemHandlers)
+const groups = Layer.mergeAll(
+  machineHandlers,
+  instanceHandlers,
+  executionHandlers,
+  commandHandlers,
+  clusterHandlers,
+  liveHandlers,
+  sessionHandlers,
+  systemHandlers,
+)
 
 /** The procedures of a server without knowledge. */
 const procedures = rpcRoutes(ReceivedExecutionRpc.merge(ReceivedCommandRpc, BatchRpcOff)).pipe(
@@ -82,7 +94,7 @@ const loadParts = Effect.gen(function* () {
 export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   const { document, page } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
-    HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Gauges.layer)),
+    HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Layer.merge(Gauges.layer, MetricsHistory.layer))),
     // That part has procedures of its own, which share an address with these.
     knowledge?.routes ?? procedures,
     uploads?.routes ?? Layer.empty,

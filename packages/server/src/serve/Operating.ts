@@ -3,7 +3,7 @@
  * for each key, and refuses unknown keys of bodies.
  */
 import { changeOnce } from "@detent/workspace/RequestKeys"
-import { decodeStrictly } from "@detent/workspace/SchemaProblem"
+import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import type { WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import { IdempotencyKey } from "../api/Headers.ts"
 import type { BadRequest } from "../api/Problem.ts"
+import type { QueryParameter } from "../api/QueryParameter.ts"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
 
 /** `S` is what a system provides besides. */
@@ -57,6 +58,24 @@ const refuseFields = (request: HttpServerRequest): Effect.Effect<void, BadReques
       ? Effect.void
       : Effect.fail(bodyInvalid(`${name.slice(0, longestName)} is not known; this request takes no fields`))
   })
+
+/** The value of a query parameter; undefined where the request has none. */
+export const readParameter = <A>(
+  request: HttpServerRequest,
+  { name, schema }: QueryParameter<A>,
+): Effect.Effect<A | undefined, BadRequest> => {
+  const given = new URLSearchParams(request.url.slice(request.url.indexOf("?") + 1)).get(name)
+  if (!request.url.includes("?") || given === null) return Effect.undefined
+  const decoded = Schema.decodeUnknownResult(schema)(given)
+  return Result.isSuccess(decoded)
+    ? Effect.succeed(decoded.success)
+    : Effect.fail(
+        badRequest(
+          "QueryInvalid",
+          `the query does not fit: ${problemOfSchema(decoded.failure)} (${name}); GET /openapi.json tells what is expected`,
+        ),
+      )
+}
 
 const readJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 

@@ -6,15 +6,17 @@ import type { IncomingMessage } from "node:http"
 import { isOpen } from "../api/Security.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { isLoopback } from "./ServeOptions.ts"
-import type { AccessRole, RoleTable, Tokens } from "./Tokens.ts"
+import type { SessionCookies } from "./Sessions.ts"
+import type { AccessRole, KnownTokens, RoleTable } from "./Tokens.ts"
 
 export interface RequestGuardOptions {
-  readonly tokens: Tokens
+  readonly tokens: KnownTokens
+  readonly sessions: SessionCookies
   readonly roles: RoleTable
   readonly bodyBytes: number
   readonly uploadBytes: number
-  /** The addresses of the page. The page itself is public; it requests its data with a token. */
-  readonly pageAddresses: ReadonlySet<string>
+  /** Whether the request is for a file of the page. The page itself is public; what it shows is not. */
+  readonly isPage: (request: IncomingMessage) => boolean
   /** Whether the server refuses every change. */
   readonly observes: boolean
 }
@@ -49,8 +51,12 @@ export class RequestGuard {
     if (elsewhere !== undefined) return elsewhere
     if (headers["transfer-encoding"] !== undefined && !isUpload(request)) return lengthNeeded
     if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
-    const role = this.#roleOf(headers.authorization)
-    if (role === undefined && !isOpen(url) && !this.#asksForPage(request)) return headers.authorization === undefined ? noToken : wrongToken
+    const session = this.#roleOfSession(request)
+    const role = session ?? this.#roleOf(headers.authorization)
+    if (role === undefined && !isOpen(url) && !isEntry(request) && !this.#options.isPage(request))
+      return headers.authorization === undefined ? noToken : wrongToken
+    const abused = headers.authorization === undefined ? browserProblem(request, session !== undefined) : undefined
+    if (abused !== undefined) return abused
     if (role === "read" && !isLooking(request)) return roleMissing
     if (this.#options.observes && !isLooking(request)) return onlyLooks
     if (role !== undefined) this.#options.roles.set(request, role)
@@ -64,6 +70,12 @@ export class RequestGuard {
     return token === undefined ? undefined : tokens.roleOf(token)
   }
 
+  /** Procedures take tokens only: they are for programs. */
+  #roleOfSession(request: IncomingMessage): AccessRole | undefined {
+    if (request.headers.authorization !== undefined || pathOf(request.url ?? "").startsWith("/rpc")) return undefined
+    return this.#options.sessions.of(request)?.role
+  }
+
   /** A page of another site, open in a browser on this machine, must not act in its user's name. */
   #originProblem({ headers }: IncomingMessage): ProblemResponse | undefined {
     const { host = "", origin } = headers
@@ -73,21 +85,37 @@ export class RequestGuard {
     return !this.#options.tokens.areNeeded && !isLoopback(nameOf(host)) ? otherName : undefined
   }
 
-  #asksForPage({ method, url = "" }: IncomingMessage): boolean {
-    return (method === "GET" || method === "HEAD") && this.#options.pageAddresses.has(pathOf(url))
-  }
-
   #isTooLarge(request: IncomingMessage): boolean {
     const length = Number(request.headers["content-length"] ?? 0)
     return length > (isUpload(request) ? this.#options.uploadBytes + formBytes : this.#options.bodyBytes)
   }
 }
 
+const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS"
+
+/** Opens or ends a session: the caller need not have one, and of any role. */
+const isEntry = ({ method, url = "" }: IncomingMessage): boolean =>
+  (method === "POST" || method === "DELETE") && pathOf(url) === "/api/v1/session"
+
 /** SPARQL queries use POST but change nothing. Procedures check the role themselves. */
-const isLooking = ({ method = "", url = "" }: IncomingMessage): boolean => {
-  if (method === "GET" || method === "HEAD" || method === "OPTIONS") return true
+const isLooking = (request: IncomingMessage): boolean => {
+  if (isReading(request) || isEntry(request)) return true
+  const { method, url = "" } = request
   const path = pathOf(url)
   return method === "POST" && (/^\/rpc\/?$/.test(path) || /^\/api\/v1\/knowledge\/[^/]+\/sparql$/.test(path))
+}
+
+/**
+ * Why a request that a browser may have made for a page of another origin is refused. A cookie is sent along with requests of pages on
+ * other ports and subdomains, and a server without tokens asks for nothing at all. A form can neither send JSON nor hide its Origin.
+ */
+const browserProblem = (request: IncomingMessage, isByCookie: boolean): ProblemResponse | undefined => {
+  const { headers } = request
+  if (headers["sec-fetch-site"] === "same-site" && !(isReading(request) && headers["sec-fetch-mode"] === "navigate")) return otherSite
+  if (!isByCookie || isReading(request)) return undefined
+  if (headers.origin === undefined) return originNeeded
+  const isSent = /^(?:application\/json|multipart\/form-data)\b/i.test(headers["content-type"] ?? "")
+  return isSent || isLooking(request) ? undefined : typeNeeded
 }
 
 const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)
@@ -146,6 +174,20 @@ const otherSite: ProblemResponse = {
   name: "OtherSite",
   title: "Not allowed from another site",
   detail: "the request comes from a page of another site; open the server's own address instead",
+}
+
+const originNeeded: ProblemResponse = {
+  status: 403,
+  name: "OriginMissing",
+  title: "Not allowed without an Origin",
+  detail: "a request by cookie that changes something has the Origin of the server; programs send Authorization: Bearer TOKEN instead",
+}
+
+const typeNeeded: ProblemResponse = {
+  status: 415,
+  name: "UnsupportedType",
+  title: "This type is not supported",
+  detail: "a request by cookie that changes something has the content-type application/json or multipart/form-data, also without a body",
 }
 
 const otherName: ProblemResponse = {

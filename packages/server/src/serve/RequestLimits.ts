@@ -99,7 +99,8 @@ export class RequestLimits {
 }
 
 /** The router decodes an address before it looks for its route, and sees neither the case of letters nor repeated slashes. */
-const isLive = ({ method, url = "" }: IncomingMessage): boolean => method === "GET" && /\/events\/*$/i.test(decoded(pathOf(url)))
+const isLive = ({ method, url = "" }: IncomingMessage): boolean =>
+  method === "GET" && /(?:\/events|^\/+api\/+v1\/+live)\/*$/i.test(decoded(pathOf(url)))
 
 const decoded = (path: string): string => {
   try {

@@ -20,14 +20,18 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import { InstanceFeed } from "../instances/InstanceFeed.ts"
+import { LiveFeed } from "../live/LiveFeed.ts"
 import { makeRoutes, withProblems } from "./Application.ts"
+import { compressed } from "./Compression.ts"
 import { LiveStreams } from "./live/LiveStreams.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
-import { pageAddresses } from "./page/StartPage.ts"
+import { ConsolePage, consoleFolder } from "./page/ConsolePage.ts"
+import { isStartPage } from "./page/StartPage.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
 import { RpcLimits } from "./RpcLimits.ts"
 import { checkAccess, defaultLimits, type Limits, millisOf, type ServeOptions } from "./ServeOptions.ts"
+import { Sessions } from "./Sessions.ts"
 import { Stopping } from "./Stopping.ts"
 import { RequestRoles, Tokens } from "./Tokens.ts"
 
@@ -58,9 +62,15 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 /** Serves the workspace in the context until the scope closes. */
 export const serve = (options: ServeOptions = {}) =>
   Layer.effect(Server, start(options)).pipe(
-    Layer.provide(InstanceFeed.layer),
+    Layer.provide(Layer.merge(InstanceFeed.layer, LiveFeed.layer)),
+    Layer.provide(accessOf(options)),
     Layer.provide(Layer.mergeAll(LiveStreams.layer, Stopping.layer, RequestRoles.layer, NodeHttpServer.layerHttpServices)),
   )
+
+const accessOf = ({ token, readToken }: ServeOptions) => {
+  const tokens = { operate: token, read: readToken }
+  return Layer.merge(Tokens.layer(tokens), Sessions.layer(tokens))
+}
 
 const start = (options: ServeOptions) =>
   Effect.gen(function* () {
@@ -70,12 +80,14 @@ const start = (options: ServeOptions) =>
     const given = [token, readToken].filter((one) => one !== undefined)
     yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
     const { bodyBytes, uploadBytes } = limits
+    const page = new ConsolePage(options.console ?? consoleFolder())
     const access = new RequestGuard({
-      tokens: new Tokens({ operate: token, read: readToken }),
+      tokens: yield* Tokens,
+      sessions: yield* Sessions,
       roles: yield* RequestRoles,
       bodyBytes,
       uploadBytes,
-      pageAddresses: pageAddresses(),
+      isPage: (request) => page.has(request) || isStartPage(request),
       observes: workspace.role === "observe",
     })
     const requests = new RequestLimits({
@@ -88,7 +100,8 @@ const start = (options: ServeOptions) =>
     const scope = yield* Scope.fork(yield* Effect.scope)
     const { routes, addresses } = yield* makeRoutes
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcLimits.layer(limits)))
-    const app = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes, addresses)
+    const routed = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes, addresses)
+    const app = compressed(routed)
     const answer = yield* NodeHttpServer.makeHandler(app, { scope })
     const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
@@ -108,7 +121,7 @@ const start = (options: ServeOptions) =>
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)
       } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
-      else answer(request, response)
+      else if (!page.answer(request, response)) answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
       const isFull = sockets.clients.size >= limits.streams

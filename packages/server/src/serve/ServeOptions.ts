@@ -15,6 +15,8 @@ export interface ServeOptions {
   readonly token?: Redacted.Redacted | undefined
   /** May only look. */
   readonly readToken?: Redacted.Redacted | undefined
+  /** The folder with the built files of the console. Default: that of `@detent/console`, where it is built. */
+  readonly console?: string
   /** Default: those of the workspace's configuration. */
   readonly limits?: Partial<Limits>
 }

@@ -11,7 +11,7 @@ export interface TokenOptions {
   readonly read?: Redacted.Redacted | undefined
 }
 
-export class Tokens {
+export class KnownTokens {
   readonly #known: ReadonlyArray<readonly [AccessRole, Buffer]>
 
   constructor({ operate, read }: TokenOptions) {
@@ -33,6 +33,10 @@ export class Tokens {
     for (const [known, expected] of this.#known) if (timingSafeEqual(given, expected)) role ??= known
     return role
   }
+}
+
+export class Tokens extends Context.Service<Tokens, KnownTokens>()("@detent/server/Tokens") {
+  static readonly layer = (tokens: TokenOptions): Layer.Layer<Tokens> => Layer.sync(Tokens, () => new KnownTokens(tokens))
 }
 
 const digest = (token: string): Buffer => createHash("sha256").update(token).digest()

@@ -4,6 +4,7 @@ import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { Count, Millis } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 
 /** The systems that are on. */
@@ -23,6 +24,22 @@ export const Readiness = Schema.Struct({
   systems: SystemNames,
   instancesLive: Schema.Int,
 })
+
+export const MetricsHistory = Schema.Struct({
+  stepMillis: Schema.Int,
+  /** The end of each step. */
+  at: Schema.Array(Millis),
+  series: Schema.Array(
+    Schema.Struct({
+      name: Schema.String,
+      /** `rate`: per second. `mean`: of what was observed in the step. `value`: as it was at its end. */
+      kind: Schema.Literals(["rate", "mean", "value"]),
+      description: Schema.String,
+      /** One for each step; null where there was nothing. */
+      values: Schema.Array(Schema.NullOr(Schema.Finite)),
+    }),
+  ),
+}).annotate({ identifier: "MetricsHistory" })
 
 export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
   .add(
@@ -47,5 +64,15 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
     })
       .annotate(OpenApi.Summary, "Read metrics")
       .annotate(OpenApi.Description, "Metrics in the form Prometheus reads."),
+    HttpApiEndpoint.get("metricsHistory", "/api/v1/metrics/history", {
+      query: { since: Schema.optionalKey(Count) },
+      success: MetricsHistory,
+      error: problems,
+    })
+      .annotate(OpenApi.Summary, "Read the metrics of the last hour")
+      .annotate(
+        OpenApi.Description,
+        "Metrics of the process that answers, in steps of five seconds, for plots. With `since`, only steps after that time.",
+      ),
   )
   .annotate(OpenApi.Description, "Health and metrics") {}

@@ -8,6 +8,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import * as PrometheusMetrics from "effect/unstable/observability/PrometheusMetrics"
 import { CoreApi } from "../api/CoreApi.ts"
 import { Gauges } from "./Gauges.ts"
+import { MetricsHistory } from "./MetricsHistory.ts"
 import { makeReadiness } from "./Readiness.ts"
 
 export const systemHandlers = HttpApiBuilder.group(
@@ -16,6 +17,7 @@ export const systemHandlers = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const { data } = yield* Workspace
     const gauges = yield* Gauges
+    const history = yield* MetricsHistory
     const readiness = yield* makeReadiness
     const systems = yield* systemsOn
     return handlers
@@ -27,6 +29,7 @@ export const systemHandlers = HttpApiBuilder.group(
         }),
       )
       .handle("ready", () => readiness.check)
+      .handle("metricsHistory", ({ query: { since = 0 } }) => Effect.sync(() => history.since(since)))
       .handle("metrics", () => Effect.andThen(gauges.refresh, PrometheusMetrics.format()))
   }),
 )

@@ -37,6 +37,8 @@ export const UploadStatus = Schema.Struct({
   itemsPerSecond: Schema.optionalKey(Schema.Finite),
   estimatedCompletionAt: Schema.optionalKey(Schema.Finite),
   canRetry: Schema.Boolean,
+  /** Whether a retry would try failed items again. */
+  canRetryItems: Schema.Boolean,
   problem: Schema.optionalKey(Schema.String),
   failure: Schema.optionalKey(UploadFailure),
   /** Why the notification of the outcome failed. */
@@ -53,6 +55,9 @@ export const UploadListing = Schema.Struct({
   createdAt: Millis,
   stored: Schema.Int,
   failed: Schema.Int,
+  /** Its state and how many items its file has; absent where it cannot be read. */
+  state: Schema.optionalKey(Schema.String),
+  total: Schema.optionalKey(Schema.Int),
 })
 
 export const ItemState = Schema.Literals(["stored", "failed", "processing"])
@@ -154,7 +159,12 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       ),
     HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
       params,
-      query: { state: Schema.optionalKey(ItemState), ...paging(Count) },
+      query: {
+        state: Schema.optionalKey(ItemState),
+        /** Only those that failed for this reason. */
+        reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
+        ...paging(Count),
+      },
       success: pageOf({ items: Schema.Array(UploadItem) }, Schema.Int),
       error,
     }).annotate(OpenApi.Summary, "List the items of an upload"),

@@ -47,7 +47,7 @@ describe("commands over HTTP", () => {
       const [first] = commands
       assert.deepStrictEqual([first?.slot, first?.machine, first?.id, first?.attempts], ["tell", "teller", "a", 2])
       assert.include(first?.problem ?? "", "nobody listens")
-      assert.notInclude(JSON.stringify(first), "word a")
+      assert.deepStrictEqual(first?.parameters, { text: "word a" })
 
       const key = first?.key ?? ""
       const skipped = yield* client.commands.skip({ params: { key }, payload: { reason: "nobody needs it" } })

@@ -7,6 +7,7 @@ import { type CommandReport, Dot, Mermaid, Svg } from "@detent/machine/diagram"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { Machines } from "../Machines.ts"
 
 /** `sequence` is Mermaid and `timeline` is DOT. Both draw an instance; the others draw its machine, with the way marked. */
 export const drawingFormats = ["svg", "mermaid", "flowchart", "dot", "sequence", "timeline"] as const
@@ -56,6 +57,7 @@ export const draw = (machine: KnownMachine, { format, theme, instance }: Drawing
     const options = trace === undefined ? {} : { trace }
     switch (format) {
       case "svg":
+        if (trace === undefined) return yield* (yield* Machines).drawings.svg(machine, theme ?? "light")
         return yield* Svg.render(machine, { ...options, theme: theme === "dark" ? Svg.dark : Svg.light })
       case "mermaid":
         return Mermaid.stateDiagram(machine, options)

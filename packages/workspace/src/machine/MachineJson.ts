@@ -1,7 +1,18 @@
 /** States and events of a machine as JSON for people: decoded when they come in, and without what is sensitive when they go out. */
 import type { KnownMachine } from "@detent/durable"
 import { type Blueprint, InvalidEvent, InvalidState } from "@detent/machine"
-import { compiledOf, finalOutcome, isPlain, isSensitive, redactor, type Tagged, type UntypedVariant } from "@detent/machine/internal"
+import {
+  compiledOf,
+  finalOutcome,
+  hidden,
+  isEffectSlot,
+  isPlain,
+  isSensitive,
+  redactor,
+  type Tagged,
+  type UntypedVariant,
+} from "@detent/machine/internal"
+import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { problemOfFields } from "../SchemaProblem.ts"
@@ -13,6 +24,10 @@ interface VariantJson {
   /** All fields, sensitive ones too. */
   readonly encode: (value: Tagged) => TaggedJson
   readonly show: (value: Tagged) => TaggedJson
+  readonly fields: ReadonlySet<string>
+  readonly isSensitive: boolean
+  /** Hides what is sensitive in its JSON. */
+  readonly redact: (json: unknown) => unknown
   readonly read: (json: object) => Result.Result<Tagged, string>
   readonly schema: () => Schema.Json
   readonly answer: (answer: unknown) => Schema.Json | undefined
@@ -29,6 +44,8 @@ export class MachineJson {
   readonly #machine: KnownMachine
   readonly #states: ReadonlyMap<string, VariantJson>
   readonly #events: ReadonlyMap<string, VariantJson>
+  /** What hides sensitive parameters, by slot. */
+  readonly #parameters = new Map<string, (value: unknown) => unknown>()
 
   constructor(machine: KnownMachine) {
     this.#machine = machine
@@ -51,8 +68,45 @@ export class MachineJson {
     return this.#events.get(event._tag)?.encode(event) ?? (event as TaggedJson)
   }
 
+  /** An event as it is stored, which may not fit its schema any more. */
+  storedEvent(stored: Schema.Json): Schema.Json {
+    return this.#withoutSecrets(this.#events, stored)
+  }
+
+  /** The same for a state. */
+  storedState(stored: Schema.Json): Schema.Json {
+    return this.#withoutSecrets(this.#states, stored)
+  }
+
+  /** Of a machine with sensitive fields, a field that no schema knows any more may have been one. */
+  #withoutSecrets(variants: ReadonlyMap<string, VariantJson>, stored: Schema.Json): Schema.Json {
+    const hasSecrets = [...this.#states.values(), ...this.#events.values()].some(({ isSensitive: is }) => is)
+    if (!hasSecrets || !Predicate.isObject(stored)) return stored
+    const { _tag: tag = "", ...fields } = stored as Readonly<Record<string, Schema.Json>>
+    const variant = variants.get(String(tag))
+    const shown = (variant === undefined ? {} : variant.redact({ _tag: tag, ...fields })) as Readonly<Record<string, Schema.Json>>
+    const hide = ([name]: readonly [string, unknown]) => [name, variant?.fields.has(name) === true ? (shown[name] ?? null) : hidden]
+    return { _tag: tag, ...Object.fromEntries(Object.entries(fields).map(hide)) }
+  }
+
   answer(event: string, answer: unknown): Schema.Json | undefined {
     return this.#events.get(event)?.answer(answer)
+  }
+
+  /** The parameters of a requested effect, without what is sensitive. Undefined where the machine declares no such slot. */
+  parameters(slot: string, stored: Schema.Json): Schema.Json | undefined {
+    const known = this.#parameters.get(slot) ?? this.#redactorOf(slot)
+    if (known === undefined) return undefined
+    this.#parameters.set(slot, known)
+    return known(stored) as Schema.Json
+  }
+
+  #redactorOf(slot: string): ((value: unknown) => unknown) | undefined {
+    const { effectSlots } = compiledOf(this.#machine).declarations
+    const declared = Object.hasOwn(effectSlots, slot) ? effectSlots[slot] : undefined
+    if (declared === undefined) return undefined
+    const fields = isEffectSlot(declared) ? declared.parameters : declared
+    return redactor(Schema.toCodecJson(Schema.Struct(fields as Schema.Struct.Fields)))
   }
 
   readEvent(id: string, json: { readonly _tag: string }): Result.Result<Tagged, InvalidEvent> {
@@ -86,6 +140,10 @@ export class MachineJson {
 
   get eventSchemas(): Readonly<Record<string, Schema.Json>> {
     return Object.fromEntries(this.eventTags.map((tag) => [tag, this.#events.get(tag)?.schema() ?? {}]))
+  }
+
+  get stateSchemas(): Readonly<Record<string, Schema.Json>> {
+    return Object.fromEntries([...this.#states].map(([tag, { schema }]) => [tag, schema()]))
   }
 
   /** Whether its first state needs no input. */
@@ -165,6 +223,9 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
   return {
     // Through JSON, as the journal stores it.
     encode: (value) => JSON.parse(JSON.stringify(encode(value))) as TaggedJson,
+    fields: new Set(variant.fieldNames),
+    isSensitive: isSensitive(codec),
+    redact: redacted,
     show: isSensitive(codec) ? (value) => redacted(shown(value)) as TaggedJson : shown,
     read: (json) => Result.mapError(decode(json), (problem) => problemOfFields(problem, json, codec)) as Result.Result<Tagged, string>,
     schema: () => {

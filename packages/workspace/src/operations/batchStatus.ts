@@ -27,6 +27,18 @@ const languageOf = (count: LanguageCount) => ({
   ...(count.reason === undefined ? {} : { nextStep: unreadNextStep(count.language, count.reason) }),
 })
 
+/** How fast documents are extracted, and when the last of them is done at that pace. Of a first attempt: others began in the middle. */
+const paceOf = (state: BatchState) => {
+  if (state._tag !== "Extracting" || state.attempt > 0) return {}
+  const { createdAt, updatedAt = createdAt, documentsTotal, documentsCompleted, documentsFailed } = state
+  const done = documentsCompleted + documentsFailed - (state.documentsUnchanged ?? 0)
+  const seconds = (updatedAt - createdAt) / 1000
+  if (done <= 0 || seconds <= 0) return {}
+  const ratePerSecond = done / seconds
+  const remaining = Math.max(0, documentsTotal - documentsCompleted - documentsFailed - (state.documentsSetAside ?? 0))
+  return { ratePerSecond, estimatedCompletionAt: Math.round(updatedAt + (remaining / ratePerSecond) * 1000) }
+}
+
 /** Where a batch stands, in the words of the API and of the command line. */
 export const statusOf = (state: BatchState) => ({
   batchId: state.batchId,
@@ -46,6 +58,7 @@ export const statusOf = (state: BatchState) => ({
   },
   extractor: state.config.extractor ?? "built-in",
   ...optional({ budget: budgetText(state.config.budget), usage: "usage" in state ? state.usage : undefined }),
+  ...paceOf(state),
   entities: "entityCount" in state ? state.entityCount : 0,
   relations: "relationCount" in state ? state.relationCount : 0,
   forReview: "reviewCount" in state ? (state.reviewCount ?? 0) : 0,

@@ -9,6 +9,7 @@ import {
   type BatchState,
   blobIn,
   CanonicalGraph,
+  type DocumentId,
   type DocumentStanding,
   type ExtractionRun,
   folderIn,
@@ -38,6 +39,7 @@ import { optional, paged } from "../optional.ts"
 import { CurrentAttempt, RequestKeys } from "../RequestKeys.ts"
 import { Workspace } from "../Workspace.ts"
 import { statusOf } from "./batchStatus.ts"
+import { kindOfProblem } from "./commandGroups.ts"
 
 export { type BatchStatus, statusOf } from "./batchStatus.ts"
 
@@ -124,10 +126,21 @@ const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: 
   updatedAt,
 })
 
+/** A page of batches, each with where it stands. One that cannot be read is listed by its record alone. */
 export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) =>
   Effect.gen(function* () {
     const page = yield* (yield* Batches).list(query)
-    return paged({ batches: page.instances.map(listingOf) }, page.next)
+    const listed = yield* Effect.forEach(page.instances, withProgress, { concurrency: 8 })
+    return paged({ batches: listed }, page.next)
+  })
+
+const isBatchId = Schema.is(BatchId)
+
+const withProgress = (record: InstanceRecord) =>
+  Effect.gen(function* () {
+    if (!isBatchId(record.id)) return listingOf(record)
+    const read = yield* Effect.option(state(record.id))
+    return { ...listingOf(record), ...optional({ progress: Option.getOrUndefined(Option.map(read, statusOf)) }) }
   })
 
 /** A request that changes the state of a batch. Repeated under its key, it is the same event. */
@@ -233,11 +246,11 @@ export const watch = (id: BatchId) =>
   )
 
 export interface DocumentQuery {
-  readonly status?: DocumentStanding["status"] | undefined
+  /** `pending`: not begun yet. */
+  readonly status?: DocumentStanding["status"] | "pending" | undefined
   readonly limit: number
-  readonly after?: Parameters<(typeof BatchEventLog)["Service"]["documents"]>[1] extends { readonly after?: infer After } | undefined
-    ? After | undefined
-    : never
+  /** The id of a document. */
+  readonly after?: string | undefined
 }
 
 /** The language of a document, and why its prose was left out. */
@@ -246,22 +259,101 @@ const readingOf = ({ language, unread }: Pick<ExtractionRun, "language" | "unrea
   ...(unread === undefined ? {} : { unread, nextStep: unreadNextStep(language ?? "und", unread) }),
 })
 
-export const documents = (id: BatchId, { limit, ...query }: DocumentQuery) =>
+const timeOf = (time: ExtractionRun["startedAt"]): number | undefined =>
+  Option.getOrUndefined(Option.map(time, ({ epochMilliseconds }) => epochMilliseconds))
+
+/** The latest run of a document. */
+const runOf = (run: ExtractionRun) => ({
+  runId: run.runId,
+  attempt: run.attempt,
+  ...optional({ startedAt: timeOf(run.startedAt), completedAt: timeOf(run.completedAt) }),
+  ...readingOf(run),
+})
+
+type ListedStanding = Omit<DocumentStanding, "status" | "round"> & {
+  readonly status: DocumentStanding["status"] | "pending"
+  readonly round?: number
+}
+
+/** A page of the documents of a batch, by id. */
+export const documents = (id: BatchId, { limit, status: asked, after }: DocumentQuery) =>
   Effect.gen(function* () {
     const { manifestUri } = yield* state(id)
-    const found = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id, { ...optional(query), limit }))
     const manifest = yield* loadManifest(yield* Storage, manifestUri)
     const sources = new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
+    const found = yield* standingsOf(id, manifest.documents, { asked, limit, after })
     const runs = yield* Effect.flatMap(RunStore, (store) =>
       store.ofDocuments(
         id,
         found.map(({ documentId }) => documentId),
       ),
     )
-    const read = new Map<string, ReturnType<typeof readingOf>>(runs.map((run) => [run.documentId, readingOf(run)]))
+    const read = new Map<string, ReturnType<typeof runOf>>(runs.map((run) => [run.documentId, runOf(run)]))
     const documents = found.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId, ...read.get(one.documentId) }))
     return paged({ documents }, found.length === limit ? found.at(-1)?.documentId : undefined)
   })
+
+interface StandingQuery {
+  readonly asked: DocumentQuery["status"]
+  readonly limit: number
+  readonly after: string | undefined
+}
+
+/** The log knows documents that were begun. All others of the manifest are pending. */
+const standingsOf = (id: BatchId, all: ReadonlyArray<{ readonly documentId: DocumentId }>, { asked, limit, after }: StandingQuery) =>
+  Effect.gen(function* () {
+    const log = yield* BatchEventLog
+    if (asked !== undefined && asked !== "pending")
+      return (yield* log.documents(id, { status: asked, limit, ...optional({ after }) })) as ReadonlyArray<ListedStanding>
+    const ids = [...new Set(all.map(({ documentId }) => documentId))].sort().filter((one) => after === undefined || one > after)
+    const found: Array<ListedStanding> = []
+    for (let from = 0; from < ids.length && found.length < limit; from += standingsAtOnce) {
+      const some = ids.slice(from, from + standingsAtOnce)
+      const known = yield* log.standings(id, some)
+      for (const documentId of some) {
+        const standing: ListedStanding = known.get(documentId) ?? { documentId, status: "pending", error: null }
+        if (asked === undefined || standing.status === asked) found.push(standing)
+        if (found.length === limit) break
+      }
+    }
+    return found as ReadonlyArray<ListedStanding>
+  })
+
+const standingsAtOnce = 500
+
+/** Failed documents that are looked at for groups. */
+const mostFailures = 10_000
+
+/** The documents of a batch that failed or were set aside, by what failed, largest group first. */
+export const failures = (id: BatchId) =>
+  Effect.gen(function* () {
+    yield* state(id)
+    const log = yield* BatchEventLog
+    const groups = new Map<
+      string,
+      { readonly problem: string; readonly status: "failed" | "set-aside"; count: number; documents: Array<string> }
+    >()
+    for (const one of ["failed", "set-aside"] as const) {
+      for (let after: string | undefined, looked = 0; looked < mostFailures; ) {
+        const page = yield* log.documents(id, { status: one, limit: 1000, ...optional({ after }) })
+        for (const { documentId, error } of page) {
+          const problem = error ?? "no reason was given"
+          const key = `${one} ${kindOfProblem(problem)}`
+          const group = groups.get(key) ?? { problem, status: one, count: 0, documents: [] }
+          group.count++
+          if (group.documents.length < sampledDocuments) group.documents.push(documentId)
+          groups.set(key, group)
+        }
+        looked += page.length
+        after = page.at(-1)?.documentId
+        if (page.length < 1000) break
+      }
+    }
+    const all = [...groups].map(([key, group]) => ({ fingerprint: createHash("sha256").update(key).digest("hex").slice(0, 12), ...group }))
+    return { groups: all.sort((left, right) => right.count - left.count) }
+  })
+
+const sampledDocuments = 20
 
 const folderOfBatch = (id: BatchId) => Effect.map(workspaceFolder, (folder) => folderIn(folder, `batches/${id}`))
 

@@ -1,10 +1,24 @@
-/** What a user can do with commands, queues and dead timers. Parameters of commands are not shown: they may be secret. */
-import { type CommandFilter, type CommandStatus, Commands, DeadLetters, Journal, Queues, type StoredCommand, Timers } from "@detent/durable"
+/** What a user can do with commands, queues and dead timers. Sensitive parameters are hidden. */
+import {
+  type CommandCount,
+  type CommandFilter,
+  type CommandStatus,
+  Commands,
+  DeadLetters,
+  Journal,
+  type QueueSettings,
+  Queues,
+  type StoredCommand,
+  Timers,
+} from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { CommandNotFailed, CommandNotFound, TimerNotFound } from "../errors.ts"
-import { optional, paged } from "../optional.ts"
+import { Machines } from "../Machines.ts"
+import { optional } from "../optional.ts"
 import { CurrentAttempt, changeOnce } from "../RequestKeys.ts"
+import { eachMatching, fingerprintOf, groups as groupsOf } from "./commandGroups.ts"
 
 export const commandStatuses = [
   "pending",
@@ -30,21 +44,54 @@ export const commandView = ({ instance, worker, problem, finishedAt, ...command 
   ...optional({ worker, problem }),
   ...(command.errors.length === 0 ? {} : { errors: command.errors }),
   enqueuedAt: command.enqueuedAt,
-  ...optional({ finishedAt }),
+  ...optional({ finishedAt, fingerprint: fingerprintOf({ ...command, problem }) }),
 })
+
+const parametersJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
+
+/** With the parameters of commands whose machine is known: its schemas tell which of them are sensitive. */
+export const withParameters = (commands: ReadonlyArray<StoredCommand>) =>
+  Effect.gen(function* () {
+    const machines = yield* Machines
+    const names = new Set(commands.flatMap(({ instance }) => (instance === undefined ? [] : [instance.machine])))
+    const entries = yield* Effect.forEach([...names], (name) => Effect.map(machines.find(name), Option.getOrUndefined))
+    const known = new Map(
+      entries.flatMap((entry) => (entry?._tag === "Machine" ? [[entry.name, machines.json(entry.machine)] as const] : [])),
+    )
+    return commands.map((command) => {
+      const json = command.instance === undefined ? undefined : known.get(command.instance.machine)
+      const stored = json === undefined ? undefined : Option.getOrUndefined(parametersJson(command.parameters))
+      const parameters = stored === undefined ? undefined : json?.parameters(command.slot, stored)
+      return { ...commandView(command), ...optional({ parameters }) }
+    })
+  })
+
+const viewOf = (command: StoredCommand) => Effect.map(withParameters([command]), ([view]) => view ?? commandView(command))
 
 const find = (key: string) =>
   Effect.flatMap(DeadLetters.get(key), Option.match({ onNone: () => Effect.fail(new CommandNotFound({ key })), onSome: Effect.succeed }))
 
-/** Commands in the order they were enqueued. */
-export const list = (filter: CommandFilter, limit: number, after: number | undefined) =>
+/** The cause of a problem narrows a filter further. It is compared command by command. */
+export type CommandQuery = CommandFilter & { readonly fingerprint?: string | undefined }
+
+/** Commands in the order they were enqueued. `scanned`: the page ended because it had looked at this many. */
+export const list = (query: CommandQuery, limit: number, after: number | undefined) =>
   Effect.gen(function* () {
-    const commands = yield* Commands
-    const page = yield* commands.list(filter, Math.min(1000, Math.max(1, limit)), after)
-    return paged({ commands: page.commands.map(commandView) }, page.next)
+    const most = Math.min(1000, Math.max(1, limit))
+    if (query.fingerprint === undefined) {
+      const { fingerprint: _, ...filter } = query
+      const page = yield* Effect.flatMap(Commands, (commands) => commands.list(filter, most, after))
+      return { commands: yield* withParameters(page.commands), ...optional({ next: page.next }) }
+    }
+    const found: Array<StoredCommand> = []
+    const end = yield* eachMatching(query, after, (command) => found.push(command) >= most)
+    return { commands: yield* withParameters(found), ...optional(end) }
   })
 
-export const get = (key: string) => Effect.map(find(key), commandView)
+/** Commands with a status, by cause. Default: those that failed for good. */
+export const groups = ({ status = "failed", ...filter }: CommandFilter) => groupsOf({ ...filter, status })
+
+export const get = (key: string) => Effect.flatMap(find(key), viewOf)
 
 /**
  * Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. As a dry run it
@@ -55,11 +102,11 @@ export const retry = (key: string, options: { readonly force?: boolean; readonly
     const { before, isRepeated } = yield* CurrentAttempt
     const command = yield* find(key)
     const round = yield* before(Effect.succeed(command.round))
-    if (command.round > round) return commandView(command)
+    if (command.round > round) return yield* viewOf(command)
     const isRetried = yield* DeadLetters.retry(key, options)
     const after = yield* find(key)
     // Another process may run the same request.
-    if (isRetried || (isRepeated && after.round > round)) return commandView(after)
+    if (isRetried || (isRepeated && after.round > round)) return yield* viewOf(after)
     return yield* new CommandNotFailed({ key, status: after.status })
   })
 
@@ -85,11 +132,11 @@ export const skip = (key: string, reason: string) =>
     const isSkipped = yield* DeadLetters.skip(key, reason)
     const command = yield* find(key)
     const { status, problem } = command
-    if (isSkipped || (isRepeated && status === "skipped" && problem === reason)) return commandView(command)
+    if (isSkipped || (isRepeated && status === "skipped" && problem === reason)) return yield* viewOf(command)
     return yield* new CommandNotFailed({ key, status })
   })
 
-export type RetryFilter = Parameters<typeof DeadLetters.retryAll>[0]
+export type RetryFilter = Omit<CommandQuery, "status">
 
 export interface RetryAllOptions {
   readonly dryRun: boolean
@@ -103,43 +150,109 @@ export interface RetryAllOptions {
 export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAllOptions) =>
   Effect.gen(function* () {
     const { before, eventId, isRepeated } = yield* CurrentAttempt
-    const refused = force ? 0 : (yield* DeadLetters.check(filter)).refused.length
+    const { fingerprint, ...stored } = filter
+    const plan = yield* retryPlan(filter)
+    const refused = force ? 0 : plan.refused.length
     const answer = (count: number) => ({ count, dryRun, ...(refused === 0 ? {} : { refused }) })
-    if (dryRun || eventId === undefined) return answer(yield* DeadLetters.retryAll(filter, { dryRun, force }))
-    const counted = DeadLetters.retryAll(filter, { dryRun: true, force })
+    const chosen = force ? [...plan.accepted, ...plan.refused.map(({ command }) => command)] : plan.accepted
+    if (dryRun) return answer(chosen.length)
+    const isOneStatement = fingerprint === undefined && !isRepeated
+    if (isOneStatement && eventId === undefined) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
     const first = yield* before(
       Effect.gen(function* () {
-        return { count: yield* counted, at: yield* (yield* Journal).clock }
+        return { count: chosen.length, at: yield* (yield* Journal).clock }
       }),
     )
-    if (!isRepeated) return answer(yield* DeadLetters.retryAll(filter, { dryRun, force }))
+    if (isOneStatement) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
     // Those that an earlier attempt at the request has retried are not failed any more, or failed after it.
-    const dead = yield* deadLetters(filter, force)
-    for (const { key, queue, finishedAt = 0 } of dead) {
+    for (const { key, queue, finishedAt = 0 } of chosen) {
       if (finishedAt <= first.at) yield* DeadLetters.retry(key, { queue, force: true })
     }
     return answer(first.count)
   })
 
-/** The failed commands that match and would be retried. */
-const deadLetters = (filter: RetryFilter, force: boolean) =>
-  Effect.map(DeadLetters.check(filter), ({ accepted, refused }) =>
-    force ? [...accepted, ...refused.map(({ command }) => command)] : accepted,
-  )
+/** The failed commands that match: those that can be retried, and those whose result no instance would take. */
+const retryPlan = ({ fingerprint, ...filter }: RetryFilter) =>
+  Effect.map(DeadLetters.check(filter), ({ accepted, refused }) => {
+    const isMeant = (command: StoredCommand) => fingerprint === undefined || fingerprintOf(command) === fingerprint
+    return { accepted: accepted.filter(isMeant), refused: refused.filter(({ command }) => isMeant(command)) }
+  })
 
-/** Every queue that has settings or commands, with how many commands it has of each status. */
+export interface SkipAllRequest {
+  /** Default status: `failed`. Only failed and pending commands are skipped. */
+  readonly filter: CommandQuery
+  readonly reason: string
+  /** Only counts them. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** Gives up all failed or pending commands that match. A repeated request skips those that are left, and answers how many there were. */
+export const skipAll = ({ filter, reason, dryRun = false }: SkipAllRequest) =>
+  Effect.gen(function* () {
+    const { before } = yield* CurrentAttempt
+    const chosen: Array<{ readonly key: string; readonly queue: string }> = []
+    const { status = "failed" } = filter
+    if (status === "failed" || status === "pending") {
+      for (let after: number | undefined; ; ) {
+        const end = yield* eachMatching({ ...filter, status }, after, ({ key, queue }) => {
+          chosen.push({ key, queue })
+          return false
+        })
+        if (end.next === undefined) break
+        after = end.next
+      }
+    }
+    if (dryRun) return { count: chosen.length, dryRun }
+    const count = yield* before(Effect.succeed(chosen.length))
+    for (const { key, queue } of chosen) yield* DeadLetters.skip(key, reason, { queue })
+    return { count, dryRun }
+  })
+
+/** Every queue that has settings or commands: its limits, what waits and runs in it, and who works on it. */
 export const queues = Effect.gen(function* () {
   const commands = yield* Commands
   const settings = new Map((yield* commands.queues).map((one) => [one.queue, one]))
   const counts = Map.groupBy(yield* commands.counts, ({ queue }) => queue)
   const names = [...new Set([...settings.keys(), ...counts.keys()])].sort()
-  return names.map((queue) => ({
-    queue,
-    paused: settings.get(queue)?.paused ?? false,
-    ...optional({ concurrency: settings.get(queue)?.concurrency }),
-    counts: Object.fromEntries((counts.get(queue) ?? []).map(({ status, count }) => [status, count])),
-  }))
+  return yield* Effect.forEach(names, (queue) => queueView(queue, settings.get(queue), counts.get(queue) ?? []), { concurrency: 4 })
 })
+
+const queueView = (queue: string, settings: QueueSettings | undefined, counts: ReadonlyArray<CommandCount>) =>
+  Effect.gen(function* () {
+    const commands = yield* Commands
+    const byStatus = Object.fromEntries(counts.map(({ status, count }) => [status, count]))
+    const { pending = 0, processing: running = 0 } = byStatus
+    const oldestPendingAt = pending === 0 ? undefined : yield* commands.oldestPending(queue)
+    const claims = running === 0 ? new Map<string, ReadonlyArray<unknown>>() : yield* commands.claims(queue)
+    return {
+      queue,
+      paused: settings?.paused ?? false,
+      ...optional({ concurrency: settings?.concurrency, rate: settings?.rate, oldestPendingAt }),
+      counts: byStatus,
+      running,
+      workers: [...claims]
+        .map(([worker, held]) => ({ worker, running: held.length }))
+        .sort((one, other) => (one.worker < other.worker ? -1 : 1)),
+    }
+  })
+
+export interface QueueLimitChange {
+  /** Null: no limit. */
+  readonly concurrency?: number | null | undefined
+  readonly rate?: { readonly limit: number; readonly intervalMillis: number } | null | undefined
+}
+
+/** Sets the limits that are given, and leaves the others as they are. */
+export const limitQueue = (queue: string, { concurrency, rate }: QueueLimitChange) =>
+  Effect.gen(function* () {
+    yield* Queues.limit(queue, {
+      ...(concurrency === undefined ? {} : { concurrency: concurrency ?? undefined }),
+      ...(rate === undefined ? {} : { rate: rate === null ? undefined : { limit: rate.limit, interval: rate.intervalMillis } }),
+    })
+    const found = (yield* queues).find((one) => one.queue === queue)
+    // A queue with settings is listed.
+    return found ?? { queue, paused: false, counts: {}, running: 0, workers: [] }
+  })
 
 export const pauseQueue = (queue: string) => Queues.pause(queue)
 

@@ -30,7 +30,7 @@ import { optional, paged } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
 import { problemOfFields } from "../SchemaProblem.ts"
 import { Systems } from "../Systems.ts"
-import { mergedList } from "./mergedList.ts"
+import { type ListOrder, mergedList } from "./mergedList.ts"
 
 /** The phases of an execution. `Waiting`: a deferred of it was completed before it was started. */
 export const phases = ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"] as const
@@ -40,6 +40,8 @@ export interface ExecutionQuery {
   readonly workflow?: string | undefined
   readonly phase?: (typeof phases)[number] | undefined
   readonly limit: number
+  /** By the time of the last change. Default: `oldest` first. */
+  readonly order?: ListOrder | undefined
   readonly after?: InstanceCursor | undefined
 }
 
@@ -81,14 +83,14 @@ const found = (workflow: string, id: string) =>
     Option.match({ onNone: () => Effect.fail(new ExecutionNotFound({ workflow, id })), onSome: Effect.succeed }),
   )
 
-/** A page of executions, oldest change first. Those of workflows that are stored but not known here are among all. */
-export const list = ({ workflow, phase, limit, after }: ExecutionQuery) =>
+/** A page of executions. Those of workflows that are stored but not known here are among all. */
+export const list = ({ workflow, phase, limit, order, after }: ExecutionQuery) =>
   Effect.gen(function* () {
     if (workflow !== undefined) yield* checkWorkflow(workflow)
     const stored = (yield* Effect.flatMap(Journal, (journal) => journal.machines)).filter((machine) => machine.startsWith(prefix))
     const machines = workflow === undefined ? stored : [DurableWorkflow.machineOf(workflow)]
     const filters = machines.map((machine) => ({ machine, ...optional({ tag: phase }) }))
-    const page = yield* mergedList(filters, Math.min(1000, Math.max(1, limit)), after)
+    const page = yield* mergedList(filters, Math.min(1000, Math.max(1, limit)), after, order)
     return paged({ executions: page.instances.map(listingOf) }, page.next)
   })
 
@@ -99,16 +101,57 @@ const checkWorkflow = (name: string) =>
     if (counts.size === 0) yield* findWorkflow(name)
   })
 
-/** Where an execution stands, the durable clocks it waits for, and why it failed. */
+/** Where an execution stands: what it was started with and returned, the durable clocks it waits for, and why it failed. */
 export const get = (workflow: string, id: string) =>
   Effect.gen(function* () {
-    const { record, timers } = yield* found(workflow, id)
+    const opened = yield* found(workflow, id)
+    const { record, timers } = opened
     const failure = record.tag === "Failed" ? yield* failureOf(workflow, record) : undefined
+    const parents = yield* parentsOf(opened)
     return {
       ...listingOf(record),
       ...optional({ problem: failure }),
+      ...(yield* valuesOf(workflow, opened)),
+      ...(parents.length === 0 ? {} : { parents }),
       clocks: timers.map(({ name, due }) => ({ name, due })),
     }
+  })
+
+const Success = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.Json }) }))
+
+/**
+ * The payload and the result, without what is sensitive: nothing of a workflow whose schemas are not known here, and no payload once the
+ * journal was pruned.
+ */
+const valuesOf = (workflow: string, opened: OpenedInstance) =>
+  Effect.gen(function* () {
+    const definition = (yield* known).find((entry) => entry.workflow._tag === workflow)?.workflow
+    if (definition === undefined) return {}
+    const shown = (schema: Schema.Top, value: unknown) =>
+      value === undefined ? undefined : (redactor(Schema.toCodecJson(schema))(value) as Schema.Json)
+    const { record, snapshot } = opened
+    const payload = shown(definition.payloadSchema, yield* storedPayload(opened))
+    if (record.tag !== "Completed") return optional({ payload })
+    const [last] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, record.sequence - 1, 1))
+    const stored = Schema.decodeUnknownOption(Success)(last?.body ?? snapshot?.body)
+    const result = Option.isNone(stored) ? undefined : shown(definition.successSchema, stored.value.exit.success)
+    return optional({ payload, result })
+  })
+
+const Key = Schema.Struct({ machine: Schema.String, id: Schema.String })
+const Parent = Schema.fromJsonString(Schema.Struct({ parent: Schema.optionalKey(Key), by: Schema.optionalKey(Key) }))
+
+/** Executions that wait for this one, as far as the first events name them. */
+const parentsOf = ({ origin, record }: OpenedInstance) =>
+  Effect.gen(function* () {
+    const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
+    const bodies = [origin, ...events.flatMap(({ tag, body }) => (tag === "Awaited" || tag === "Started" ? [body] : []))]
+    const keys = bodies.flatMap((body) => {
+      const read = Option.getOrUndefined(Schema.decodeUnknownOption(Parent)(body))
+      return [read?.parent ?? [], read?.by ?? []].flat()
+    })
+    const named = new Map(keys.map(({ machine, id }) => [`${machine} ${id}`, { workflow: machine.slice(prefix.length), id }]))
+    return [...named.values()]
   })
 
 const Failure = Schema.fromJsonString(

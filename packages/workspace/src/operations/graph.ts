@@ -95,7 +95,7 @@ const relationOf = ({ subject, property, object, confidence, witnesses }: GraphR
   witnesses,
 })
 
-const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact, places: ReadonlyArray<Place> | undefined) => ({
+export const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact, places: ReadonlyArray<Place> | undefined) => ({
   ...said,
   ...objectOf(object),
   run: runId,

@@ -4,62 +4,44 @@ import {
   Commands,
   Engine,
   type EventRecord,
-  type HistoryEntry,
   type Instance,
-  type InstanceCursor,
   type InstanceKey,
   InstanceNotFound,
   type InstanceRecord,
   type InstanceStatus,
   Journal,
-  type KnownMachine,
+  type OpenedInstance,
   type TimerRecord,
+  Timers,
   type WaitingEvent,
 } from "@detent/durable"
 import { delayNameOf } from "@detent/durable/internal"
-import { InvalidEvent, NewerVersion } from "@detent/machine"
-import { finalOutcome, type Tagged } from "@detent/machine/internal"
+import { type EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
+import type { Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, NotAMachine, StateUnknown } from "../errors.ts"
+import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, StateUnknown, TimerNotSet } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional, paged } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
-import { commandView } from "./commands.ts"
-import { findEntry, workflowPrefix } from "./machines.ts"
-import { mergedList } from "./mergedList.ts"
+import { withParameters } from "./commands.ts"
+import { type FoundInstance, find, findEntry, findMachine, workflowPrefix } from "./find.ts"
+import { type Cause, type HistoryPage, history } from "./instanceHistory.ts"
+import { listingOf, outcomeOf } from "./instanceList.ts"
+
+export { type FoundInstance, find, findMachine } from "./find.ts"
+export { type Cause, type HistoryPage, history } from "./instanceHistory.ts"
+export { type InstanceConditions, type InstanceQuery, type ListedStatus, list } from "./instanceList.ts"
 
 /** No page is longer. */
 const longestPage = 1000
 
 const defaultPage = 100
-
-export interface FoundInstance {
-  readonly instance: Instance<Tagged, Tagged>
-  readonly machine: KnownMachine
-  readonly json: MachineJson
-}
-
-/** A machine with states and events of its own. */
-export const findMachine = (name: string) =>
-  Effect.gen(function* () {
-    const entry = yield* findEntry(name)
-    if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
-    return { machine: entry.machine, json: (yield* Machines).json(entry.machine) }
-  })
-
-export const find = (key: InstanceKey) =>
-  Effect.gen(function* () {
-    const { machine, json } = yield* findMachine(key.machine)
-    // A machine that is listed is known to the engine.
-    const instance = Option.getOrThrow((yield* Engine).find(key))
-    return { instance, machine, json } satisfies FoundInstance
-  })
 
 const opened = (key: InstanceKey) =>
   Effect.flatMap(
@@ -88,64 +70,6 @@ export const resolve = (text: string) =>
     return first satisfies InstanceKey
   })
 
-type Outcome = "failure" | undefined
-
-/** The outcome of the final state that an instance is in. Its machine knows it. */
-const outcomeOf = (engine: (typeof Engine)["Service"], { machine, tag }: InstanceRecord): Outcome =>
-  Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag)))
-
-const listingOf = ({ machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord, outcome: Outcome) => ({
-  machine,
-  id,
-  state: tag,
-  status,
-  ...optional({ outcome }),
-  ...optional({ reason }),
-  sequence,
-  version,
-  startedAt,
-  updatedAt,
-})
-
-export interface InstanceQuery {
-  readonly machine?: string | undefined
-  readonly state?: string | undefined
-  /** `failed`: ended in a final state of failure. */
-  readonly status?: InstanceStatus | "failed" | undefined
-  readonly updatedAfter?: number | undefined
-  readonly updatedBefore?: number | undefined
-  readonly limit?: number | undefined
-  readonly after?: InstanceCursor | undefined
-}
-
-/** A page of instances and executions, oldest change first. */
-export const list = ({ status, state, limit = defaultPage, after, ...filter }: InstanceQuery) =>
-  Effect.gen(function* () {
-    const page =
-      status === "failed"
-        ? yield* listFailed({ ...filter, state }, pageSize(limit), after)
-        : yield* Effect.flatMap(Journal, (journal) =>
-            journal.list({ ...optional(filter), ...optional({ status, tag: state }) }, pageSize(limit), after),
-          )
-    const engine = yield* Engine
-    return paged({ instances: page.instances.map((one) => listingOf(one, outcomeOf(engine, one))) }, page.next)
-  })
-
-/**
- * Instances in final states of failure. The store does not know which states those are: each state of a known machine is listed by
- * itself, and the lists are merged in the order of the store.
- */
-const listFailed = ({ machine, state, ...filter }: Omit<InstanceQuery, "status">, limit: number, after: InstanceCursor | undefined) =>
-  Effect.gen(function* () {
-    const known = yield* (yield* Engine).machines
-    const failures = known
-      .filter(({ name }) => machine === undefined || name === machine)
-      .flatMap((one) => one.blueprint.states.map(({ tag }) => ({ machine: one.name, tag, outcome: finalOutcome(one, tag) })))
-      .filter(({ tag, outcome }) => outcome === "failure" && (state === undefined || tag === state))
-    const filters = failures.map(({ machine: name, tag }) => ({ ...optional(filter), machine: name, tag, status: "final" as const }))
-    return yield* mergedList(filters, limit, after)
-  })
-
 const pageSize = (limit: number) => Math.min(longestPage, Math.max(1, limit))
 
 /** Refuses a state that the machine does not have, so that a misspelt one does not look like an empty list. */
@@ -158,21 +82,93 @@ export const checkState = (name: string, state: string | undefined) =>
     if (!stateTags.includes(state)) return yield* new StateUnknown({ machine: name, state, states: stateTags })
   })
 
-/** Reads the store, so that commits of other processes show. */
-export const get = (key: InstanceKey) => Effect.flatMap(find(key), viewOf)
+/**
+ * Reads the store, so that commits of other processes show. Of an instance that does not replay, the journal's summary is shown with what
+ * holds it.
+ */
+export const get = (key: InstanceKey) =>
+  Effect.gen(function* () {
+    const found = yield* find(key)
+    return yield* Effect.catchIf(viewOf(found), isMisfit, (error) => heldView(found.json, key, error))
+  })
+
+/** An event that the definition cannot replay. What a newer version wrote may replay there. */
+const isMisfit = (error: { readonly _tag: string }): error is EventReplayError =>
+  error._tag === "EventReplayError" && !(error instanceof NewerVersion)
+
+/** What holds an instance. */
+export interface Held {
+  /** The number of the event that does not replay; 0: what the instance began with. */
+  readonly sequence: number
+  /** The event as it is stored; null where its snapshot holds the instance. */
+  readonly stored: Schema.Json
+  readonly problem: string
+}
+
+export interface InstanceView {
+  readonly machine: string
+  readonly id: string
+  readonly state: TaggedJson
+  readonly status: InstanceStatus
+  readonly outcome?: "failure"
+  readonly reason?: string
+  readonly sequence: number
+  readonly startedAt: number
+  readonly updatedAt: number
+  /** Its delayed events that wait, where there are any. */
+  readonly delays?: ReadonlyArray<ReturnType<typeof delayView>>
+  readonly held?: Held
+}
 
 const viewOf = ({ instance, json }: FoundInstance) =>
-  Effect.map(instance.stored, ({ state, status, reason, sequence, startedAt, lastTransitionAt, delayed }) => ({
-    machine: instance.machine,
-    id: instance.id,
-    state: json.state(state),
-    status,
-    ...optional({ outcome: json.outcome(state._tag), reason }),
-    sequence,
-    startedAt,
-    updatedAt: lastTransitionAt,
-    ...(delayed === undefined ? {} : { delays: delayed.map((one) => delayView(json, one)) }),
-  }))
+  Effect.map(
+    instance.stored,
+    ({ state, status, reason, sequence, startedAt, lastTransitionAt, delayed }): InstanceView => ({
+      machine: instance.machine,
+      id: instance.id,
+      state: json.state(state),
+      status,
+      ...optional({ outcome: json.outcome(state._tag), reason }),
+      sequence,
+      startedAt,
+      updatedAt: lastTransitionAt,
+      ...(delayed === undefined ? {} : { delays: delayed.map((one) => delayView(json, one)) }),
+    }),
+  )
+
+const heldView = (json: MachineJson, key: InstanceKey, { sequence: at, problem, state }: EventReplayError) =>
+  Effect.gen(function* () {
+    const found = yield* opened(key)
+    const { tag, reason, sequence, startedAt, updatedAt } = found.record
+    const stored = state === "(snapshot)" ? null : yield* storedAt(json, found, at)
+    const view: InstanceView = {
+      ...key,
+      state: { _tag: tag },
+      status: "held",
+      ...optional({ reason }),
+      sequence,
+      startedAt,
+      updatedAt,
+      held: { sequence: at, stored, problem },
+    }
+    return view
+  })
+
+const storedJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
+
+/** The event of a sequence number as it is stored, or what the instance began with. */
+const storedAt = (json: MachineJson, { record: of, origin }: OpenedInstance, sequence: number) =>
+  Effect.gen(function* () {
+    if (sequence === 0) return json.storedState(Option.getOrNull(storedJson(origin)))
+    const [event] = yield* Effect.flatMap(Journal, (journal) => journal.events(of, sequence - 1, 1))
+    if (event === undefined) return null
+    return json.storedEvent(
+      Option.getOrElse(
+        Option.map(bodyJson(event.body), ({ e }) => e),
+        () => null,
+      ),
+    )
+  })
 
 /** A delayed event that waits. */
 const delayView = (json: MachineJson, { name, due, event }: WaitingEvent<Tagged>) => ({ name, due, event: json.event(event) })
@@ -262,39 +258,6 @@ const asOf = (record: InstanceRecord, sequence: number) =>
 const acceptedIn = (json: MachineJson, status: InstanceStatus, state: string): ReadonlyArray<string> =>
   status === "running" ? json.legalEvents(state).map(({ event }) => event) : []
 
-export interface HistoryPage {
-  readonly after?: number | undefined
-  readonly limit?: number | undefined
-}
-
-/** The journaled events after a sequence number, oldest first, each with the states around it. */
-export const history = (key: InstanceKey, { after = 0, limit = defaultPage }: HistoryPage = {}) =>
-  Effect.gen(function* () {
-    const { instance, json } = yield* find(key)
-    const most = pageSize(limit)
-    const page = yield* instance.historyPage({ after, limit: most + 1 })
-    const entries = page.slice(0, most).map(({ sequence, at, event, from, state, dedupeId, outcome, through, requests, delays }) => ({
-      sequence,
-      at,
-      event: json.event(event),
-      from: from._tag,
-      state: json.state(state),
-      outcome,
-      through: through.map(({ _tag }) => _tag),
-      requests,
-      ...optional({ dedupeId, delays: delays?.map((one) => changeView(json, one)) }),
-    }))
-    return paged({ entries }, page.length > most ? entries.at(-1)?.sequence : undefined)
-  })
-
-type DelayChange = NonNullable<HistoryEntry<Tagged, Tagged>["delays"]>[number]
-
-/** A delayed event that was set, or cancelled where it is not due. */
-const changeView = (json: MachineJson, { name, due, event }: DelayChange) => ({
-  name,
-  ...optional({ due, event: event === undefined ? undefined : json.event(event) }),
-})
-
 /** One row of a history that people read. Of an execution only the names of its events are known. */
 export interface HistoryRow {
   readonly sequence: number
@@ -305,6 +268,7 @@ export interface HistoryRow {
   readonly outcome?: "Goto" | "Stay" | "Stop"
   readonly through?: ReadonlyArray<string>
   readonly requests?: ReadonlyArray<string>
+  readonly cause?: Cause
   readonly dedupeId?: string
   readonly delays?: ReadonlyArray<{ readonly name: string; readonly due?: number; readonly event?: { readonly _tag: string } }>
 }
@@ -361,10 +325,14 @@ export const stateAt = (key: InstanceKey, sequence: number) =>
     return { sequence, state: json.state(yield* instance.stateAt(sequence)) }
   })
 
-/** The events its state has a transition for. A guard may still refuse one. */
-export const legalEvents = (key: InstanceKey) =>
+/** The events its state has a transition for, or the state it was in after an event. A guard may still refuse one. */
+export const legalEvents = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
+    if (at !== undefined) {
+      const past = yield* instance.stateAt(at)
+      return { state: past._tag, events: json.legalEvents(past._tag) }
+    }
     const { state, status } = yield* instance.stored
     return { state: state._tag, events: status === "running" ? json.legalEvents(state._tag) : [] }
   })
@@ -453,6 +421,43 @@ const sentOf = (json: MachineJson, event: Tagged, taken: Taken, sequence?: numbe
   return { outcome: taken._tag, state: json.state(taken.state), ...optional({ answer, sequence }) }
 }
 
+export interface Preview extends Sent {
+  readonly dryRun: true
+  readonly from: string
+  /** States that automatic transitions would pass through. */
+  readonly through: ReadonlyArray<string>
+  /** The effect slots that would be requested. */
+  readonly requests: ReadonlyArray<string>
+  /** Timers that would begin. One that never is due would end. */
+  readonly timers: ReadonlyArray<{ readonly name: string; readonly millis?: number }>
+  /** Events that the machine would send itself. */
+  readonly raises: ReadonlyArray<string>
+  /** It would wait for the next change of state. */
+  readonly postponed?: true
+}
+
+/** What an event would do: decided as if it were sent, guards included. Nothing is stored or carried out. */
+export const preview = (key: InstanceKey, event: { readonly _tag: string }) =>
+  Effect.gen(function* () {
+    const { instance, json } = yield* find(key)
+    const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+    const decision = yield* instance.preview(decoded)
+    const from = decision.from._tag
+    if (decision._tag === "Postponed") {
+      const nothing = { through: [], requests: [], timers: [], raises: [] }
+      return { dryRun: true, outcome: "Stay", from, state: json.state(decision.from), ...nothing, postponed: true } satisfies Preview
+    }
+    return {
+      dryRun: true,
+      ...sentOf(json, decoded, decision),
+      from,
+      through: decision.through.map(({ _tag }) => _tag),
+      requests: decision.requests.map(({ slot }) => slot),
+      timers: decision.timers.map(({ name, millis }) => (Number.isFinite(millis) ? { name, millis } : { name })),
+      raises: decision.sends.map(({ _tag }) => _tag),
+    } satisfies Preview
+  }).pipe(Effect.map((found): Preview => found))
+
 /** Fails if the journal has another event under the key; otherwise returns the number of the event that it has. */
 const refuseTaken = (instance: Instance<Tagged, Tagged>, json: MachineJson, event: Tagged, key: string) =>
   Effect.gen(function* () {
@@ -479,8 +484,8 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
   )
 }
 
-/** Replaces the journaled event that holds an instance, if the instance then replays. */
-export const repair = (key: InstanceKey, sequence: number, event: { readonly _tag: string }) =>
+/** Replaces the journaled event that holds an instance, if the instance then replays. As a dry run it only tries that. */
+export const repair = (key: InstanceKey, sequence: number, event: { readonly _tag: string }, options: { readonly dryRun?: boolean } = {}) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
     const { machine, json } = yield* find(key)
@@ -490,7 +495,7 @@ export const repair = (key: InstanceKey, sequence: number, event: { readonly _ta
     // An earlier attempt at the request has repaired it.
     if (isRepeated && !wasThere && (yield* replaced)) return yield* get(key)
     // Decoded by the machine's own schema, which the types of a machine known by name cannot say.
-    yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never))
+    yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never, options))
     return yield* get(key)
   })
 
@@ -504,10 +509,15 @@ const isStored = (key: InstanceKey, sequence: number, event: unknown) =>
     },
   )
 
-/** A new instance with the journal of another up to a sequence number. Nothing that was requested there is executed again. */
-export const fork = (key: InstanceKey, through: number, newId: string) =>
+/**
+ * A new instance with the journal of another up to a sequence number, or with all of it. Nothing that was requested there is executed
+ * again.
+ */
+export const fork = (key: InstanceKey, sequence: number | undefined, newId: string) =>
   Effect.gen(function* () {
     const { machine } = yield* find(key)
+    const { before } = yield* CurrentAttempt
+    const through = sequence ?? (yield* before(Effect.map(record(key), (one) => one.sequence)))
     const made = { machine: key.machine, id: newId }
     const isOurs = Effect.gen(function* () {
       const [from, to] = [yield* find(key), yield* find(made)]
@@ -555,7 +565,12 @@ export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
 export const commands = (key: InstanceKey) =>
   Effect.gen(function* () {
     yield* opened(key)
-    return { commands: (yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key))).map(commandView) }
+    return {
+      commands: yield* Effect.flatMap(
+        Effect.flatMap(Commands, (stored) => stored.ofInstance(key)),
+        withParameters,
+      ),
+    }
   })
 
 /** The timeouts of its state, and its delayed events with what they are: those are known where its machine is. */
@@ -571,6 +586,26 @@ export const timers = (key: InstanceKey) =>
         return { name: delayed, entry, due, ...optional({ event: delays.find((one) => one.name === delayed)?.event }) }
       }),
     }
+  })
+
+/** Fires a timer of an instance now. Where another node has the instance, that node fires it within its sweep interval. */
+export const fireTimer = (key: InstanceKey, name: string) =>
+  Effect.gen(function* () {
+    const { before, isRepeated } = yield* CurrentAttempt
+    yield* find(key)
+    const current = Effect.map(opened(key), ({ timers: all }) => all.find((one) => (delayNameOf(one) ?? one.name) === name))
+    const first = yield* before(
+      Effect.map(current, (timer) => (timer === undefined ? null : { name: timer.name, entry: timer.entry, due: timer.due })),
+    )
+    if (first === null) {
+      const known = (yield* opened(key)).timers.map((one) => delayNameOf(one) ?? one.name)
+      return yield* new TimerNotSet({ ...key, name, known })
+    }
+    const isSet = yield* Effect.flatMap(Timers, (store) => store.hasten({ ...key, ...first }))
+    // A repeated request finds it fired.
+    if (!isSet && !isRepeated) return yield* new TimerNotSet({ ...key, name, known: [] })
+    if (isSet) yield* Effect.flatMap(Engine, (engine) => engine.sweep)
+    return yield* get(key)
   })
 
 /** Where an instance stands after a send, for people. */

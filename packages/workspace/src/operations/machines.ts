@@ -1,24 +1,12 @@
 /** What a user can do with machines: list, look, draw, check against what is stored. */
-import { DurableWorkflow, Engine, Journal, type KnownMachine } from "@detent/durable"
+import { Engine, Journal, type KnownMachine } from "@detent/durable"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import { MachineNotFound, MachineUnregistered } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { optional } from "../optional.ts"
 import { Workspace } from "../Workspace.ts"
+import { BulkSend } from "./bulk.ts"
 import { jsonSchemaOf, phases } from "./executions.ts"
-
-export const findEntry = (name: string) =>
-  Effect.flatMap(
-    Effect.flatMap(Machines, (machines) => machines.find(name)),
-    Option.match({ onNone: () => notRegistered(name), onSome: Effect.succeed }),
-  )
-
-const notRegistered = (machine: string) =>
-  Effect.flatMap(
-    Effect.flatMap(Journal, (journal) => journal.count(machine)),
-    (counts) => Effect.fail(counts.size > 0 ? new MachineUnregistered({ machine }) : new MachineNotFound({ machine })),
-  )
+import { findEntry, findMachine, workflowPrefix } from "./find.ts"
 
 /** A workflow is listed by its name: its definition need not be known here. */
 type Listed =
@@ -53,13 +41,20 @@ const listing = (entry: Listed) =>
  * definition is known here: a process that observes builds no layers of workflows, which may register others besides their own.
  */
 export const list = Effect.gen(function* () {
-  const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
+  const entries = yield* listedEntries
   const names = new Set(entries.map(({ name }) => name))
   const stored = yield* Effect.flatMap(Journal, (journal) => journal.machines)
   const unknown = stored.filter((name) => name.startsWith(workflowPrefix) && !names.has(name))
   const all: ReadonlyArray<Listed> = [...entries, ...unknown.map((name) => ({ _tag: "EffectWorkflow" as const, name, events: {} }))]
   const listed = yield* Effect.forEach(all, listing, { concurrency: 4 })
   return listed.sort((a, b) => (a.name < b.name ? -1 : 1))
+})
+
+/** Jobs that send an event to many are listed where there are any. */
+const listedEntries = Effect.gen(function* () {
+  const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
+  const jobs = yield* Effect.flatMap(Journal, (journal) => journal.count(BulkSend.name))
+  return jobs.size > 0 ? entries : entries.filter(({ name }) => name !== BulkSend.name)
 })
 
 /** One machine. An Effect workflow has no blueprint, but the schema of what it is started with. */
@@ -69,9 +64,24 @@ export const get = (name: string) =>
     const listed = yield* listing(entry)
     if (entry._tag === "EffectWorkflow") {
       const schemas = Object.entries(entry.events).map(([event, { successSchema }]) => [event, jsonSchemaOf(successSchema)] as const)
-      return { ...listed, eventSchemas: Object.fromEntries(schemas), payloadSchema: jsonSchemaOf(entry.workflow.payloadSchema) }
+      return {
+        ...listed,
+        stateSchemas: {},
+        eventSchemas: Object.fromEntries(schemas),
+        payloadSchema: jsonSchemaOf(entry.workflow.payloadSchema),
+      }
     }
-    return { ...listed, blueprint: entry.machine.blueprint, eventSchemas: (yield* Machines).json(entry.machine).eventSchemas }
+    const { eventSchemas, stateSchemas } = (yield* Machines).json(entry.machine)
+    return { ...listed, blueprint: entry.machine.blueprint, eventSchemas, stateSchemas }
+  })
+
+/** Where everything in its diagram goes. Laid out once for each structure of a machine. */
+export const layout = (name: string, direction: "down" | "right" = "down") =>
+  Effect.gen(function* () {
+    const { machine } = yield* findMachine(name)
+    const { drawings } = yield* Machines
+    const places = yield* Effect.catchTag(drawings.layout(machine, direction), "DiagramError", Effect.die)
+    return { fingerprint: drawings.fingerprint(machine), ...places }
   })
 
 /**
@@ -92,9 +102,6 @@ export const check = (name: string | undefined) =>
     )
     return [...checked, ...(yield* Effect.forEach(unregistered, countUnchecked))]
   })
-
-/** Executions of Effect workflows are replayed by their own code. */
-export const workflowPrefix = DurableWorkflow.machineOf("")
 
 const machinesOf = (entries: ReadonlyArray<MachineEntry>): ReadonlyArray<KnownMachine> =>
   entries.flatMap((entry) => (entry._tag === "Machine" ? [entry.machine] : []))

@@ -1,17 +1,20 @@
-/** One list over several filters of the store, in the order of the store: oldest change first. */
+/** One list over several filters of the store, in the order of the store: oldest or newest change first. */
 import { type InstanceCursor, type InstanceFilter, type InstancePage, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 
+export type ListOrder = NonNullable<InstanceFilter["order"]>
+
 export const mergedList = (
-  filters: ReadonlyArray<InstanceFilter & { readonly machine: string }>,
+  filters: ReadonlyArray<Omit<InstanceFilter, "order"> & { readonly machine: string }>,
   limit: number,
   after: InstanceCursor | undefined,
+  order: ListOrder = "oldest",
 ): Effect.Effect<InstancePage, PersistenceFailed, Journal> =>
   Effect.gen(function* () {
     const journal = yield* Journal
-    const pages = yield* Effect.forEach(filters, (filter) => journal.list(filter, limit, cursorIn(filter.machine, after)))
-    const found = pages.flatMap((page) => page.instances).sort(byChange)
+    const pages = yield* Effect.forEach(filters, (filter) => journal.list({ ...filter, order }, limit, cursorIn(filter.machine, after)))
+    const found = pages.flatMap((page) => page.instances).sort(order === "oldest" ? byChange : (left, right) => byChange(right, left))
     const instances = found.slice(0, limit)
     const hasMore = found.length > limit || pages.some(({ next }) => next !== undefined)
     return { instances, next: hasMore ? instances.at(-1) : undefined }
@@ -22,7 +25,7 @@ const byChange = (left: InstanceCursor, right: InstanceCursor): number =>
 
 const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** The cursor of a list of all machines, for the list of one: it is ordered by time and id only. */
+/** The cursor of a list of all machines, for the list of one, which is ordered by time and id only. The same for both orders. */
 const cursorIn = (machine: string, after: InstanceCursor | undefined): InstanceCursor | undefined => {
   if (after === undefined || after.machine === machine) return after
   return { updatedAt: after.updatedAt, machine, id: machine < after.machine ? lastId : "" }

@@ -46,6 +46,7 @@ export const statusOf = ({
   ...optional({ itemsPerSecond: isResting && batch.processingStartedAt !== batch.uploadedAt ? undefined : itemsPerSecond }),
   ...optional({ estimatedCompletionAt }),
   canRetry,
+  canRetryItems: canRetry && counts.failed > 0 && state !== "failed",
   ...optional({ problem: batch.failure?.message ?? problem?.message }),
   ...(batch.failure === undefined ? {} : { failure: failureOf(batch.failure) }),
   ...optional({ notificationError: batch.notificationError }),
@@ -147,16 +148,48 @@ export const start = (file: string, { force, kind, md5 }: Omit<ReceiveOptions, "
     statusOf,
   )
 
+/** A page of uploads, each with its state and how many items its file has. One that cannot be read is listed without them. */
 export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>
   Effect.gen(function* () {
-    const page = yield* (yield* Uploads).batches({ limit: query.limit, ...optional({ after: query.after }) })
-    return paged({ uploads: page.batches }, page.next)
+    const uploads = yield* Uploads
+    const page = yield* uploads.batches({ limit: query.limit, ...optional({ after: query.after }) })
+    const listed = yield* Effect.forEach(
+      page.batches,
+      (batch) =>
+        Effect.map(Effect.option(uploads.status(batch.batchId)), (read) => ({
+          ...batch,
+          ...Option.match(read, { onNone: () => ({}), onSome: ({ state, items: counts }) => ({ state, total: counts.total }) }),
+        })),
+      { concurrency: 8 },
+    )
+    return paged({ uploads: listed }, page.next)
   })
 
-export const items = (id: string, query: EntryQuery) =>
+/** Items that one page looks at where it has only some of them. */
+const mostScanned = 10_000
+
+/** A page of the items of an upload; with a reason, of those that failed for it. */
+export const items = (id: string, { reason, ...query }: EntryQuery & { readonly reason?: string | undefined }) =>
   Effect.gen(function* () {
-    const page = yield* (yield* Uploads).items(id, query)
-    return paged({ items: page.items.map(itemOf) }, page.next)
+    const uploads = yield* Uploads
+    if (reason === undefined) {
+      const page = yield* uploads.items(id, query)
+      return paged({ items: page.items.map(itemOf) }, page.next)
+    }
+    const { limit = 100, state = "failed" } = query
+    const found: Array<ReturnType<typeof itemOf>> = []
+    let after = query.after
+    for (let looked = 0; looked < mostScanned; ) {
+      const page = yield* uploads.items(id, { state, limit: 1000, ...optional({ after }) })
+      for (const entry of page.items) {
+        if (entry.problem?.reason === reason) found.push(itemOf(entry))
+        after = entry.index
+        if (found.length === limit) return paged({ items: found }, after)
+      }
+      if (page.next === undefined) return { items: found }
+      looked += page.items.length
+    }
+    return paged({ items: found }, after)
   })
 
 /** One item of an upload, with the states it has been in. */

@@ -1,0 +1,30 @@
+/** The live stream of everything that a page shows. */
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { problems } from "../api/Problem.ts"
+import { liveTopics } from "./LiveFeed.ts"
+
+const topicList = new RegExp(`^(?:${liveTopics.join("|")})(?:,(?:${liveTopics.join("|")})){0,10}$`)
+
+/** Separated by commas. */
+export const Topics = Schema.String.check(Schema.isPattern(topicList, { expected: `one or more of ${liveTopics.join(",")}` }))
+
+export class LiveApi extends HttpApiGroup.make("live")
+  .add(
+    HttpApiEndpoint.get("follow", "/api/v1/live", {
+      query: { topics: Schema.optionalKey(Topics) },
+      success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
+      error: problems,
+    })
+      .annotate(OpenApi.Summary, "Follow everything")
+      .annotate(
+        OpenApi.Description,
+        "Server-sent events, at most four times a second: `counts` with the counts by state of machines that changed, `changed` with machine, " +
+          "id, state, status and sequence of an instance, `many` where more than 200 changed at once, `batch`, `upload`, `queue` and `node`; " +
+          "`beat` every two seconds. Events are hints: read again what is shown, and all of it after the stream broke off. Default: all topics.",
+      ),
+  )
+  .annotate(OpenApi.Description, "The live stream of everything") {}

@@ -1,0 +1,152 @@
+/**
+ * One live stream for all that a page shows: what has changed, at most four times a second. Its events are hints that name what changed;
+ * clients read what they show again, and all of it after the stream broke off. Nothing is read while no client follows it.
+ */
+import { Commands, Engine, forkLoop, Journal } from "@detent/durable"
+import * as cluster from "@detent/workspace/operations/cluster"
+import { Workspace, type WorkspaceServices } from "@detent/workspace/Workspace"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { type Channel, type Frame, frameOf } from "../serve/live/Channel.ts"
+import { makeChannels } from "../serve/live/Channels.ts"
+import type { LiveReader } from "../serve/live/LiveReader.ts"
+import { ChangeReader } from "./ChangeReader.ts"
+
+export const liveTopics = ["counts", "changed", "batch", "upload", "queue", "node"] as const
+
+export type LiveTopic = (typeof liveTopics)[number]
+
+export interface LiveFeedService {
+  /** Everything about these topics from now on. */
+  readonly reader: (topics: ReadonlyArray<LiveTopic>) => LiveReader
+}
+
+/** One look at most in this time. */
+const tickMillis = 250
+
+/** Looks without a sign of a change, and while very many change, are this many ticks apart. */
+const slowTicks = 4
+
+/** Queues and nodes are looked at every so many ticks. */
+const surroundingTicks = 8
+
+/** A machine whose instances have a topic of their own. */
+const topicOfMachine: Readonly<Record<string, LiveTopic>> = { batch: "batch", UploadBatch: "upload" }
+
+/** The clocks of nodes that share a database differ by less. */
+const clockDifference = 2000
+
+/** A client that has just read everything may have read it this long before it followed the changes. */
+const beforehand = 1000
+
+export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@detent/server/LiveFeed") {
+  static readonly layer = Layer.effect(
+    LiveFeed,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const journal = yield* Journal
+      const commands = yield* Commands
+      const { database } = yield* Workspace
+      const workspace = yield* Effect.context<WorkspaceServices>()
+      const channels = yield* makeChannels
+      const clock = yield* Clock.Clock
+      const changes = new ChangeReader(journal, database === "Postgres" ? clockDifference : 0)
+      let position = 0
+      let ticks = 0
+      /** Something may have changed since the last look. */
+      let isTouched = false
+      let isBusy = false
+      const told = new Map<string, string>()
+
+      const tell = (topic: LiveTopic | undefined, event: string, data: unknown) => {
+        const frame: Frame = frameOf(++position, event, data)
+        for (const name of channels.names) {
+          if (topic === undefined || name.split(",").includes(topic)) channels.get(name)?.add([frame])
+        }
+      }
+
+      /** Tells only what differs from what was told last. */
+      const tellNew = (topic: LiveTopic, data: unknown) => {
+        const text = JSON.stringify(data)
+        if (told.get(topic) === text) return
+        told.set(topic, text)
+        tell(topic, topic, data)
+      }
+
+      const tellCounts = (machines: ReadonlyArray<string>) =>
+        Effect.gen(function* () {
+          const counts = yield* Effect.forEach(machines, (machine) => journal.count(machine))
+          const byMachine = machines.map((machine, index) => [machine, Object.fromEntries(counts[index] ?? [])] as const)
+          tell("counts", "counts", { machines: Object.fromEntries(byMachine) })
+        })
+
+      const tellChanges = Effect.gen(function* () {
+        const { changed, isMany } = yield* changes.next
+        isBusy = isMany
+        if (isMany) {
+          tell("changed", "many", {})
+          for (const topic of ["batch", "upload"] as const) tell(topic, topic, {})
+          return yield* tellCounts(yield* journal.machines)
+        }
+        for (const { machine, id, tag: state, status, sequence } of changed) {
+          tell("changed", "changed", { machine, id, state, status, sequence })
+          const topic = topicOfMachine[machine]
+          if (topic !== undefined) tell(topic, topic, { id, state, status, sequence })
+        }
+        if (changed.length > 0) yield* tellCounts([...new Set(changed.map(({ machine }) => machine))].sort())
+      })
+
+      const tellSurroundings = Effect.gen(function* () {
+        const backlog = yield* commands.backlog
+        const queues = [...Map.groupBy(backlog, ({ queue }) => queue)].map(([queue, counts]) => ({
+          queue,
+          counts: Object.fromEntries(counts.map(({ status, count }) => [status, count])),
+        }))
+        tellNew("queue", { queues })
+        const nodes = yield* Effect.provideContext(cluster.nodes, workspace)
+        tellNew("node", { nodes: nodes.map(({ address, node, draining, shards }) => ({ address, node, draining, shards })) })
+        tell(undefined, "beat", { at: clock.currentTimeMillisUnsafe() })
+      })
+
+      const tick = Effect.gen(function* () {
+        if (channels.readerCount === 0) return
+        ticks++
+        const isSlow = ticks % slowTicks === 0
+        if (isSlow || (isTouched && !isBusy)) {
+          isTouched = false
+          yield* tellChanges
+        }
+        if (ticks % surroundingTicks === 0) yield* tellSurroundings
+      })
+
+      const uninspect = engine.inspectUnsafe(({ _tag }) => {
+        if (_tag === "Decided" || _tag === "Started") isTouched = true
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(uninspect))
+      const unlisten = journal.changed?.listen(() => {
+        isTouched = true
+      })
+      yield* Effect.addFinalizer(() => Effect.sync(() => unlisten?.()))
+
+      yield* forkLoop("the live stream of all changes", Effect.andThen(Effect.sleep(tickMillis), tick))
+
+      return {
+        reader: (topics) => {
+          if (channels.readerCount === 0) {
+            told.clear()
+            changes.begin(clock.currentTimeMillisUnsafe() - beforehand)
+          }
+          const name = [...new Set(topics)].sort().join(",")
+          // A reader that is behind has missed hints: it is told to read everything again.
+          const channel: Channel = channels.open(name, position, async () => ({
+            frames: [frameOf(channel.last, "many", {})],
+            through: channel.last,
+          }))
+          return channels.reader(name, channel, channel.last)
+        },
+      }
+    }),
+  )
+}

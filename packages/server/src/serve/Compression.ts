@@ -1,0 +1,54 @@
+/** Compresses answers that are text and large enough to gain from it. Live streams and what is compressed already stay as they are. */
+import { promisify } from "node:util"
+import { brotliCompress, constants, gzip } from "node:zlib"
+import * as Effect from "effect/Effect"
+import * as HttpBody from "effect/unstable/http/HttpBody"
+import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+
+/** Less gains nothing: it fits into one packet. */
+const leastBytes = 1400
+
+const compressible = /^(?:text\/(?!event-stream)|image\/svg\+xml|application\/(?:json|.+\+json|n-triples|xml|.+\+xml))/
+
+const brotli = promisify(brotliCompress)
+const zip = promisify(gzip)
+
+type Encoding = "br" | "gzip"
+
+const encoders: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+  // The effort at which it costs about as much as gzip.
+  br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
+  gzip: (bytes) => zip(bytes, { level: 4 }),
+}
+
+/** The best encoding that the client takes. One with `q=0` is refused by it. */
+export const encodingOf = (accepted: string | undefined): Encoding | undefined => {
+  const taken = (accepted ?? "")
+    .toLowerCase()
+    .split(",")
+    .filter((one) => !/;\s*q=0(?:\.0*)?\s*$/.test(one))
+    .map((one) => one.split(";")[0]?.trim())
+  return taken.includes("br") ? "br" : taken.includes("gzip") ? "gzip" : undefined
+}
+
+export const compressed = <E, R>(
+  app: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E, R | HttpServerRequest> =>
+  Effect.flatMap(app, (response) => {
+    const { body, headers } = response
+    if (body._tag !== "Uint8Array" || body.contentLength < leastBytes || headers["content-encoding"] !== undefined)
+      return Effect.succeed(response)
+    const type = body.contentType
+    if (!compressible.test(type)) return Effect.succeed(response)
+    return Effect.flatMap(HttpServerRequest, (request) => {
+      const encoding = request.method === "HEAD" ? undefined : encodingOf(request.headers["accept-encoding"])
+      const varying = HttpServerResponse.setHeader(response, "vary", "accept-encoding")
+      if (encoding === undefined) return Effect.succeed(varying)
+      return Effect.map(
+        Effect.promise(() => encoders[encoding](body.body)),
+        (bytes) =>
+          HttpServerResponse.setHeader(HttpServerResponse.setBody(varying, HttpBody.uint8Array(bytes, type)), "content-encoding", encoding),
+      )
+    })
+  })

@@ -1,0 +1,89 @@
+/**
+ * Sessions of browsers. A page gives its token once and gets a cookie for it, so that no script can read the token. The cookie's value is
+ * a role and an expiry, signed with a key that is derived from the token: every server with the same token accepts it, nothing is stored,
+ * and another token revokes it.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto"
+import type { IncomingMessage } from "node:http"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import type { AccessRole, TokenOptions } from "./Tokens.ts"
+
+/** How long a session lasts. Reading it in its second half renews it. */
+export const sessionMillis = 12 * 3_600_000
+
+export interface Session {
+  readonly role: AccessRole
+  readonly expiresAt: number
+}
+
+const purpose = "detent session 1"
+
+/** Role, expiry in base 36, and signature in base64url. */
+const form = /^(read|operate)\.([0-9a-z]{1,11})\.([\w-]{43})$/
+
+export class SessionCookies {
+  readonly #keys: ReadonlyMap<AccessRole, Buffer>
+  readonly #now: () => number
+
+  constructor({ operate, read }: TokenOptions, now: () => number) {
+    this.#keys = new Map([
+      ...(operate === undefined ? [] : [["operate", keyOf(operate)] as const]),
+      ...(read === undefined ? [] : [["read", keyOf(read)] as const]),
+    ])
+    this.#now = now
+  }
+
+  /** A new session, and the value of its cookie. Undefined where no token stands for the role. */
+  begin(role: AccessRole): (Session & { readonly value: string }) | undefined {
+    const key = this.#keys.get(role)
+    if (key === undefined) return undefined
+    const expiresAt = this.#now() + sessionMillis
+    const signed = `${role}.${expiresAt.toString(36)}`
+    return { role, expiresAt, value: `${signed}.${signatureOf(key, signed).toString("base64url")}` }
+  }
+
+  /** The session of a request. Undefined where it has no cookie, or one that has expired or was signed with another token. */
+  of({ headers: { cookie, host } }: Pick<IncomingMessage, "headers">): Session | undefined {
+    if (cookie === undefined || this.#keys.size === 0) return undefined
+    const start = `${cookieName(host)}=`
+    const found = cookie.split(";").find((one) => one.trimStart().startsWith(start))
+    const [, role, expiry = "", signature = ""] = form.exec(found?.trim().slice(start.length) ?? "") ?? []
+    if (role !== "read" && role !== "operate") return undefined
+    const key = this.#keys.get(role)
+    const expiresAt = Number.parseInt(expiry, 36)
+    if (key === undefined || expiresAt <= this.#now()) return undefined
+    const isSigned = timingSafeEqual(signatureOf(key, `${role}.${expiry}`), Buffer.from(signature, "base64url"))
+    return isSigned ? { role, expiresAt } : undefined
+  }
+
+  /** Whether a session is in its second half. */
+  isAging({ expiresAt }: Session): boolean {
+    return expiresAt - this.#now() < sessionMillis / 2
+  }
+}
+
+const keyOf = (token: Redacted.Redacted): Buffer => createHmac("sha256", Redacted.value(token)).update(purpose).digest()
+
+const signatureOf = (key: Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest()
+
+/** Browsers share cookies between the ports of a host: the name keeps the sessions of two servers apart. */
+export const cookieName = (host = ""): string => {
+  const [, port] = /:(\d{1,5})$/.exec(host) ?? []
+  return port === undefined ? "detent" : `detent-${port}`
+}
+
+/** Whether the browser reached the server through TLS, which a proxy in front of it ends. */
+export const isSecure = ({ headers: { origin = "", "x-forwarded-proto": protocol } }: Pick<IncomingMessage, "headers">): boolean =>
+  origin.startsWith("https:") || protocol === "https"
+
+export class Sessions extends Context.Service<Sessions, SessionCookies>()("@detent/server/Sessions") {
+  static readonly layer = (tokens: TokenOptions): Layer.Layer<Sessions> =>
+    Layer.effect(
+      Sessions,
+      Effect.map(Clock.Clock, (clock) => new SessionCookies(tokens, () => clock.currentTimeMillisUnsafe())),
+    )
+}

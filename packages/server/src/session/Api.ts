@@ -1,0 +1,50 @@
+/** Sessions of browsers: a token is exchanged for a cookie that scripts cannot read. */
+import * as Schema from "effect/Schema"
+import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
+import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
+import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import { Millis } from "../api/Paging.ts"
+import { problems } from "../api/Problem.ts"
+
+export const Session = Schema.Struct({
+  /** `read` looks; `operate` also changes things. */
+  role: Schema.Literals(["read", "operate"]),
+  /** The server only looks, whatever the role. */
+  observes: Schema.Boolean,
+  database: Schema.Literals(["Sqlite", "Postgres"]),
+  /** Of the server. */
+  version: Schema.String,
+  /** The name of the node that answers; absent where it only looks. */
+  node: Schema.optionalKey(Schema.String),
+  /** The systems that are on. */
+  systems: Schema.Array(Schema.Literals(["knowledge", "uploads"])),
+  /** When the cookie expires; absent where the request has none. */
+  expiresAt: Schema.optionalKey(Millis),
+}).annotate({ identifier: "Session" })
+
+export const OpenSession = Schema.Struct({
+  /** Default: that of the Authorization header. None is needed where the server has none. */
+  token: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
+}).annotate({ identifier: "OpenSession" })
+
+const path = "/api/v1/session"
+const error = problems
+
+export class SessionApi extends HttpApiGroup.make("session")
+  .add(
+    HttpApiEndpoint.get("get", path, { success: Session, error })
+      .annotate(OpenApi.Summary, "Show the session")
+      .annotate(OpenApi.Description, "What the caller may do here, and what the server is. Renews a cookie that expires soon."),
+    HttpApiEndpoint.post("open", path, { payload: OpenSession, success: Session, error })
+      .annotate(OpenApi.Summary, "Open a session")
+      .annotate(
+        OpenApi.Description,
+        "Exchanges a token for a cookie of the same role, which scripts cannot read and another token of the server revokes. Requests " +
+          "by cookie that change something need a body of JSON or a multipart form, and the Origin of the server.",
+      ),
+    HttpApiEndpoint.delete("end", path, { success: HttpApiSchema.NoContent, error })
+      .annotate(OpenApi.Summary, "End the session")
+      .annotate(OpenApi.Description, "Removes the cookie from the browser. Another token of the server revokes all cookies."),
+  )
+  .annotate(OpenApi.Description, "Sessions of browsers") {}

@@ -1,0 +1,90 @@
+/** Handlers of the session API. */
+import type { IncomingMessage } from "node:http"
+import { createRequire } from "node:module"
+import { optional } from "@detent/workspace/optional"
+import { systemsOn } from "@detent/workspace/Systems"
+import { Workspace } from "@detent/workspace/Workspace"
+import * as Effect from "effect/Effect"
+import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { CoreApi } from "../api/CoreApi.ts"
+import { kind, Unauthorized } from "../api/Problem.ts"
+import { refuseUnknownKeys } from "../serve/Operating.ts"
+import { cookieName, isSecure, type Session, Sessions, sessionMillis } from "../serve/Sessions.ts"
+import { type AccessRole, RequestRoles, Tokens } from "../serve/Tokens.ts"
+import { OpenSession } from "./Api.ts"
+
+const version = String(createRequire(import.meta.url)("../../package.json").version)
+
+const unknown = new Unauthorized({
+  type: kind("TokenUnknown"),
+  title: "The token is not known here",
+  status: 401,
+  detail: 'check that it is the one the server was started with, and send it as {"token":"…"}',
+})
+
+export const sessionHandlers = HttpApiBuilder.group(
+  CoreApi,
+  "session",
+  Effect.fnUntraced(function* (handlers) {
+    const sessions = yield* Sessions
+    const roles = yield* RequestRoles
+    const tokens = yield* Tokens
+    const { role: work, database, node } = yield* Workspace
+    const systems = yield* systemsOn
+    const openKeys = refuseUnknownKeys(OpenSession)
+
+    const view = (role: AccessRole, session: Session | undefined) =>
+      HttpServerResponse.jsonUnsafe(
+        {
+          role,
+          observes: work === "observe",
+          database,
+          version,
+          ...optional({ node }),
+          systems,
+          ...optional({ expiresAt: session?.expiresAt }),
+        },
+        { headers: { "cache-control": "no-store" } },
+      )
+
+    /** With a new cookie, where a token stands for the role. */
+    const begun = (request: HttpServerRequest, role: AccessRole) => {
+      const session = sessions.begin(role)
+      const response = view(role, session)
+      return session === undefined
+        ? response
+        : HttpServerResponse.setCookieUnsafe(response, ...cookieOf(request, session.value, sessionMillis))
+    }
+
+    return handlers
+      .handle("get", ({ request }) =>
+        Effect.sync(() => {
+          const source = sourceOf(request)
+          const session = sessions.of(source)
+          // The guard has refused a request without a role.
+          const role = roles.get(source) ?? "read"
+          return session === undefined || !sessions.isAging(session) ? view(role, session) : begun(request, role)
+        }),
+      )
+      .handle("open", ({ request, payload: { token } }) =>
+        Effect.gen(function* () {
+          yield* openKeys(request)
+          const role = token === undefined || !tokens.areNeeded ? roles.get(sourceOf(request)) : tokens.roleOf(token)
+          return role === undefined ? yield* Effect.fail(unknown) : begun(request, role)
+        }),
+      )
+      .handle("end", ({ request }) =>
+        Effect.sync(() => HttpServerResponse.setCookieUnsafe(HttpServerResponse.empty({ status: 204 }), ...cookieOf(request, "", 0))),
+      )
+  }),
+)
+
+const sourceOf = (request: HttpServerRequest): IncomingMessage => request.source as IncomingMessage
+
+const cookieOf = (request: HttpServerRequest, value: string, millis: number) => {
+  const source = sourceOf(request)
+  const options = { path: "/", httpOnly: true, sameSite: "strict", secure: isSecure(source), maxAge: millis } as const
+  return [cookieName(source.headers.host), value, options] as const
+}

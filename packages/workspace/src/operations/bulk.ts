@@ -1,0 +1,186 @@
+/**
+ * Sends one event to every instance that meets conditions. The job is an instance itself: it continues where it was after a restart, is
+ * watched and cancelled like any other, and sends to each instance once, under an id of its own.
+ */
+import { Engine, type InstanceRecord, Journal } from "@detent/durable"
+import { Event, Machine, State } from "@detent/machine"
+import * as Effect from "effect/Effect"
+import * as Random from "effect/Random"
+import * as Schedule from "effect/Schedule"
+import * as Schema from "effect/Schema"
+import { optional } from "../optional.ts"
+import { CurrentAttempt } from "../RequestKeys.ts"
+import { findMachine } from "./find.ts"
+import { condition, type InstanceConditions } from "./instanceList.ts"
+import { send } from "./instances.ts"
+
+/** Instances that are looked at together. */
+const pageSize = 500
+
+/** Events that are sent at once. */
+const concurrency = 32
+
+/** The most problems that a job keeps. */
+const keptProblems = 20
+
+/** Instances that a dry run looks at. */
+const mostCounted = 100_000
+
+const sampleSize = 10
+
+const conditions = {
+  machine: Schema.String,
+  state: Schema.optionalKey(Schema.Union([Schema.String, Schema.Array(Schema.String)])),
+  status: Schema.optionalKey(Schema.Literals(["running", "final", "stopped", "held", "failed"])),
+  search: Schema.optionalKey(Schema.String),
+  updatedAfter: Schema.optionalKey(Schema.Int),
+  updatedBefore: Schema.optionalKey(Schema.Int),
+}
+
+export const BulkConditions = Schema.Struct(conditions)
+export type BulkConditions = typeof BulkConditions.Type
+
+const Problem = Schema.Struct({ id: Schema.String, problem: Schema.String })
+
+const progress = {
+  /** How many took the event. */
+  sent: Schema.Int,
+  /** How many refused it. */
+  refused: Schema.Int,
+  /** The first refusals. */
+  problems: Schema.Array(Problem),
+  /** All instances up to this id are done. */
+  after: Schema.optionalKey(Schema.String),
+}
+
+const job = {
+  filter: BulkConditions,
+  /** The name of the event. */
+  event: Schema.String,
+  fields: State.sensitive(Schema.Record(Schema.String, Schema.Json)),
+  ...progress,
+}
+
+const S = State({ Sending: job, Done: job, Cancelled: job })
+
+const E = Event({ Progressed: progress, Finish: {}, Cancel: {} })
+
+interface BulkInput {
+  readonly filter: BulkConditions
+  readonly event: { readonly _tag: string } & { readonly [name: string]: Schema.Json }
+}
+
+type Counts = Schema.Struct.Type<typeof progress>
+
+/** The machine of these jobs. */
+export const BulkSend = Machine.make({
+  name: "bulk",
+  state: S,
+  event: E,
+  initial: ({ filter, event: { _tag, ...fields } }: BulkInput) =>
+    S.Sending({ filter, event: _tag, fields, sent: 0, refused: 0, problems: [] }),
+})
+  .on(S.Sending, E.Progressed, S.Sending, ({ state, event: { _tag, ...counts } }) => S.Sending({ ...state, ...counts }))
+  .on(S.Sending, E.Finish, S.Done)
+  .on(S.Sending, E.Cancel, S.Cancelled)
+  .spawn(S.Sending, ({ state, self }) =>
+    Effect.gen(function* () {
+      yield* sendAll(self.id, state, (counts) => self.send(E.Progressed(counts)))
+      yield* self.send(E.Finish())
+    }),
+  )
+  .final(S.Done, S.Cancelled)
+
+type Job = typeof S.Sending.Type
+
+/** The pages of the instances of a machine that meet conditions, by id, after an id. */
+const matching = (filter: BulkConditions, after: string | undefined) =>
+  Effect.gen(function* () {
+    const fits = yield* condition(filter)
+    const { machine, search } = filter
+    const page = yield* Effect.flatMap(Journal, (journal) =>
+      journal.page({ machine, ...optional({ idPrefix: search === "" ? undefined : search }) }, pageSize, after),
+    )
+    return { found: page.filter(fits), looked: page.length, last: page.length < pageSize ? undefined : page.at(-1)?.id }
+  })
+
+const sendAll = <E1, R1>(jobId: string, start: Job, report: (counts: Counts) => Effect.Effect<void, E1, R1>) =>
+  Effect.gen(function* () {
+    const { filter, event, fields } = start
+    let { sent, refused, problems } = start
+    for (let after = start.after; ; ) {
+      const { found, last } = yield* Effect.retry(matching(filter, after), Schedule.spaced("1 second"))
+      const outcomes = yield* Effect.forEach(found, (record) => sendOne(jobId, record, { ...fields, _tag: event }), { concurrency })
+      const failures = outcomes.filter((outcome) => outcome !== undefined)
+      sent += outcomes.length - failures.length
+      refused += failures.length
+      problems = [...problems, ...failures].slice(0, keptProblems)
+      if (found.length > 0) yield* report({ sent, refused, problems, ...optional({ after: last ?? found.at(-1)?.id }) })
+      if (last === undefined) return
+      after = last
+    }
+  })
+
+/** Returns why the instance refused the event. Tries again while the store does not answer. */
+const sendOne = (jobId: string, { machine, id }: InstanceRecord, event: { readonly _tag: string }) =>
+  send({ machine, id }, event, `bulk/${jobId}`).pipe(
+    Effect.retry({ while: ({ _tag }) => _tag === "PersistenceFailed", schedule: Schedule.spaced("1 second") }),
+    Effect.match({ onSuccess: () => undefined, onFailure: ({ message: problem }) => ({ id, problem: problem.slice(0, 500) }) }),
+  )
+
+export interface BulkRequest {
+  readonly filter: BulkConditions
+  readonly event: BulkInput["event"]
+  /** Only counts the instances. */
+  readonly dryRun?: boolean | undefined
+}
+
+export interface BulkAnswer {
+  /** How many instances meet the conditions now. */
+  readonly count: number
+  /** There are more than were counted. */
+  readonly atLeast?: true
+  /** The first of them, by id. */
+  readonly sample: ReadonlyArray<string>
+  /** The instance that sends the event; absent where it is a dry run. */
+  readonly job?: { readonly machine: string; readonly id: string }
+}
+
+/** Starts a job, or counts what it would send to. The event is checked against its schema first. */
+export const bulk = ({ filter, event, dryRun = false }: BulkRequest) =>
+  Effect.gen(function* () {
+    const { json } = yield* findMachine(filter.machine)
+    yield* Effect.fromResult(json.readEvent("", event))
+    const { before, isRepeated } = yield* CurrentAttempt
+    const id = yield* before(newId)
+    const counted = yield* countMatching(filter)
+    if (dryRun) return counted satisfies BulkAnswer
+    const engine = yield* Engine
+    yield* Effect.catchTag(engine.start(BulkSend, id, { filter, event }), "ActorExists", (error) =>
+      isRepeated ? Effect.void : Effect.fail(error),
+    )
+    return { ...counted, job: { machine: BulkSend.name, id } } satisfies BulkAnswer
+  }).pipe(Effect.map((answer): BulkAnswer => answer))
+
+const newId = Effect.map(
+  Effect.all([Random.nextIntBetween(0, 2 ** 32), Random.nextIntBetween(0, 2 ** 32)]),
+  (parts) => `bulk-${parts.map((part) => part.toString(16).padStart(8, "0")).join("")}`,
+)
+
+const countMatching = (filter: InstanceConditions & { readonly machine: string }) =>
+  Effect.gen(function* () {
+    let [count, looked] = [0, 0]
+    const sample: Array<string> = []
+    for (let after: string | undefined; ; ) {
+      const page = yield* matching(filter as BulkConditions, after)
+      count += page.found.length
+      looked += page.looked
+      sample.push(...page.found.slice(0, sampleSize - sample.length).map(({ id }) => id))
+      if (page.last === undefined) return { count, sample }
+      if (looked >= mostCounted) return { count, sample, atLeast: true as const }
+      after = page.last
+    }
+  })
+
+/** Has the jobs of earlier processes continue, and lets this process start some. */
+export const registerBulk = Effect.flatMap(Engine, (engine) => engine.register(BulkSend))

@@ -1,0 +1,90 @@
+/** Dead letters by cause. Problems that differ only in numbers, ids and quoted words have one fingerprint. */
+import { createHash } from "node:crypto"
+import { type CommandFilter, Commands, type StoredCommand } from "@detent/durable"
+import * as Effect from "effect/Effect"
+import { optional } from "../optional.ts"
+
+/** Dead letters that are looked at for groups. */
+const mostLooked = 20_000
+
+const pageSize = 1000
+
+const longestProblem = 500
+
+/** The kind of a problem: without what differs from one occurrence to the next. */
+export const kindOfProblem = (problem: string): string =>
+  problem
+    .slice(0, longestProblem)
+    .replace(/"[^"]*"|'[^']*'/g, "…")
+    .replace(/\b[0-9a-f]{8,}(?:-[0-9a-f]{2,})*\b|\d+/gi, "#")
+
+/** Queue, slot and kind of problem of a command. Undefined where it has no problem. */
+export const fingerprintOf = ({ queue, slot, problem }: Pick<StoredCommand, "queue" | "slot" | "problem">): string | undefined =>
+  problem === undefined
+    ? undefined
+    : createHash("sha256")
+        .update(JSON.stringify([queue, slot, kindOfProblem(problem)]))
+        .digest("hex")
+        .slice(0, 12)
+
+export interface CommandGroup {
+  readonly fingerprint: string
+  /** Of the latest of them. */
+  readonly problem: string
+  readonly slot: string
+  readonly queue: string
+  readonly count: number
+  /** When the first and the last of them ended, or were enqueued where they have not ended. */
+  readonly firstAt: number
+  readonly lastAt: number
+}
+
+const timeOf = ({ finishedAt, enqueuedAt }: StoredCommand): number => finishedAt ?? enqueuedAt
+
+/** Commands that match, in the order they were enqueued, page by page, and how many were looked at. Ends where `isEnough` says so. */
+export const eachMatching = (
+  { fingerprint, ...filter }: CommandFilter & { readonly fingerprint?: string | undefined },
+  after: number | undefined,
+  isEnough: (command: StoredCommand) => boolean,
+) =>
+  Effect.gen(function* () {
+    const commands = yield* Commands
+    let looked = 0
+    for (let from = after; ; ) {
+      const page = yield* commands.list(filter, pageSize, from)
+      for (const command of page.commands) {
+        looked++
+        const isMatch = fingerprint === undefined || fingerprintOf(command) === fingerprint
+        if (isMatch && isEnough(command)) return { next: command.number }
+        if (looked >= mostLooked) return { next: command.number, scanned: looked }
+      }
+      if (page.next === undefined) return {}
+      from = page.next
+    }
+  }).pipe(Effect.map((end): { readonly next?: number; readonly scanned?: number } => end))
+
+/** Groups of commands with a status, largest first. `scanned`: there are more than were looked at. */
+export const groups = (filter: CommandFilter) =>
+  Effect.gen(function* () {
+    const found = new Map<string, CommandGroup>()
+    const { scanned } = yield* eachMatching(filter, undefined, (command) => {
+      const fingerprint = fingerprintOf(command)
+      if (fingerprint === undefined) return false
+      const { problem = "", slot, queue } = command
+      const at = timeOf(command)
+      const known = found.get(fingerprint)
+      const { count = 0, firstAt = at, lastAt = at } = known ?? {}
+      found.set(fingerprint, {
+        fingerprint,
+        problem: known === undefined || at >= lastAt ? problem : known.problem,
+        slot,
+        queue,
+        count: count + 1,
+        firstAt: Math.min(firstAt, at),
+        lastAt: Math.max(lastAt, at),
+      })
+      return false
+    })
+    const all = [...found.values()].sort((one, other) => other.count - one.count || other.lastAt - one.lastAt)
+    return { groups: all, ...optional({ scanned }) }
+  })

@@ -1,0 +1,45 @@
+/** Finds machines by name and instances by key. */
+import { DurableWorkflow, Engine, type Instance, type InstanceKey, Journal, type KnownMachine } from "@detent/durable"
+import type { Tagged } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { MachineNotFound, MachineUnregistered, NotAMachine } from "../errors.ts"
+import { Machines } from "../Machines.ts"
+import type { MachineJson } from "../machine/MachineJson.ts"
+
+/** Executions of Effect workflows are kept under machines whose names begin with this. */
+export const workflowPrefix = DurableWorkflow.machineOf("")
+
+export const findEntry = (name: string) =>
+  Effect.flatMap(
+    Effect.flatMap(Machines, (machines) => machines.find(name)),
+    Option.match({ onNone: () => notRegistered(name), onSome: Effect.succeed }),
+  )
+
+const notRegistered = (machine: string) =>
+  Effect.flatMap(
+    Effect.flatMap(Journal, (journal) => journal.count(machine)),
+    (counts) => Effect.fail(counts.size > 0 ? new MachineUnregistered({ machine }) : new MachineNotFound({ machine })),
+  )
+
+export interface FoundInstance {
+  readonly instance: Instance<Tagged, Tagged>
+  readonly machine: KnownMachine
+  readonly json: MachineJson
+}
+
+/** A machine with states and events of its own. */
+export const findMachine = (name: string) =>
+  Effect.gen(function* () {
+    const entry = yield* findEntry(name)
+    if (entry._tag === "EffectWorkflow") return yield* new NotAMachine({ machine: name })
+    return { machine: entry.machine, json: (yield* Machines).json(entry.machine) }
+  })
+
+export const find = (key: InstanceKey) =>
+  Effect.gen(function* () {
+    const { machine, json } = yield* findMachine(key.machine)
+    // A machine that is listed is known to the engine.
+    const instance = Option.getOrThrow((yield* Engine).find(key))
+    return { instance, machine, json } satisfies FoundInstance
+  })

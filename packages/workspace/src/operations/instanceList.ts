@@ -1,0 +1,177 @@
+/**
+ * Lists of instances and executions. Every list is served by an index, however many instances there are: by the time of their last
+ * change, or by id where an id is searched for. Where the store has no index for a condition, it is turned into states, which it has.
+ */
+import {
+  Engine,
+  type InstanceCursor,
+  type InstanceFilter,
+  type InstanceRecord,
+  type InstanceStatus,
+  Journal,
+  type KnownMachine,
+} from "@detent/durable"
+import { finalOutcome } from "@detent/machine/internal"
+import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { optional } from "../optional.ts"
+import { workflowPrefix } from "./find.ts"
+import { type ListOrder, mergedList } from "./mergedList.ts"
+
+/** No page is longer. */
+const longestPage = 1000
+
+const defaultPage = 100
+
+/** Instances that one page of a search looks at. */
+const mostScanned = 10_000
+
+/** `failed`: ended in a final state of failure. */
+export type ListedStatus = InstanceStatus | "failed"
+
+export interface InstanceConditions {
+  readonly machine?: string | undefined
+  /** Any of these. */
+  readonly state?: string | ReadonlyArray<string> | undefined
+  readonly status?: ListedStatus | undefined
+  /** Only instances whose id begins with this. */
+  readonly search?: string | undefined
+  readonly updatedAfter?: number | undefined
+  readonly updatedBefore?: number | undefined
+}
+
+export interface InstanceQuery extends InstanceConditions {
+  /** By the time of the last change. A search is listed by machine and id. Default: `oldest` change first. */
+  readonly order?: ListOrder | undefined
+  readonly limit?: number | undefined
+  readonly after?: InstanceCursor | undefined
+}
+
+interface FoundPage {
+  readonly instances: ReadonlyArray<InstanceRecord>
+  readonly next: InstanceCursor | undefined
+  readonly scanned?: number
+}
+
+export type Outcome = "failure" | undefined
+
+/** The outcome of the final state that an instance is in. Its machine knows it. */
+export const outcomeOf = (engine: (typeof Engine)["Service"], { machine, tag }: InstanceRecord): Outcome =>
+  Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag)))
+
+export const listingOf = (
+  { machine, id, tag, status, reason, sequence, version, startedAt, updatedAt }: InstanceRecord,
+  outcome: Outcome,
+) => ({
+  machine,
+  id,
+  state: tag,
+  status,
+  ...optional({ outcome, reason }),
+  sequence,
+  version,
+  startedAt,
+  updatedAt,
+})
+
+/** A page of instances and executions. `scanned`: the page ended because it had looked at this many; the next page continues. */
+export const list = (query: InstanceQuery) =>
+  Effect.gen(function* () {
+    const limit = Math.min(longestPage, Math.max(1, query.limit ?? defaultPage))
+    const isSearch = query.search !== undefined && query.search !== ""
+    const { instances, next, scanned }: FoundPage = isSearch ? yield* searched(query, limit) : yield* listed(query, limit)
+    const engine = yield* Engine
+    return { instances: instances.map((one) => listingOf(one, outcomeOf(engine, one))), ...optional({ next, scanned }) }
+  })
+
+const statesOf = ({ state }: InstanceConditions): ReadonlyArray<string> =>
+  state === undefined ? [] : typeof state === "string" ? [state] : state
+
+const listed = (query: InstanceQuery, limit: number) =>
+  Effect.gen(function* () {
+    const { machine, status, updatedAfter, updatedBefore, order, after } = query
+    const times = optional({ updatedAfter, updatedBefore })
+    // The index of times has all instances of a machine, and of all machines.
+    if (status === undefined && statesOf(query).length === 0)
+      return yield* Effect.flatMap(Journal, (journal) => journal.list({ ...optional({ machine, order }), ...times }, limit, after))
+    const machines = machine === undefined ? yield* Effect.flatMap(Journal, (journal) => journal.machines) : [machine]
+    const filters = yield* Effect.forEach(machines, (name) => filtersIn(name, query))
+    return yield* mergedList(
+      filters.flat().map((filter) => ({ ...filter, ...times })),
+      limit,
+      after,
+      order,
+    )
+  })
+
+type MachineFilter = Omit<InstanceFilter, "order"> & { readonly machine: string }
+
+/** The states and status that a query asks for in one machine, as conditions of which each has an index. */
+const filtersIn = (machine: string, query: InstanceConditions) =>
+  Effect.gen(function* () {
+    const { status } = query
+    const stored = optional({ status: status === "failed" ? ("final" as const) : status })
+    const asked = statesOf(query)
+    const known = Option.getOrUndefined((yield* Engine).machine(machine))
+    const possible = possibleStates(machine, known, status)
+    if (asked.length === 0 && possible === undefined) return [{ machine, ...stored }] satisfies ReadonlyArray<MachineFilter>
+    const tags = possible === undefined ? asked : asked.length === 0 ? possible : possible.filter((tag) => asked.includes(tag))
+    const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(machine))
+    return [...new Set(tags)].filter((tag) => counts.has(tag)).map((tag): MachineFilter => ({ machine, tag, ...stored }))
+  }).pipe(Effect.map((filters): ReadonlyArray<MachineFilter> => filters))
+
+/**
+ * The states in which an instance with this status can be. Undefined where the status has an index, or where the states of the machine
+ * are not known.
+ */
+const possibleStates = (
+  machine: string,
+  known: KnownMachine | undefined,
+  status: ListedStatus | undefined,
+): ReadonlyArray<string> | undefined => {
+  if (status === "failed") return known?.blueprint.states.flatMap(({ tag }) => (finalOutcome(known, tag) === "failure" ? [tag] : [])) ?? []
+  if (status !== "running") return undefined
+  if (machine.startsWith(workflowPrefix)) return runningPhases
+  return known?.blueprint.states.flatMap(({ tag, final }) => (final ? [] : [tag]))
+}
+
+/** The phases of an execution that has neither ended nor is held. */
+const runningPhases = ["Waiting", "Running", "Compensating", "Suspended"]
+
+/** By machine and id. Conditions besides the id are checked instance by instance. */
+const searched = (query: InstanceQuery, limit: number) =>
+  Effect.gen(function* () {
+    const journal = yield* Journal
+    const { search = "", after } = query
+    const machines = query.machine === undefined ? yield* journal.machines : [query.machine]
+    const fits = yield* condition(query)
+    const found: Array<InstanceRecord> = []
+    let scanned = 0
+    for (const machine of machines.filter((name) => after === undefined || name >= after.machine)) {
+      for (let from = machine === after?.machine ? after.id : undefined; ; ) {
+        const page = yield* journal.page({ machine, idPrefix: search }, longestPage, from)
+        for (const record of page) {
+          scanned++
+          if (fits(record)) found.push(record)
+          // One more than the page has, so that it is known whether there is a next.
+          if (found.length > limit) return { instances: found.slice(0, limit), next: found[limit - 1] } satisfies FoundPage
+          if (scanned >= mostScanned) return { instances: found, next: record, scanned } satisfies FoundPage
+        }
+        if (page.length < longestPage) break
+        from = page.at(-1)?.id
+      }
+    }
+    return { instances: found, next: undefined } satisfies FoundPage
+  }).pipe(Effect.map((page): FoundPage => page))
+
+/** Whether an instance meets the conditions, its machine and id apart. */
+export const condition = (query: InstanceConditions) =>
+  Effect.map(Engine, (engine) => {
+    const { status, updatedAfter, updatedBefore } = query
+    const states = statesOf(query)
+    return (record: InstanceRecord): boolean =>
+      (states.length === 0 || states.includes(record.tag)) &&
+      (status === undefined || (status === "failed" ? outcomeOf(engine, record) === "failure" : record.status === status)) &&
+      (updatedAfter === undefined || record.updatedAt > updatedAfter) &&
+      (updatedBefore === undefined || record.updatedAt < updatedBefore)
+  })
