@@ -326,7 +326,7 @@ const show = command(
 
 const documentsOf = (
   id: BatchId,
-  which: DocumentStanding["status"] | "all",
+  which: DocumentStanding["status"] | "pending" | "all",
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ) =>
   Effect.gen(function* () {
