@@ -4,15 +4,6 @@ import type * as T from "./types.ts"
 
 type List<Name extends string, A> = { readonly [K in Name]: ReadonlyArray<A> } & { readonly next?: string | number }
 
-export interface Session {
-  readonly role: "read" | "operate"
-  readonly observes: boolean
-  readonly database: string
-  readonly version: string
-  readonly node?: string
-  readonly systems: ReadonlyArray<"knowledge" | "uploads">
-}
-
 export interface InstanceFilter {
   readonly machine?: string | undefined
   readonly state?: ReadonlyArray<string> | undefined
@@ -22,7 +13,7 @@ export interface InstanceFilter {
   readonly updatedBefore?: number | undefined
 }
 
-export const session: Read<Session> = read(["session"])
+export const session: Read<T.Session> = read(["session"])
 export const ready: Read<T.Readiness> = { path: "/health/ready" }
 export const machines: Read<{ readonly machines: ReadonlyArray<T.MachineListing> }> = read(["machines"])
 export const layout = (name: string): Read<T.DiagramLayout> => read(["machines", name, "diagram", "layout"])
@@ -56,20 +47,10 @@ export interface CommandFilter {
   readonly fingerprint?: string | undefined
 }
 
-export interface CommandGroup {
-  readonly fingerprint: string
-  readonly problem: string
-  readonly slot: string
-  readonly queue: string
-  readonly count: number
-  readonly firstAt: number
-  readonly lastAt: number
-}
-
 export const commands = (filter: CommandFilter, after?: string | number, limit = 100): Read<List<"commands", T.Command>> =>
   read(["commands"], { ...filter, limit, after })
 export const command = (key: string): Read<T.Command> => read(["commands", key])
-export const commandGroups: Read<{ readonly groups: ReadonlyArray<CommandGroup> }> = read(["commands", "groups"], { status: "failed" })
+export const commandGroups: Read<{ readonly groups: ReadonlyArray<T.CommandGroup> }> = read(["commands", "groups"], { status: "failed" })
 export const queues: Read<{ readonly queues: ReadonlyArray<T.Queue> }> = read(["queues"])
 export const deadTimers: Read<{ readonly timers: ReadonlyArray<T.DeadTimer> }> = read(["timers", "dead"])
 
@@ -79,26 +60,11 @@ export const executions = (
   limit = 100,
 ): Read<List<"executions", T.ExecutionListing>> => read(["executions"], { ...filter, order: "newest", limit, after })
 export const execution = (workflow: string, id: string): Read<T.Execution> => read(["executions", workflow, id])
-export interface Span {
-  readonly kind: "activity" | "clock" | "deferred" | "call" | "compensation" | "suspension" | "run"
-  readonly name: string
-  readonly attempt?: number
-  readonly startedAt?: number
-  readonly endedAt?: number
-  readonly outcome?: "success" | "failure"
-  readonly due?: number
-  readonly node?: string
-  readonly sequence: number
-}
-
-export interface Spans {
-  readonly phase: string
-  readonly startedAt: number
-  readonly endedAt?: number
-  readonly spans: ReadonlyArray<Span>
-  readonly next?: number
-}
-export const spans = (workflow: string, id: string): Read<Spans> => read(["executions", workflow, id, "spans"], { limit: 10_000 })
+export const spans = (
+  workflow: string,
+  id: string,
+): Read<{ readonly phase: string; readonly startedAt: number; readonly endedAt?: number; readonly spans: ReadonlyArray<T.Span> }> =>
+  read(["executions", workflow, id, "spans"], { limit: 10_000 })
 
 export const batches = (filter: { readonly state?: string | undefined }, after?: string | number): Read<List<"batches", T.BatchListing>> =>
   read(["batch"], { ...filter, limit: 100, after })
@@ -107,6 +73,8 @@ export const batchDocuments = (batchId: string, after?: string | number): Read<L
   read(["batch", batchId, "documents"], { limit: 1000, after })
 export const batchArtifacts = (batchId: string): Read<{ readonly artifacts: ReadonlyArray<T.Artifact> }> =>
   read(["batch", batchId, "artifacts"])
+export const batchFailures = (batchId: string): Read<{ readonly groups: ReadonlyArray<T.FailureGroup> }> =>
+  read(["batch", batchId, "failures"])
 export const batchReview = (batchId: string): Read<List<"facts", T.ReviewedFact>> => read(["batch", batchId, "review"], { limit: 200 })
 
 export const uploads = (after?: string | number): Read<List<"uploads", T.UploadListing>> => read(["uploads"], { limit: 100, after })
@@ -116,38 +84,12 @@ export const uploadItems = (
   query: { readonly state?: string | undefined; readonly reason?: string | undefined },
   after?: string | number,
 ): Read<List<"items", T.UploadItem>> => read(["uploads", batchId, "items"], { ...query, limit: 200, after })
-export interface UploadItemDetails extends T.UploadItem {
-  readonly history: ReadonlyArray<{ readonly state: string; readonly at: number; readonly attempt: number }>
-  /** The item as it stands in the file. */
-  readonly source?: string
-}
-export const uploadItem = (batchId: string, index: number): Read<UploadItemDetails> => read(["uploads", batchId, "items", String(index)])
+export const uploadItem = (batchId: string, index: number): Read<T.UploadItemHistory> => read(["uploads", batchId, "items", String(index)])
 export const uploadKinds: Read<{ readonly kinds: ReadonlyArray<T.UploadKind> }> = read(["upload-kinds"])
 
-export interface Series {
-  readonly name: string
-  readonly kind: "rate" | "mean" | "value"
-  readonly description: string
-  readonly values: ReadonlyArray<number | null>
-}
+export const metricsHistory: Read<T.MetricsHistory> = read(["metrics", "history"])
 
-export interface MetricsHistory {
-  readonly stepMillis: number
-  readonly at: ReadonlyArray<number>
-  readonly series: ReadonlyArray<Series>
-}
-export const metricsHistory: Read<MetricsHistory> = read(["metrics", "history"])
-
-export interface WorkingProcess {
-  readonly name: string
-  readonly role: "observe" | "work"
-  readonly here: boolean
-  readonly leaseUntil?: number
-  readonly startedAt?: number
-  readonly running?: number
-  readonly rss?: number
-}
-export const nodes: Read<{ readonly nodes: ReadonlyArray<T.ClusterNode>; readonly processes?: ReadonlyArray<WorkingProcess> }> = read([
+export const nodes: Read<{ readonly nodes: ReadonlyArray<T.ClusterNode>; readonly processes: ReadonlyArray<T.WorkingProcess> }> = read([
   "nodes",
 ])
 
@@ -158,62 +100,15 @@ export const entities = (namespace: string, search: string | undefined, version?
 export const provenance = (namespace: string, entity: string, version?: string): Read<List<"facts", T.Provenance>> =>
   read(["knowledge", namespace, "provenance"], { entity, version, limit: 300 })
 
-export interface Neighbourhood {
-  readonly nodes: ReadonlyArray<{ readonly iri: string; readonly label?: string; readonly depth: number; readonly hidden: number }>
-  readonly edges: ReadonlyArray<{
-    readonly from: string
-    readonly to: string
-    readonly property: string
-    readonly confidence: number
-    readonly witnesses: number
-  }>
-}
-export const neighbourhood = (namespace: string, entity: string, version?: string): Read<Neighbourhood> =>
+export const neighbourhood = (namespace: string, entity: string, version?: string): Read<T.Neighbourhood> =>
   read(["knowledge", namespace, "neighbourhood"], { entity, depth: 1, limit: 100, version })
 
-export interface DocumentText {
-  readonly text: string
-  /** Where the text begins in the document. */
-  readonly from: number
-  /** Of the whole document, in characters. */
-  readonly length: number
-  /** Whether the source is still what was extracted; absent where that is not known. */
-  readonly matchesRun?: boolean
-}
-export const documentText = (namespace: string, documentId: string, start: number, end: number, version?: string): Read<DocumentText> =>
+export const documentText = (namespace: string, documentId: string, start: number, end: number, version?: string): Read<T.DocumentText> =>
   read(["knowledge", namespace, "documents", documentId, "text"], { start, end, version })
 
-export interface GraphVersion {
-  readonly version: string
-  readonly batches: number
-  readonly triples: number
-  readonly at?: number
-}
-export const versions = (namespace: string): Read<List<"versions", GraphVersion>> => read(["knowledge", namespace, "versions"])
+export const versions = (namespace: string): Read<List<"versions", T.GraphVersion>> => read(["knowledge", namespace, "versions"])
 
-interface DiffFact {
-  readonly subject: string
-  readonly subjectLabel?: string
-  readonly property: string
-  readonly object: string
-  readonly objectLabel?: string
-  readonly datatype?: string
-  readonly quote: string
-}
-
-export interface VersionDiff {
-  readonly added: number
-  readonly removed: number
-  readonly documents: ReadonlyArray<{
-    readonly documentId: string
-    readonly source?: string
-    readonly added: ReadonlyArray<DiffFact>
-    readonly removed: ReadonlyArray<DiffFact>
-  }>
-}
-export const versionDiff = (namespace: string, from: string, to: string): Read<VersionDiff> =>
+export const versionDiff = (namespace: string, from: string, to: string): Read<T.VersionDiff> =>
   read(["knowledge", namespace, "diff"], { from, to, limit: 200 })
 
-type Counted = ReadonlyArray<{ readonly iri: string; readonly count: number }>
-export const vocabulary = (namespace: string): Read<{ readonly classes: Counted; readonly properties: Counted }> =>
-  read(["knowledge", namespace, "vocabulary"])
+export const vocabulary = (namespace: string): Read<T.Vocabulary> => read(["knowledge", namespace, "vocabulary"])

@@ -7,6 +7,7 @@ import type {
   InstanceApi,
   KnowledgeApi,
   MachineApi,
+  SessionApi,
   SystemApi,
   UploadApi,
 } from "@detent/server/api"
@@ -25,7 +26,6 @@ export type Queue = typeof CommandApi.Queue.Encoded
 export type DeadTimer = typeof CommandApi.DeadTimer.Encoded
 export type Execution = typeof ExecutionApi.Execution.Encoded
 export type ExecutionListing = typeof ExecutionApi.ExecutionListing.Encoded
-export type ExecutionEvent = typeof ExecutionApi.ExecutionEvent.Encoded
 export type ClusterNode = typeof ClusterApi.ClusterNode.Encoded
 export type Readiness = typeof SystemApi.Readiness.Encoded
 export type BatchListing = typeof BatchApi.BatchListing.Encoded
@@ -39,48 +39,22 @@ export type UploadItem = typeof UploadApi.UploadItem.Encoded
 export type UploadKind = typeof UploadApi.UploadKind.Encoded
 export type Graph = typeof KnowledgeApi.GraphInfo.Encoded
 export type Entity = typeof KnowledgeApi.Entity.Encoded
-export type Relation = typeof KnowledgeApi.Relation.Encoded
 export type Provenance = typeof KnowledgeApi.Provenance.Encoded
 
 export type Tagged = InstanceView["state"]
 export type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
-
-export interface Area {
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-}
-
-interface Line {
-  readonly kind: string
-  readonly text: string
-}
-
-export interface DiagramLayout {
-  readonly fingerprint: string
-  readonly width: number
-  readonly height: number
-  readonly states: ReadonlyArray<
-    Area & {
-      readonly key: string
-      readonly state?: string
-      readonly name: string
-      readonly final: boolean
-      readonly failure: boolean
-      readonly lines: ReadonlyArray<ReadonlyArray<Line>>
-    }
-  >
-  readonly groups: ReadonlyArray<Area & { readonly key: string; readonly name: string; readonly lines: ReadonlyArray<Line> }>
-  readonly edges: ReadonlyArray<{
-    readonly kind: string
-    readonly from: string
-    readonly to: string
-    readonly causes: ReadonlyArray<string>
-    readonly label: ReadonlyArray<string>
-    readonly labelAt?: Area
-    readonly points: ReadonlyArray<{ readonly x: number; readonly y: number }>
-  }>
-  readonly start?: Area & { readonly key: string }
-  readonly stops: ReadonlyArray<Area & { readonly key: string; readonly reason: string }>
-}
+export type Session = typeof SessionApi.Session.Encoded
+export type DiagramLayout = typeof MachineApi.DiagramLayout.Encoded
+export type BulkSent = typeof InstanceApi.BulkSent.Encoded
+export type CommandGroup = typeof CommandApi.CommandGroup.Encoded
+export type Span = typeof ExecutionApi.Span.Encoded
+export type MetricsHistory = typeof SystemApi.MetricsHistory.Encoded
+export type Series = MetricsHistory["series"][number]
+export type WorkingProcess = typeof ClusterApi.WorkingProcess.Encoded
+export type Neighbourhood = typeof KnowledgeApi.Neighbourhood.Encoded
+export type DocumentText = typeof KnowledgeApi.DocumentText.Encoded
+export type GraphVersion = typeof KnowledgeApi.GraphVersionInfo.Encoded
+export type VersionDiff = typeof KnowledgeApi.VersionDiff.Encoded
+export type Vocabulary = typeof KnowledgeApi.Vocabulary.Encoded
+export type UploadItemHistory = typeof UploadApi.UploadItemHistory.Encoded
+export type FailureGroup = typeof BatchApi.FailureGroup.Encoded

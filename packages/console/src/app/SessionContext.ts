@@ -1,6 +1,6 @@
 /** Who looks at the console, and what the session may do. */
 import { createContext, use } from "react"
-import type { Session } from "../api/reads.ts"
+import type { Session } from "../api/types.ts"
 
 export const SessionContext = createContext<Session | undefined>(undefined)
 

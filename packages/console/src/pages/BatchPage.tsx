@@ -131,10 +131,7 @@ const Number = ({ name, value, bad = false }: { readonly name: string; readonly 
 /** What the server measures, or what the time since the start says. */
 const Rate = ({ status }: { readonly status: BatchStatus }) => {
   const now = useNow()
-  const { ratePerSecond, estimatedCompletionAt } = status as BatchStatus & {
-    readonly ratePerSecond?: number
-    readonly estimatedCompletionAt?: number
-  }
+  const { ratePerSecond, estimatedCompletionAt } = status
   if (status.isTerminal) return <Number name="took" value={durationText((status.updatedAt ?? status.createdAt) - status.createdAt)} />
   if (ratePerSecond !== undefined)
     return (
@@ -223,6 +220,14 @@ const nameOf = (source: string): string => {
 const columns: ReadonlyArray<Column<DocumentStatus>> = [
   { title: "Document", width: "minmax(8rem,2fr)", cell: ({ source }) => <span title={source}>{nameOf(source)}</span> },
   { title: "Status", width: "7rem", cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge> },
+  {
+    title: "Took",
+    width: "4.5rem",
+    cell: ({ startedAt, completedAt }) =>
+      startedAt === undefined || completedAt === undefined ? "" : durationText(completedAt - startedAt),
+    wideOnly: true,
+    right: true,
+  },
   { title: "Language", width: "5rem", cell: ({ language }) => language ?? "", wideOnly: true },
   {
     title: "Problem",
@@ -253,15 +258,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
     const known = new Set(read.map(keyOf))
     return [...read.map((one) => renewed.get(one.documentId) ?? one), ...[...renewed.values()].filter((one) => !known.has(one.documentId))]
   }, [pages.data, head.data])
-  const failures = useMemo(
-    () => [
-      ...Map.groupBy(
-        documents.filter(({ error }) => error !== null),
-        ({ error }) => error ?? "",
-      ),
-    ],
-    [documents],
-  )
+  const failures = useRead(status.documents.failed > 0 || (status.documents.setAside ?? 0) > 0 ? reads.batchFailures(batchId) : undefined)
   const waiting = Math.max(0, status.documents.total - documents.length)
   const chosen = documents.find(({ documentId }) => documentId === wanted)
   return (
@@ -290,12 +287,18 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
             ))}
           </ul>
         )}
-        {failures.length === 0 ? null : (
+        {(failures.data?.groups ?? []).length === 0 ? null : (
           <ul className="grid gap-1" aria-label="Failures by cause">
-            {failures.slice(0, 10).map(([problem, some]) => (
-              <li key={problem} className="flex items-baseline gap-3 rounded-lg bg-bad-soft px-3 py-1.5 text-bad">
-                <b className="tabular-nums">{some.length}</b>
+            {failures.data?.groups.slice(0, 10).map(({ fingerprint, problem, status: word, count, documents: [first] }) => (
+              <li key={fingerprint} className="flex items-baseline gap-3 rounded-lg bg-bad-soft px-3 py-1.5 text-bad">
+                <b className="tabular-nums">{countText(count)}</b>
                 <span className="min-w-0 flex-1 break-words">{problem}</span>
+                <span className="text-xs">{word}</span>
+                {first === undefined ? null : (
+                  <Link href={hrefOf(["batches", batchId], { doc: first })} className="text-xs underline">
+                    Show one
+                  </Link>
+                )}
               </li>
             ))}
           </ul>
@@ -314,7 +317,14 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
                 onClick={() => setQuery({ doc: undefined })}
               />
             </p>
-            <p className="text-xs break-all text-muted">{chosen.source}</p>
+            <p className="text-xs break-all text-muted">
+              {chosen.source}
+              {chosen.attempt === undefined ? "" : ` · attempt ${chosen.attempt}`}
+              {chosen.startedAt === undefined || chosen.completedAt === undefined
+                ? ""
+                : ` · took ${durationText(chosen.completedAt - chosen.startedAt)}`}
+              {chosen.runId === undefined ? "" : ` · run ${chosen.runId.slice(0, 8)}`}
+            </p>
             {chosen.error === null ? null : <p className="text-bad">{chosen.error}</p>}
             {chosen.nextStep === undefined ? null : <p>{chosen.nextStep}</p>}
           </div>

@@ -70,9 +70,7 @@ export const Batches = () => {
   )
 }
 
-const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt } }: { readonly batch: BatchListing }) => {
-  const status = useRead(reads.batch(batchId))
-  const found = status.data
+const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt, progress: found } }: { readonly batch: BatchListing }) => {
   return (
     <li className="card relative grid gap-2 p-4 hover:border-edge">
       <div className="flex items-center gap-3">
@@ -88,7 +86,7 @@ const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt } }: { readon
       <p className="flex flex-wrap justify-between gap-x-4 text-xs text-muted">
         <span>
           {found === undefined
-            ? "…"
+            ? ""
             : `${countText(found.documents.completed)} of ${countText(found.documents.total)} documents · ${countText(found.relations)} facts`}
         </span>
         <span>

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { Json } from "../api/types.ts"
+import type { BulkSent, Json } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf } from "../app/Router.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
@@ -12,13 +12,6 @@ import { countText } from "../parts/Moment.tsx"
 import { Answer } from "../parts/Panel.tsx"
 import { emptyValue, type JsonSchema, SchemaForm } from "../parts/SchemaForm.tsx"
 import { useToast } from "../parts/Toasts.tsx"
-
-interface BulkAnswer {
-  readonly count: number
-  readonly atLeast?: true
-  readonly sample: ReadonlyArray<string>
-  readonly job?: { readonly machine: string; readonly id: string }
-}
 
 interface BulkSendProps {
   readonly machine: string
@@ -61,14 +54,14 @@ const BulkForm = ({
   const [event, setEvent] = useState(events[0] ?? "")
   const schema = (schemas[event] ?? {}) as JsonSchema
   const [fields, setFields] = useState<Json>(() => emptyValue(schema))
-  const [counted, setCounted] = useState<BulkAnswer>()
+  const [counted, setCounted] = useState<BulkSent>()
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event, ...given }
   /** Those that were picked get the event one by one; all others by a job of the server. */
-  const ask = async (dryRun: boolean): Promise<BulkAnswer> => {
+  const ask = async (dryRun: boolean): Promise<BulkSent> => {
     if (ids.length === 0)
-      return submit<BulkAnswer>(write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, dryRun }))
+      return submit<BulkSent>(write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, dryRun }))
     const taken: Array<string> = []
     let refusal: unknown
     for (const id of ids) {

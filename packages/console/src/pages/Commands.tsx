@@ -2,7 +2,7 @@
 import { useCallback, useState } from "react"
 import { isMissing, submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { Command } from "../api/types.ts"
+import type { Command, Json } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { instanceHref } from "../app/addresses.ts"
 import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
@@ -259,7 +259,7 @@ const CommandDetails = ({ command }: { readonly command: Command }) => {
   const { key, slot, queue, machine, id, sequence, status, attempts, problem, errors, enqueuedAt, finishedAt, runAt, worker } = command
   const { act, isBusy } = useAct()
   const [isSkipping, setIsSkipping] = useState(false)
-  const parameters = (command as Command & { readonly parameters?: Parameters<typeof Fields>[0]["of"] }).parameters
+  const parameters = command.parameters as Readonly<Record<string, Json>> | null | undefined
   const isStuck = status === "failed" || status === "pending"
   return (
     <div className="grid gap-4">
@@ -295,7 +295,7 @@ const CommandDetails = ({ command }: { readonly command: Command }) => {
         <dt className="text-muted">Key</dt>
         <dd className="font-mono text-xs break-all">{key}</dd>
       </dl>
-      {parameters === undefined ? null : (
+      {parameters === undefined || parameters === null ? null : (
         <section>
           <h3 className="label mb-1.5">Parameters</h3>
           <Fields of={parameters} empty="It has none." />

@@ -4,7 +4,7 @@ import { useQueries } from "@tanstack/react-query"
 import { useCallback, useMemo, useState } from "react"
 import { fetchJson, pathOf } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { Entity, Provenance } from "../api/types.ts"
+import type { Entity, Neighbourhood, Provenance } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
 import { Badge } from "../parts/Badge.tsx"
@@ -278,7 +278,7 @@ const EntityView = ({ namespace, entity }: { readonly namespace: string; readonl
   )
 }
 
-const graphOf = (found: ReadonlyArray<reads.Neighbourhood>) => {
+const graphOf = (found: ReadonlyArray<Neighbourhood>) => {
   const labels = new Map<string, string>()
   const hiddenOf = new Map<string, number>()
   const edges = new Map<string, GraphEdge>()

@@ -130,7 +130,7 @@ interface Model {
 
 const StartForm = ({ machine, onClose }: { readonly machine: MachineDetails; readonly onClose: () => void }) => {
   const toast = useToast()
-  const schemas = (machine as { readonly stateSchemas?: Readonly<Record<string, Json>> }).stateSchemas
+  const schemas = machine.stateSchemas as Readonly<Record<string, Json>>
   const model = machine.model as Model | undefined
   const first = model?.states.find(({ initial }) => initial)?.tag
   const schema = (first === undefined ? undefined : schemas?.[first]) as JsonSchema | undefined

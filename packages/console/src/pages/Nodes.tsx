@@ -2,7 +2,7 @@
 import { useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { ClusterNode } from "../api/types.ts"
+import type { ClusterNode, WorkingProcess } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { useSession } from "../app/SessionContext.ts"
 import { Badge } from "../parts/Badge.tsx"
@@ -28,7 +28,7 @@ export const Nodes = () => {
             <Fact name="Live instances" value={ready.data === undefined ? "…" : countText(ready.data.instancesLive)} />
           </dl>
         </Panel>
-        <Answer of={nodes}>{(answer) => <Processes processes={answer.processes ?? []} />}</Answer>
+        <Answer of={nodes}>{(answer) => <Processes processes={answer.processes} />}</Answer>
         <Panel title="Nodes of the cluster" flush>
           <Answer of={nodes}>
             {({ nodes: found }) =>
@@ -60,7 +60,7 @@ const Fact = ({ name, value }: { readonly name: string; readonly value: string }
   </div>
 )
 
-const Processes = ({ processes }: { readonly processes: ReadonlyArray<reads.WorkingProcess> }) => (
+const Processes = ({ processes }: { readonly processes: ReadonlyArray<WorkingProcess> }) => (
   <Panel title="Processes" flush>
     {processes.length === 0 ? <p className="px-4 py-3 text-muted">No process works here.</p> : null}
     <ul>

@@ -39,21 +39,10 @@ export const Queues = () => {
   )
 }
 
-interface Rate {
-  readonly limit: number
-  readonly intervalMillis: number
-}
-
-/** What the server knows besides. */
-interface Details {
-  readonly oldestPendingAt?: number
-  readonly running?: number
-  readonly rate?: Rate
-  readonly workers?: ReadonlyArray<{ readonly worker: string; readonly running: number }>
-}
+type Rate = NonNullable<Queue["rate"]>
 
 const QueueCard = ({
-  queue: { queue, paused, concurrency, counts, ...rest },
+  queue: { queue, paused, concurrency, counts, oldestPendingAt, rate, workers },
   isChosen,
 }: {
   readonly queue: Queue
@@ -61,7 +50,6 @@ const QueueCard = ({
 }) => {
   const { act, isBusy } = useAct()
   const [isLimiting, setIsLimiting] = useState(false)
-  const { oldestPendingAt, rate, workers } = rest as Details
   return (
     <li className={`card grid gap-3 p-4 ${isChosen ? "border-accent" : ""}`}>
       <div className="flex flex-wrap items-center gap-3">
@@ -107,7 +95,7 @@ const QueueCard = ({
             at most {rate.limit} in {durationText(rate.intervalMillis)}
           </span>
         )}
-        {(workers ?? []).map(({ worker, running }) => (
+        {workers.map(({ worker, running }) => (
           <span key={worker}>
             {worker} executes {running}
           </span>

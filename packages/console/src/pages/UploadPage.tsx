@@ -2,7 +2,7 @@
 import { useCallback, useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { Json, UploadItem, UploadStatus } from "../api/types.ts"
+import type { Json, UploadItem, UploadItemHistory, UploadStatus } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { setQuery, useQueryState } from "../app/Router.tsx"
 import { Badge, toneOf } from "../parts/Badge.tsx"
@@ -41,8 +41,21 @@ export const UploadPage = ({ names: [batchId = ""] }: { readonly names: Readonly
 }
 
 const Loaded = ({ status }: { readonly status: UploadStatus }) => {
-  const { batchId, fileName, state, step, isResting, items, itemsPerSecond, estimatedCompletionAt, canRetry, problem, failure, kind } =
-    status
+  const {
+    batchId,
+    fileName,
+    state,
+    step,
+    isResting,
+    items,
+    itemsPerSecond,
+    estimatedCompletionAt,
+    canRetry,
+    canRetryItems,
+    problem,
+    failure,
+    kind,
+  } = status
   const { act, isBusy } = useAct()
   const [isCancelling, setIsCancelling] = useState(false)
   const now = useNow()
@@ -61,7 +74,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
                 Cancel…
               </ActButton>
             )}
-            {canRetry ? (
+            {canRetry || canRetryItems ? (
               <ActButton
                 look="primary"
                 disabled={isBusy}
@@ -226,11 +239,11 @@ const ItemDetails = ({
   onClose,
 }: {
   readonly batchId: string
-  readonly item: reads.UploadItemDetails
+  readonly item: UploadItemHistory
   readonly onClose: () => void
 }) => {
   const { act, isBusy } = useAct()
-  const [content, setContent] = useState<Json>(() => itemOf(item.source))
+  const [content, setContent] = useState<Json>({})
   const correct = async () => {
     const answer = await act(write("PUT", ["uploads", batchId, "items", String(item.index)], content), () => ({
       text: `Line ${item.line} is corrected. A retry stores it.`,
@@ -267,7 +280,7 @@ const ItemDetails = ({
           }}
         >
           <label htmlFor="item-content" className="label">
-            {item.source === undefined ? "Corrected item" : "The item as it was sent; correct it here"}
+            The corrected item, as JSON
           </label>
           <JsonInput id="item-content" value={content} onChange={setContent} />
           <div className="flex justify-end gap-2">
@@ -277,19 +290,7 @@ const ItemDetails = ({
             </ActButton>
           </div>
         </form>
-      ) : item.source === undefined ? null : (
-        <pre className="overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs whitespace-pre-wrap">{item.source}</pre>
-      )}
+      ) : null}
     </div>
   )
-}
-
-const itemOf = (source: string | undefined): Json => {
-  if (source === undefined) return {}
-  try {
-    return JSON.parse(source) as Json
-  } catch {
-    // The line is no JSON, which may be why the item failed.
-    return source
-  }
 }

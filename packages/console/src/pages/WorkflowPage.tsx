@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { Execution, Json } from "../api/types.ts"
+import type { Execution, Json, Span } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link } from "../app/Router.tsx"
 import { Badge, toneOf } from "../parts/Badge.tsx"
@@ -114,28 +114,24 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
 }
 
 const GivenAndReturned = ({ execution }: { readonly execution: Execution }) => {
-  const { payload, result, parents } = execution as Execution & {
-    readonly payload?: Json
-    readonly result?: Json
-    readonly parents?: ReadonlyArray<{ readonly workflow: string; readonly id: string }>
-  }
-  if (payload === undefined && result === undefined && (parents ?? []).length === 0) return null
+  const { payload, result, parents = [] } = execution
+  if (payload === undefined && result === undefined && parents.length === 0) return null
   return (
     <div className="mb-4 grid gap-4 lg:grid-cols-2">
       {payload === undefined ? null : (
         <Panel title="Started with">
-          <JsonText value={payload} />
+          <JsonText value={payload as Json} />
         </Panel>
       )}
       {result === undefined ? null : (
         <Panel title="Returned">
-          <JsonText value={result} />
+          <JsonText value={result as Json} />
         </Panel>
       )}
-      {(parents ?? []).length === 0 ? null : (
+      {parents.length === 0 ? null : (
         <Panel title="Executions that wait for it" flush>
           <ul>
-            {parents?.map((parent) => (
+            {parents.map((parent) => (
               <li key={`${parent.workflow} ${parent.id}`} className="px-4 py-2">
                 <Link href={hrefOf(["workflows", parent.workflow, parent.id])} className="text-accent hover:underline">
                   {parent.workflow} / {parent.id}
@@ -149,7 +145,7 @@ const GivenAndReturned = ({ execution }: { readonly execution: Execution }) => {
   )
 }
 
-interface Bar extends reads.Span {
+interface Bar extends Span {
   /** In percent of the time that is drawn. */
   readonly left: number
   readonly width: number
@@ -171,7 +167,7 @@ const makeScale = (moments: ReadonlyArray<number>) => {
   return (moment: number) => (100 * (places.get(moment) ?? 0)) / Math.max(1, place)
 }
 
-const barsOf = (spans: ReadonlyArray<reads.Span>, now: number): ReadonlyArray<Bar> => {
+const barsOf = (spans: ReadonlyArray<Span>, now: number): ReadonlyArray<Bar> => {
   const ends = spans.map(({ startedAt, endedAt }) => [startedAt ?? endedAt ?? now, endedAt ?? now] as const)
   const scale = makeScale(ends.flat())
   return spans.map((span, index) => {
@@ -182,7 +178,7 @@ const barsOf = (spans: ReadonlyArray<reads.Span>, now: number): ReadonlyArray<Ba
   })
 }
 
-const colours: Readonly<Record<reads.Span["kind"], string>> = {
+const colours: Readonly<Record<Span["kind"], string>> = {
   activity: "bg-accent",
   clock: "bg-warn",
   deferred: "bg-warn",
@@ -225,7 +221,7 @@ const columns: ReadonlyArray<Column<Bar>> = [
   },
 ]
 
-const Waterfall = ({ spans }: { readonly spans: ReadonlyArray<reads.Span> }) => {
+const Waterfall = ({ spans }: { readonly spans: ReadonlyArray<Span> }) => {
   const now = useNow()
   const bars = useMemo(() => barsOf(spans, now), [spans, now])
   if (bars.length === 0) return <p className="px-4 py-3 text-muted">Nothing happened yet.</p>

@@ -3,10 +3,12 @@
  * that an instance took. A state is a link or a button, so that the drawing works with the keyboard too.
  */
 import { useId, useLayoutEffect, useRef, useState } from "react"
-import type { Area, DiagramLayout } from "../api/types.ts"
+import type { DiagramLayout } from "../api/types.ts"
 import { navigate } from "../app/Router.tsx"
 import { Button } from "./Button.tsx"
 import { countText } from "./Moment.tsx"
+
+type Area = NonNullable<DiagramLayout["edges"][number]["labelAt"]>
 
 /** The key of a state in a layout. */
 const keyOf = (state: string): string => `state:${state}`
@@ -181,7 +183,6 @@ const StateBox = ({ state, count, isHere, isVisited, isLegal, href }: StateBoxPr
         : isLegal
           ? "fill-surface stroke-accent [stroke-dasharray:5_4]"
           : "fill-surface stroke-edge"
-  const counted = count === undefined ? "" : `, ${countText(count)} ${count === 1 ? "instance" : "instances"}`
   const box = (
     <g className={href === undefined ? "" : "cursor-pointer [&:hover>rect]:stroke-accent"} data-state={state.state ?? name}>
       <rect x={x} y={y} width={width} height={height} rx="8" strokeWidth={isHere ? 2 : 1.4} className={look} />
@@ -213,7 +214,6 @@ const StateBox = ({ state, count, isHere, isVisited, isLegal, href }: StateBoxPr
   return (
     <a
       href={href}
-      aria-label={`${name}${counted}`}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey) return
         event.preventDefault()

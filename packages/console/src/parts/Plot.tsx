@@ -1,6 +1,6 @@
 /** A line over time. Plots that stand together share the moment under the pointer, and a span that a person selects. */
 import { type PointerEvent, useRef } from "react"
-import type { Series } from "../api/reads.ts"
+import type { Series } from "../api/types.ts"
 import { bytesText, countText, exactTime } from "./Moment.tsx"
 
 export interface Sample {

@@ -41,7 +41,6 @@ import { systemHandlers } from "../system/Http.ts"
 import { MetricsHistory } from "../system/MetricsHistory.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
-import { startPage } from "./page/StartPage.ts"
 import { pathOf, tooLarge } from "./RequestGuard.ts"
 import { rpcRoutes, rpcServices } from "./RpcRoutes.ts"
 
@@ -100,7 +99,7 @@ export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
     uploads?.routes ?? Layer.empty,
   )
   return {
-    routes: Layer.mergeAll(parts.pipe(Layer.provide(refusing)), page, openApiRoute(document), startPage),
+    routes: Layer.mergeAll(parts.pipe(Layer.provide(refusing)), page, openApiRoute(document)),
     addresses: {
       methodsAt: makeAllowedMethods(document),
       systemOff: makeSystemOff({ knowledge: knowledge === undefined, uploads: uploads === undefined }),

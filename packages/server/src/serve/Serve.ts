@@ -26,7 +26,6 @@ import { compressed } from "./Compression.ts"
 import { LiveStreams } from "./live/LiveStreams.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
 import { ConsolePage, consoleFolder } from "./page/ConsolePage.ts"
-import { isStartPage } from "./page/StartPage.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
 import { RpcLimits } from "./RpcLimits.ts"
@@ -87,7 +86,7 @@ const start = (options: ServeOptions) =>
       roles: yield* RequestRoles,
       bodyBytes,
       uploadBytes,
-      isPage: (request) => page.has(request) || isStartPage(request),
+      isPage: (request) => page.has(request),
       observes: workspace.role === "observe",
     })
     const requests = new RequestLimits({

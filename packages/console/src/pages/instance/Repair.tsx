@@ -11,14 +11,10 @@ import { Panel } from "../../parts/Panel.tsx"
 import { JsonInput, type JsonSchema, SchemaForm } from "../../parts/SchemaForm.tsx"
 import { useToast } from "../../parts/Toasts.tsx"
 
-interface Held {
-  readonly sequence: number
-  readonly stored?: Json
-  readonly problem: string
-}
+type Held = NonNullable<InstanceView["held"]>
 
 export const Repair = ({ view }: { readonly view: InstanceView }) => {
-  const held = (view as InstanceView & { readonly held?: Held }).held
+  const { held } = view
   if (held === undefined)
     return (
       <p className="mb-4 text-muted">
@@ -34,7 +30,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
   const client = useQueryClient()
   const toast = useToast()
   const details = useRead(reads.machine(machine))
-  const [event, setEvent] = useState<Json>(held.stored ?? {})
+  const [event, setEvent] = useState<Json>((held.stored as Json) ?? {})
   const [tried, setTried] = useState<{ readonly good: boolean; readonly text: string }>()
   const tag =
     typeof event === "object" && event !== null && !Array.isArray(event) ? String((event as Readonly<Record<string, Json>>)["_tag"]) : ""
@@ -57,7 +53,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
       <div className="grid gap-4 lg:grid-cols-2">
         <section>
           <h3 className="label mb-1.5">Stored event</h3>
-          <JsonText value={held.stored ?? null} />
+          <JsonText value={held.stored as Json} />
         </section>
         <section className="grid content-start gap-3">
           <h3 className="label">Event that replaces it</h3>

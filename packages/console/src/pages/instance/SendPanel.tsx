@@ -66,21 +66,12 @@ export const SendPanel = ({ view, legal, isNow, onLatest }: SendPanelProps) => {
 const fieldsOf = ({ schema }: LegalEvent): ReadonlyArray<string> =>
   Object.keys((schema as JsonSchema).properties ?? {}).filter((name) => name !== "_tag")
 
-/** What an event would do, as the server says it for a dry run. */
-interface Preview extends Sent {
-  readonly through?: ReadonlyArray<string>
-  readonly requests?: ReadonlyArray<string>
-  readonly timers?: ReadonlyArray<{ readonly name: string; readonly millis?: number }>
-  readonly raises?: ReadonlyArray<string>
-  readonly postponed?: true
-}
-
 const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; readonly event: LegalEvent; readonly onSent: () => void }) => {
   const { machine, id } = view
   const client = useQueryClient()
   const toast = useToast()
   const [fields, setFields] = useState<Json>(() => emptyValue(event.schema as JsonSchema))
-  const [preview, setPreview] = useState<Preview>()
+  const [preview, setPreview] = useState<Sent>()
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event.event, ...given }
@@ -90,7 +81,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
   }
   const names = ["instances", machine, id, "events"]
   const ask = () =>
-    submit<Preview>(write("POST", names, body, { dryRun: true })).then((found) => {
+    submit<Sent>(write("POST", names, body, { dryRun: true })).then((found) => {
       setProblem(undefined)
       setPreview(found)
     }, failed)
@@ -157,7 +148,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
   )
 }
 
-const Effects = ({ of: { requests = [], timers = [], raises = [] } }: { readonly of: Preview }) => {
+const Effects = ({ of: { requests = [], timers = [], raises = [] } }: { readonly of: Sent }) => {
   const said = [
     ...requests.map((slot) => `requests ${slot}`),
     ...timers.map(({ name, millis }) =>

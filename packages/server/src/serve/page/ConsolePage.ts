@@ -8,10 +8,11 @@ import { createRequire } from "node:module"
 import { dirname, extname, join, normalize, sep } from "node:path"
 import { fileURLToPath } from "node:url"
 import { pathOf } from "../RequestGuard.ts"
+import { ConsoleBuild } from "./ConsoleBuild.ts"
 import { pageHeaders } from "./pageHeaders.ts"
 
 /** Addresses of the server itself. */
-const reserved = /^\/(?:api|rpc|docs|health|metrics|page)(?:\/|$)|^\/openapi\.json$/i
+const reserved = /^\/(?:api|rpc|docs|health|metrics)(?:\/|$)|^\/openapi\.json$/i
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -37,7 +38,8 @@ const encodings = [
 ] as const
 
 interface Found {
-  readonly file: string
+  /** Absent where the console is not built yet. */
+  readonly file: string | undefined
   readonly address: string
 }
 
@@ -53,9 +55,11 @@ export const consoleFolder = (): string => {
 
 export class ConsolePage {
   readonly #folder: string
+  readonly #build: ConsoleBuild
 
   constructor(folder: string) {
     this.#folder = folder
+    this.#build = new ConsoleBuild(folder)
   }
 
   /** Whether the request is for a file of the console. */
@@ -67,6 +71,10 @@ export class ConsolePage {
   answer(request: IncomingMessage, response: ServerResponse): boolean {
     const found = this.#find(request)
     if (found === undefined) return false
+    if (found.file === undefined) {
+      this.#build.answer(request, response)
+      return true
+    }
     const { file, encoding, stats } = this.#encoded(found.file, String(request.headers["accept-encoding"] ?? ""))
     const tag = `W/"${stats.size.toString(36)}-${Math.floor(stats.mtimeMs).toString(36)}"`
     const headers: Record<string, string> = {
@@ -101,7 +109,7 @@ export class ConsolePage {
     // A file that is not there is none of the page's addresses: a browser that asks for it wants no page.
     if (!String(headers.accept ?? "").includes("text/html")) return undefined
     const index = join(this.#folder, "index.html")
-    return statsOf(index)?.isFile() ? { file: index, address: "/index.html" } : undefined
+    return { file: statsOf(index)?.isFile() ? index : undefined, address: "/index.html" }
   }
 
   #encoded(file: string, accepted: string): { readonly file: string; readonly encoding: string | undefined; readonly stats: Stats } {

@@ -1,0 +1,82 @@
+/** Every page of the console, in both themes and on a screen and a phone: no violation that axe finds, and nothing wider than the window. */
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { installedBrowser, useBrowser } from "../support/browser.ts"
+import { corpusFolder } from "../support/manifest.ts"
+import { served } from "../support/served.ts"
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+
+interface Violation {
+  readonly id: string
+  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
+}
+
+/** Only contrast depends on the theme: the dark one is checked for that. */
+const rules = { light: "document", dark: `document, { runOnly: ["color-contrast"] }` }
+
+/** A browser takes a while to start on a busy machine. */
+const timeout = 180_000
+
+describe.skipIf(installedBrowser === undefined)("every page of the console (Chromium, where it is installed)", () => {
+  const openTab = useBrowser()
+
+  it.live(
+    "has no violation of accessibility in two themes and two widths, and never scrolls sideways",
+    () =>
+      Effect.gen(function* () {
+        const { url, client } = yield* served()
+        const manifest = JSON.parse(readFileSync(new URL("manifest.json", corpusFolder), "utf8"))
+        const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
+        for (const id of ["one", "two"]) {
+          yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
+          yield* client.instances.send({ params: { machine: "tally", id }, headers: {}, payload: { _tag: "Add", by: 7 } })
+        }
+        yield* client.instances.send({ params: { machine: "tally", id: "two" }, headers: {}, payload: { _tag: "Pause" } })
+        for (let turn = 0; turn < 600 && !(yield* client.batches.get({ params: { batchId } })).isTerminal; turn++)
+          yield* Effect.sleep("100 millis")
+        const pages = [
+          ["/", "Changed last"],
+          ["/machines", "tally"],
+          ["/machines/tally", "Diagram"],
+          ["/instances?machine=tally", "two"],
+          ["/instances/tally/two?at=1", "Step 1 of 2"],
+          ["/workflows", "Workflows"],
+          ["/commands", "Commands"],
+          ["/batches", "coast"],
+          [`/batches/${batchId}`, "Artifacts"],
+          ["/knowledge/coast", "Contributions"],
+          ["/knowledge/coast/sparql?q=SELECT%20*%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D%20LIMIT%205", "5 rows"],
+          ["/uploads", "Choose a file"],
+          ["/queues", "Queues"],
+          ["/nodes", "This server"],
+          ["/system", "System"],
+        ] as const
+        const problems: Array<string> = []
+        for (const theme of ["light", "dark"] as const) {
+          const tab = yield* openTab(url, { theme })
+          for (const [path, text] of pages) {
+            yield* tab.run((page) => page.goto(`${url}${path}`))
+            yield* tab.shows(text)
+            yield* tab.until(`document.querySelector(".late") === null`)
+            // Under the content policy a script comes from the server alone, or from the tools of the browser.
+            yield* tab.evaluate(`${axe};true`)
+            for (const width of [1280, 390]) {
+              yield* tab.resize(width)
+              const { violations } = (yield* tab.evaluate(`axe.run(${rules[theme]})`)) as { readonly violations: ReadonlyArray<Violation> }
+              const place = `${path}, ${theme}, ${width} pixels`
+              for (const { id, nodes } of violations)
+                for (const { html, failureSummary } of nodes) problems.push(`${place}: ${id}: ${html} ${failureSummary}`)
+              const shown = Number(yield* tab.evaluate("document.documentElement.scrollWidth"))
+              if (shown > width) problems.push(`${place}: it is ${shown} pixels wide`)
+            }
+            yield* tab.resize(1280)
+          }
+        }
+        assert.deepStrictEqual(problems, [])
+      }),
+    timeout,
+  )
+})

@@ -1,0 +1,92 @@
+/**
+ * `npm run screenshots`: a picture of every page of the console, in two themes and two widths, in docs/images. `--serve` only serves the
+ * sample, until Ctrl-C, for work on the console.
+ */
+import { mkdirSync } from "node:fs"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import * as Effect from "effect/Effect"
+import { chromium } from "playwright-core"
+import { root } from "../projects.mjs"
+import { sample } from "./Sample.ts"
+
+const { values } = parseArgs({
+  options: {
+    serve: { type: "boolean", default: false },
+    port: { type: "string", default: "0" },
+    output: { type: "string", default: join(root, "docs/images") },
+    only: { type: "string" },
+  },
+})
+
+const folder = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "detent-screenshots-"))),
+  (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
+)
+
+const program = Effect.gen(function* () {
+  const { url, batchId, uploadId } = yield* sample(yield* folder, Number(values.port))
+  if (values.serve) {
+    console.log(url)
+    return yield* Effect.never
+  }
+  const pages = {
+    overview: "/",
+    machines: "/machines",
+    machine: "/machines/subscription",
+    instances: "/instances?machine=subscription",
+    instance: "/instances/subscription/sub-106?at=3",
+    commands: "/commands",
+    workflows: "/workflows",
+    queues: "/queues",
+    batches: "/batches",
+    batch: `/batches/${batchId}`,
+    knowledge: "/knowledge",
+    graph: "/knowledge/coast",
+    sparql: `/knowledge/coast/sparql?q=${encodeURIComponent("SELECT ?s ?p ?o WHERE { ?s ?p ?o } LIMIT 40")}`,
+    uploads: "/uploads",
+    upload: `/uploads/${uploadId}`,
+    nodes: "/nodes",
+    system: "/system",
+  }
+  const { entities } = (yield* Effect.promise(async () =>
+    (await fetch(`${url}/api/v1/knowledge/coast/entities?search=Harbour&limit=1`)).json(),
+  )) as { readonly entities: ReadonlyArray<{ readonly iri: string }> }
+  const shown = { ...pages, entity: `/knowledge/coast?entity=${encodeURIComponent(entities[0]?.iri ?? "")}` }
+  yield* Effect.promise(() => shoot(url, shown))
+})
+
+const shoot = async (url: string, pages: Readonly<Record<string, string>>) => {
+  mkdirSync(values.output, { recursive: true })
+  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] })
+  for (const theme of ["light", "dark"] as const)
+    for (const width of [1280, 390]) {
+      const context = await browser.newContext({
+        colorScheme: theme,
+        viewport: { width, height: width > 800 ? 860 : 844 },
+        reducedMotion: "reduce",
+      })
+      const page = await context.newPage()
+      page.on("console", (message) => {
+        if (message.type() === "error") console.error(`${page.url()}: ${message.text()}`)
+      })
+      page.on("pageerror", (error) => console.error(`${page.url()}: ${error.stack}`))
+      for (const [name, path] of Object.entries(pages)) {
+        if (values.only !== undefined && !values.only.split(",").includes(name)) continue
+        await page.goto(url + path)
+        await page
+          .waitForFunction(`document.querySelector("h1") !== null && document.querySelector(".late") === null`, undefined, {
+            timeout: 10_000,
+          })
+          .catch(console.error)
+        await page.waitForTimeout(name === "system" ? 6000 : 500)
+        await page.screenshot({ path: join(values.output, `${name}-${theme}-${width}.png`) })
+      }
+      await context.close()
+    }
+  await browser.close()
+}
+
+await Effect.runPromise(Effect.scoped(program))
