@@ -117,13 +117,13 @@ const StartBatch = ({ onClose }: { readonly onClose: () => void }) => {
   const { act, isBusy } = useAct()
   const [uri, setUri] = useState("")
   const start = async () => {
-    const status = await act<BatchStatus>(write("POST", ["batch"], { manifestUri: uri }), ({ batchId }) => ({
+    const started = await act<BatchStatus>(write("POST", ["batch"], { manifestUri: uri }), ({ batchId }) => ({
       text: `Started ${batchId}.`,
       href: hrefOf(["batches", batchId]),
     }))
-    if (status === undefined) return
+    if (started === undefined) return
     onClose()
-    navigate(hrefOf(["batches", status.batchId]))
+    navigate(hrefOf(["batches", started.answer.batchId]))
   }
   return (
     <Modal title="Start a batch" onClose={onClose}>

@@ -78,7 +78,7 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
           </>
         }
       >
-        {countText(events)} events · started <Ago at={startedAt} /> · changed <Ago at={updatedAt} />
+        {countText(events)} {events === 1 ? "event" : "events"} · started <Ago at={startedAt} /> · changed <Ago at={updatedAt} />
         {node === undefined ? "" : ` · on ${node}`}
       </PageHead>
       {problem === undefined ? null : <p className="mb-4 rounded-lg bg-bad-soft px-4 py-2.5 break-words text-bad">{problem}</p>}
@@ -224,7 +224,7 @@ const columns: ReadonlyArray<Column<Bar>> = [
 const Waterfall = ({ spans }: { readonly spans: ReadonlyArray<Span> }) => {
   const now = useNow()
   const bars = useMemo(() => barsOf(spans, now), [spans, now])
-  if (bars.length === 0) return <p className="px-4 py-3 text-muted">Nothing happened yet.</p>
+  if (bars.length === 0) return <p className="px-4 py-3 text-muted">The journal of this execution has no steps.</p>
   return (
     <VirtualTable
       label="What happened"

@@ -3,10 +3,12 @@ import { useSession } from "../app/SessionContext.ts"
 import { Icon, type IconName } from "./Icon.tsx"
 
 const looks = {
-  plain: "border-edge bg-surface text-ink hover:bg-hover",
-  primary: "border-accent bg-accent text-on-accent hover:bg-accent-strong hover:border-accent-strong",
-  danger: "border-bad bg-surface text-bad hover:bg-bad-soft",
-  quiet: "border-transparent bg-transparent text-muted hover:bg-hover hover:text-ink",
+  plain: "border-edge bg-surface text-ink hover:bg-hover disabled:border-line disabled:bg-sunken",
+  primary:
+    "border-accent bg-accent text-on-accent hover:bg-accent-strong hover:border-accent-strong disabled:border-line disabled:bg-sunken",
+  danger: "border-bad bg-surface text-bad hover:bg-bad-soft disabled:border-line disabled:bg-sunken",
+  quiet:
+    "border-transparent bg-transparent text-muted hover:bg-hover hover:text-ink disabled:border-transparent disabled:bg-transparent disabled:opacity-50",
 } as const
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "children"> {
@@ -18,7 +20,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
 export const Button = ({ look = "plain", icon, children, className = "", ...rest }: ButtonProps) => (
   <button
     type="button"
-    className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-[7px] border px-2.5 py-1 text-[13px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:border-line disabled:bg-sunken disabled:text-muted ${looks[look]} ${className}`}
+    className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-[7px] border px-2.5 py-1 text-[13px] font-medium whitespace-nowrap transition-colors disabled:cursor-not-allowed disabled:text-muted ${looks[look]} ${className}`}
     {...rest}
   >
     {icon === undefined ? null : <Icon name={icon} />}

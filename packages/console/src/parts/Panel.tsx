@@ -77,7 +77,7 @@ export const Panel = ({
 
 /** Grey bars where data is on its way. They appear only after 150 ms. */
 export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
-  <div className="late grid gap-2.5 p-1" aria-hidden="true">
+  <div className="late grid gap-2.5 p-3" aria-hidden="true">
     {Array.from({ length: rows }, (_, index) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all the same.
       <div key={index} className={`pulse-soft h-4 rounded bg-hover ${index % 3 === 2 ? "w-2/3" : "w-full"}`} />

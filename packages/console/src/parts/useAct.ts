@@ -8,15 +8,15 @@ export const useAct = () => {
   const client = useQueryClient()
   const toast = useToast()
   const [isBusy, setIsBusy] = useState(false)
-  /** Resolves to the answer; undefined where it was refused, which a toast says. */
+  /** Resolves to the answer, which is undefined in itself where there is none; to undefined where it was refused, which a toast says. */
   const act = useCallback(
-    async <A>(change: Write, done: (answer: A) => Toast): Promise<A | undefined> => {
+    async <A>(change: Write, done: (answer: A) => Toast): Promise<{ readonly answer: A } | undefined> => {
       setIsBusy(true)
       try {
         const answer = await submit<A>(change)
         toast(done(answer))
         void client.invalidateQueries()
-        return answer
+        return { answer }
       } catch (reason) {
         toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
         return undefined

@@ -133,7 +133,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
         </Panel>
       </div>
       <Timeline entries={entries} at={at} startedAt={startedAt} onStep={setAt} />
-      <div className="mt-4 grid gap-4 xl:grid-cols-2">
+      <div className="mt-4 grid items-start gap-4 xl:grid-cols-2">
         <SendPanel view={view} legal={legal} isNow={isNow} onLatest={() => setAt(sequence)} />
         <div className="grid content-start gap-4">
           <Timers machine={machine} id={id} />

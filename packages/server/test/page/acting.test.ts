@@ -1,0 +1,113 @@
+/** What a person does in the console with many instances, with a held one, and with an item that failed. */
+import { Event, Machine, State } from "@detent/machine"
+import { defineConfig } from "@detent/server"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { installedBrowser, useBrowser } from "../support/browser.ts"
+import { request, served, temporaryFolder } from "../support/served.ts"
+
+const state = State({ Open: { count: Schema.Int } })
+
+/** The same machine, before and after its event got a field that stored events do not have. */
+const before = (() => {
+  const event = Event({ Add: { by: Schema.Int } })
+  return Machine.make({ name: "ledger", state, event, initial: state.Open({ count: 0 }) }).on(
+    state.Open,
+    event.Add,
+    state.Open,
+    ({ state: now, event: { by } }) => state.Open({ count: now.count + by }),
+  )
+})()
+
+const after = (() => {
+  const event = Event({ Add: { by: Schema.Int, note: Schema.String } })
+  return Machine.make({ name: "ledger", state, event, initial: state.Open({ count: 0 }) }).on(
+    state.Open,
+    event.Add,
+    state.Open,
+    ({ state: now, event: { by } }) => state.Open({ count: now.count + by }),
+  )
+})()
+
+/** A browser takes a while to start on a busy machine. */
+const timeout = 90_000
+
+describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium, where it is installed)", () => {
+  const openTab = useBrowser()
+
+  it.live(
+    "counts the instances that an event would be sent to, sends it, and links to the job",
+    () =>
+      Effect.gen(function* () {
+        const { url, client } = yield* served()
+        for (const id of ["one", "two", "three"]) yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
+        const tab = yield* openTab(`${url}/instances?machine=tally`)
+        yield* tab.shows("three")
+        yield* tab.run((page) => page.getByRole("button", { name: "Send to all shown" }).click())
+        yield* tab.run((page) => page.getByLabel("Event", { exact: true }).selectOption("Pause"))
+        yield* tab.run((page) => page.getByRole("button", { name: "Count them" }).click())
+        yield* tab.shows("would be sent to 3 instances")
+        for (const id of ["one", "two", "three"])
+          assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).state._tag, "Open")
+        yield* tab.run((page) => page.getByRole("button", { name: "Send to 3" }).click())
+        yield* tab.shows("Follow the job")
+        yield* tab.until(`[...document.querySelectorAll("[role=row]")].filter((row) => /\\bPaused\\b/.test(row.innerText)).length === 3`)
+        assert.deepStrictEqual(tab.problems, [])
+      }),
+    timeout,
+  )
+
+  it.live(
+    "tries the repair of a held instance before it replaces the stored event",
+    () =>
+      Effect.gen(function* () {
+        const data = yield* temporaryFolder
+        const params = { machine: "ledger", id: "one" }
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { client } = yield* served({ data, config: defineConfig({ machines: [before] }) })
+            yield* client.instances.start({ params, payload: { id: "one" } })
+            yield* client.instances.send({ params, headers: {}, payload: { _tag: "Add", by: 7 } })
+          }),
+        )
+        const { url, client } = yield* served({ data, config: defineConfig({ machines: [after] }) })
+        const tab = yield* openTab(`${url}/instances/ledger/one`)
+        yield* tab.shows("Held at step 1")
+        assert.isTrue(yield* tab.evaluate(`[...document.querySelectorAll("button")].find((one) => one.innerText === "Repair").disabled`))
+        yield* tab.run((page) => page.getByLabel("note").fill("from the old version"))
+        yield* tab.run((page) => page.getByRole("button", { name: "Try", exact: true }).click())
+        yield* tab.shows("With this event the instance replays")
+        yield* tab.run((page) => page.getByRole("button", { name: "Repair", exact: true }).click())
+        yield* tab.shows("is repaired")
+        const view = yield* client.instances.get({ params })
+        assert.deepStrictEqual([view.status, view.state["count"]], ["running", 7])
+      }),
+    timeout,
+  )
+
+  it.live(
+    "corrects an item that failed, and retries it",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* served()
+        const lines = [
+          { id: 1, type: "story", by: "ada", time: 1_700_000_000, title: "One" },
+          { type: "story", by: "ada", time: 1_700_000_001, title: "Two" },
+        ]
+        const form = new FormData()
+        form.append("file", new Blob([lines.map((line) => JSON.stringify(line)).join("\n")]), "items.jsonl")
+        const { text } = yield* request(`${url}/api/v1/uploads`, { method: "POST", body: form })
+        const tab = yield* openTab(`${url}/uploads/${JSON.parse(text).batchId}`)
+        yield* tab.shows("missing_id")
+        yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByRole("link").first().click())
+        yield* tab.run((page) => page.getByLabel("The corrected item, as JSON").fill(JSON.stringify({ ...lines[1], id: 2 })))
+        yield* tab.run((page) => page.getByRole("button", { name: "Correct" }).click())
+        yield* tab.shows("is corrected")
+        yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
+        yield* tab.until(`/\\b2\\s+stored/.test(document.body.innerText)`)
+        assert.deepStrictEqual(tab.problems, [])
+      }),
+    timeout,
+  )
+})
