@@ -1,6 +1,6 @@
 /**
- * Nodes of a cluster that are killed, frozen, cut off and restarted under load, again and again: what was acknowledged is in the journal, nothing
- * is there twice, and nothing is left undone.
+ * Nodes of a cluster that are killed, frozen, cut off and restarted under load, again and again: what was acknowledged is in the
+ * journal, nothing is there twice, and nothing is left undone.
  *
  *     npm run soak -- cluster --times 20
  */
@@ -12,7 +12,8 @@ const { values } = parseArgs({ options: { times: { type: "string", default: "10"
 let failed = 0
 for (let time = 1; time <= Number(values.times); time++) {
   console.log(`\n=== cluster, ${time} of ${values.times}`)
-  const isProven = run("vitest", ["run", "--project", "durable", "packages/durable/test/soak/cluster"], { DETENT_SOAK: "1" })
+  const files = ["packages/durable/test/soak/cluster", "packages/durable/test/crash/clusterFaults"]
+  const isProven = run("vitest", ["run", "--project", "durable", ...files], { DETENT_SOAK: "1" })
   if (!isProven) failed++
 }
 console.log(`=== cluster: ${failed === 0 ? "ok" : `FAILED ${failed} of ${values.times} times`}`)

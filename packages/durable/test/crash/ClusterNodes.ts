@@ -21,10 +21,10 @@ export const clusterNodes = (url: string, count: number) =>
     each: (index: number) => ({ cluster: { address: `127.0.0.1:${ports[index]}`, token, lease } }),
   }))
 
-/** The same, with a line between each node and the others that can be cut. */
+/** The same, with a line between each node and the others that can be cut. One more can join, under the number after theirs. */
 export const clusterNodesBehindProxies = (url: string, count: number) =>
   Effect.gen(function* () {
-    const lines = yield* Effect.forEach(Array.from({ length: count }), () =>
+    const lines = yield* Effect.forEach(Array.from({ length: count + 1 }), () =>
       Effect.gen(function* () {
         const listen = `127.0.0.1:${yield* freePort}`
         const proxy = yield* proxyTo(`http://${listen}`)
