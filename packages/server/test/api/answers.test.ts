@@ -46,6 +46,30 @@ describe("what the API answers about a graph", () => {
         )
         assert.deepStrictEqual(types, ["text/turtle", "application/n-triples", "application/ld+json", "text/csv", "text/csv"])
         for (const part of ["", "/entities", "/relations"]) yield* asked(url, `${described}${part}`, "GET", `${graph}${part}`)
+        const params = { namespace: "coast" as never }
+        const { versions } = yield* client.knowledge.versions({ params, query: {} })
+        assert.strictEqual(versions.length, 1)
+        const { relations } = yield* client.knowledge.relations({ params, query: { limit: 1 } })
+        const entity = relations[0]?.subject ?? ""
+        const around = yield* client.knowledge.neighbourhood({ params, query: { entity, depth: 2 } })
+        assert.deepInclude(around.nodes[0], { iri: entity, depth: 0 })
+        assert.isAtMost(around.nodes.length, 300)
+        const { facts } = yield* client.knowledge.facts({ params, query: { subject: entity } })
+        const [fact] = facts
+        assert.isDefined(fact)
+        if (fact !== undefined) {
+          const { start, end, documentId } = fact
+          const text = yield* client.knowledge.documentText({
+            params: { ...params, documentId: documentId as never },
+            query: { start, end },
+          })
+          assert.include(text.text, fact.quote)
+          assert.isTrue(text.matchesRun)
+        }
+        const { properties } = yield* client.knowledge.vocabulary({ params, query: {} })
+        assert.isAbove(properties.length, 3)
+        const { batches: listed } = yield* client.batches.list({ query: { order: "newest" } })
+        assert.strictEqual(listed[0]?.progress?.batchId, batchId)
         const { artifacts } = yield* client.batches.artifacts({ params: { batchId: batchId as never } })
         const read = new Set(
           yield* Effect.forEach(artifacts, ({ name }) =>

@@ -41,6 +41,23 @@ const config = defineConfig({
 })
 
 describe("executions over HTTP", () => {
+  it.live("show their payload, and their steps in time with begin and end", () =>
+    Effect.gen(function* () {
+      const { client, context } = yield* served({ config })
+      const id = yield* Effect.provideContext(Ship.execute({ parcel: "books" }, { discard: true }), context)
+      const params = { workflow: "ship", id }
+      const suspended = Effect.map(client.executions.get({ params }), ({ phase }) => phase === "Suspended")
+      while (!(yield* suspended)) yield* Effect.sleep("10 millis")
+      assert.deepStrictEqual((yield* client.executions.get({ params })).payload, { parcel: "books" })
+      const { phase, spans } = yield* client.executions.spans({ params, query: {} })
+      assert.strictEqual(phase, "Suspended")
+      const pack = spans.find(({ kind }) => kind === "activity")
+      assert.deepInclude(pack, { name: "pack", attempt: 1, outcome: "success" })
+      assert.isAtMost(pack?.startedAt ?? Number.POSITIVE_INFINITY, pack?.endedAt ?? 0)
+      assert.isTrue(spans.some(({ kind, endedAt }) => kind === "suspension" && endedAt === undefined))
+    }),
+  )
+
   it.live("of a workflow of the configuration are listed, read, interrupted", () =>
     Effect.gen(function* () {
       const { client, context, url } = yield* served({ config })
