@@ -14,7 +14,6 @@ const effectColors = process.stdout.isTTY ? [] : ["--format=text"]
 /**
  * @typedef {{
  *   readonly numPassedTests: number
- *   readonly numFailedTests: number
  *   readonly testResults: ReadonlyArray<{
  *     readonly name: string
  *     readonly status: string
@@ -37,19 +36,77 @@ export function checks() {
 }
 
 /**
+ * Many tests kill processes and wait for leases, so a machine that is busy with other work can fail one of them. When few files fail, they
+ * run once more, one after the other with nothing beside them. A test that fails then has failed; one that passes is counted as passed and
+ * listed, because it depends on the load of the machine and needs mending.
+ *
  * @param {ReadonlyArray<string>} filters arguments for vitest
  */
 export function tests(filters) {
   return step("tests", () => {
-    const folder = mkdtempSync(join(tmpdir(), "detent-"))
-    const report = join(folder, "report.json")
-    try {
-      const succeeded = run("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...filters])
-      return count(report, succeeded)
-    } finally {
-      rmSync(folder, { recursive: true })
+    const first = vitest(filters)
+    const files = [...new Set(first.failures.map(({ file }) => file))]
+    if (files.length === 0 || files.length > mostFilesToRepeat) return tallyOf(first)
+    console.log(`\n=== tests that failed, alone: ${files.join(" ")}`)
+    const again = vitest(["--maxWorkers=1", ...files])
+    const failedTwice = new Set(again.failures.map(nameOf))
+    const passedAlone = first.failures.filter((failure) => !failedTwice.has(nameOf(failure)))
+    if (passedAlone.length > 0) {
+      console.log(`\nFailed beside other tests, passed alone:\n${passedAlone.map((failure) => `  ${nameOf(failure)}`).join("\n")}`)
     }
+    if (again.succeeded) return { passed: first.passed + passedAlone.length, failed: 0, failures: [] }
+    return tallyOf({ ...again, passed: first.passed + passedAlone.length })
   })
+}
+
+/** More failing files than this are no matter of load. */
+const mostFilesToRepeat = 6
+
+/**
+ * @typedef {{ readonly file: string, readonly test: string | undefined }} Failure a file without a test did not load
+ * @typedef {{ readonly succeeded: boolean, readonly passed: number, readonly failures: ReadonlyArray<Failure> }} Outcome
+ */
+
+/** @param {Failure} failure */
+function nameOf({ file, test }) {
+  return test === undefined ? `${file} did not load` : `${file}: ${test}`
+}
+
+/**
+ * @param {Outcome} outcome
+ * @returns {Tally} with at least one failure if vitest failed: an unhandled rejection fails a run without failing a test
+ */
+function tallyOf({ succeeded, passed, failures }) {
+  return { passed, failed: succeeded ? 0 : Math.max(1, failures.length), failures: failures.map(nameOf) }
+}
+
+/**
+ * @param {ReadonlyArray<string>} args
+ * @returns {Outcome}
+ */
+function vitest(args) {
+  const folder = mkdtempSync(join(tmpdir(), "detent-"))
+  const report = join(folder, "report.json")
+  try {
+    const succeeded = run("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...args])
+    // vitest ended before it could write its report; it has printed the reason.
+    if (!existsSync(report)) return { succeeded: false, passed: 0, failures: [] }
+    /** @type {VitestReport} */
+    const result = JSON.parse(readFileSync(report, "utf8"))
+    return { succeeded, passed: result.numPassedTests, failures: result.testResults.flatMap(failuresOf) }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/**
+ * @param {VitestReport["testResults"][number]} result
+ * @returns {ReadonlyArray<Failure>}
+ */
+function failuresOf({ name, status, assertionResults }) {
+  const file = relative(root, name)
+  const failed = assertionResults.filter((test) => test.status === "failed").map((test) => ({ file, test: test.fullName }))
+  return status === "failed" && failed.length === 0 ? [{ file, test: undefined }] : failed
 }
 
 /**
@@ -84,27 +141,6 @@ function step(name, work) {
 /** @param {string} project */
 function effectDiagnostics(project) {
   return run("effect-tsgo", ["diagnostics", "--project", project, "--strict", "--severity=error,warning", ...effectColors])
-}
-
-/**
- * @param {string} report
- * @param {boolean} succeeded
- * @returns {Tally}
- */
-function count(report, succeeded) {
-  // vitest ended before it could write its report; it has said why.
-  if (!existsSync(report)) return { passed: 0, failed: 1, failures: [] }
-  /** @type {VitestReport} */
-  const result = JSON.parse(readFileSync(report, "utf8"))
-  const failures = result.testResults.flatMap(({ name, status, assertionResults }) => {
-    const file = relative(root, name)
-    if (status === "failed" && assertionResults.length === 0) return [`${file} did not load`]
-    return assertionResults.filter((test) => test.status === "failed").map((test) => `${file}: ${test.fullName}`)
-  })
-  const notLoaded = result.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length
-  const failed = result.numFailedTests + notLoaded
-  // An unhandled rejection fails the run without failing a test.
-  return { passed: result.numPassedTests, failed: succeeded ? failed : Math.max(1, failed), failures }
 }
 
 /**
