@@ -21,6 +21,7 @@ import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
 import { type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
 import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
 import { forkInstance } from "./engine/Fork.ts"
+import { wholeNumber } from "./engine/HistoryReader.ts"
 import { InstanceLock } from "./engine/InstanceLock.ts"
 import type { StartError } from "./engine/InstanceTable.ts"
 import { type Leader, makeLeader } from "./engine/LeaderElection.ts"
@@ -316,10 +317,10 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
           : Effect.map(journal.open({ machine: registered.name, id }), (opened) => Option.map(opened, () => handle(registered, id))),
       ),
     list: (machine, options = {}) => {
-      const { state, limit = 100, after, ...filter } = options
+      const { state, limit, after, ...filter } = options
       return journal.list(
         { machine: machine.name, ...filter, ...(state === undefined ? {} : { tag: state }) },
-        Math.min(limit, 1000),
+        Math.min(wholeNumber(limit, 100), 1000),
         after,
       )
     },

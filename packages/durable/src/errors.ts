@@ -38,4 +38,4 @@ export const noInstance = ({ machine, id }: { readonly machine: string; readonly
 export const reached = ({ machine, id, sequence: last }: InstanceRecord, sequence: number): Effect.Effect<void, SequenceNotReached> =>
   Number.isInteger(sequence) && sequence >= 0 && sequence <= last
     ? Effect.void
-    : Effect.fail(new SequenceNotReached({ machine, id, sequence, last }))
+    : Effect.fail(new SequenceNotReached({ machine, id, sequence: Number(sequence), last }))

@@ -3,10 +3,13 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { inject } from "vitest"
+import { Engine } from "../src/Engine.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import type { InstanceKey } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"
+import { E, Job, S } from "../testing/engine/Machines.ts"
 import { freshKey } from "../testing/samples.ts"
 
 describe("changed instances on PostgreSQL", () => {
@@ -41,6 +44,41 @@ describe("changed instances on PostgreSQL", () => {
       yield* Effect.timeout(Deferred.await(any), "10 seconds")
       assert.strictEqual(own, 0)
       stop?.()
+    }),
+  )
+
+  it.live("140 a commit that leaves a state stops its work on another node by a message alone", () =>
+    Effect.gen(function* () {
+      const { id } = yield* freshKey
+      const [started, stopped] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const work = Effect.acquireUseRelease(
+        Deferred.succeed(started, undefined),
+        () => Effect.never,
+        () => Deferred.succeed(stopped, undefined),
+      )
+      const store = () => Layer.fresh(PostgresStore.layer({ url: inject("postgresUrl"), schema: "changes", maxConnections: 2 }))
+      const open = Effect.suspend(() =>
+        Effect.map(Layer.build(Engine.layer({ followInterval: "1 hour" }).pipe(Layer.provide(store()))), (context) =>
+          Context.get(context, Engine),
+        ),
+      )
+      const [owner, other] = [yield* open, yield* open]
+      const busy = Job.spawn(S.Busy, () => work)
+      const followed = yield* owner.start(busy, id, S.Busy({ n: 0 }))
+      yield* Effect.timeout(Deferred.await(started), "20 seconds")
+      const [first, second] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const see = (state: typeof S.Type) => Deferred.succeed("n" in state && state.n === 1 ? second : first, undefined)
+      yield* Effect.forkScoped(Stream.runForEach(followed.changes, see))
+      yield* Effect.timeout(Deferred.await(first), "20 seconds")
+      const job = yield* other.ensure(
+        Job.spawn(S.Busy, () => Effect.never),
+        id,
+      )
+      yield* job.send(E.Add({ by: 1 }))
+      // Once this is seen, the owner is listening.
+      yield* Effect.timeout(Deferred.await(second), "20 seconds")
+      yield* job.send(E.Pause())
+      yield* Effect.timeout(Deferred.await(stopped), "20 seconds")
     }),
   )
 })

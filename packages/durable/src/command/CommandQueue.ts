@@ -20,6 +20,7 @@ import * as Schema from "effect/Schema"
 import { InstanceNotFound } from "../errors.ts"
 import { Commands, type EnqueueOutcome, type NewCommand } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
+import { lossCheck } from "../store/Storable.ts"
 import type { FindExecution } from "./Execution.ts"
 import { type QueueContext, type QueueOptions, queueExecution } from "./QueueExecution.ts"
 import type { WorkerConfig } from "./WorkerConfig.ts"
@@ -84,6 +85,7 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
   const codec = Schema.toCodecJson(options.payload)
   const encode = Schema.encodeUnknownResult(codec)
   const decode = Schema.decodeUnknownSync(codec)
+  const checkLoss = lossCheck(options.payload as Schema.Codec<unknown, unknown>)
 
   const prepare = (payload: A, given: EnqueueOptions, context: Context.Context<never>): NewCommand | InvalidCommand => {
     const key = given.key ?? `${name}:${freshKey(context)}`
@@ -96,6 +98,7 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
       encoded = encode(payload)
       if (encoded._tag === "Failure")
         return invalid(`its payload does not fit the schema: ${schemaProblem(options.payload, encoded.failure)}`)
+      checkLoss?.(encoded.success)
       parameters = JSON.stringify(encoded.success ?? null)
     } catch (cause) {
       return invalid(`its payload cannot be written as JSON: ${describe(cause)}`)

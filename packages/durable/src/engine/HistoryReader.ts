@@ -30,6 +30,10 @@ interface Remembered {
 
 type Page = ReadonlyArray<HistoryEntry<Tagged, Tagged>>
 
+/** A position or a length as a store takes it: whole, and at least 0. */
+export const wholeNumber = (value: number | undefined, byDefault: number): number =>
+  value === undefined || Number.isNaN(Number(value)) ? byDefault : Math.max(0, Math.trunc(value))
+
 export class HistoryReader {
   readonly #journal: JournalService
   /** By instance and sequence, least recently used first. */
@@ -39,14 +43,12 @@ export class HistoryReader {
     this.#journal = journal
   }
 
-  page(
-    machine: RegisteredMachine,
-    found: OpenedInstance,
-    { after = 0, limit = defaultLimit }: HistoryOptions,
-  ): Effect.Effect<Page, ReadError> {
+  page(machine: RegisteredMachine, found: OpenedInstance, options: HistoryOptions): Effect.Effect<Page, ReadError> {
+    const after = wholeNumber(options.after, 0)
+    const limit = Math.min(wholeNumber(options.limit, defaultLimit), largestLimit)
     return retryOnChange(this.#journal, found, (opened) =>
       Effect.gen({ self: this }, function* () {
-        const through = Math.min(after + Math.max(0, Math.min(limit, largestLimit)), opened.record.sequence)
+        const through = Math.min(after + limit, opened.record.sequence)
         if (through <= after) return []
         const from = this.#nearest(opened, after)
         let start: OpenedInstance = { ...opened, snapshot: from }

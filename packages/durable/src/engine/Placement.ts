@@ -91,8 +91,7 @@ const longestPauseMillis = 1000
 /** How many buried owners are remembered, so that a node is not buried again for each of its instances. */
 const rememberedGraves = 1000
 
-/** The same prefix as in the version before, so that nodes of both versions see each other alive. */
-/** The names of the leases of nodes begin with this. */
+/** The names of the leases of nodes begin with this, as in the version before: nodes of both versions see each other alive. */
 export const nodeLeasePrefix = "workflow/node/"
 
 const leaseNameOf = (owner: string): string => `${nodeLeasePrefix}${nodeIdOf(owner)}`

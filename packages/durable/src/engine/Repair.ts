@@ -29,7 +29,7 @@ export const repairInstance = (
     const missing = noInstance(key)
     if (missing !== undefined) return yield* Effect.fail(missing)
     if (engine.table.isClosed && !isDryRun) return yield* Effect.fail(engine.table.notWritten(key, "repair"))
-    const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence, problem }))
+    const refuse = (problem: string) => Effect.fail(new RepairRefused({ ...key, sequence: Number(sequence), problem }))
     const invalid = eventProblem(registered.compiled, event)
     if (invalid !== undefined) return yield* Effect.fail(new InvalidEvent({ ...key, event: invalid.event, problem: invalid.problem }))
     const reading = yield* Effect.result(engine.loader.reload(registered, key))

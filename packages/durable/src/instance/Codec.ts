@@ -17,7 +17,7 @@ import {
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "../store/Commit.ts"
-import { checkStorable, unstorableField } from "../store/Storable.ts"
+import { storableEncoder, unstorableField } from "../store/Storable.ts"
 import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
 import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 import { type Upcasters, upcast } from "./Upcasters.ts"
@@ -359,9 +359,7 @@ const copyData = (value: unknown): unknown => {
 }
 
 const parametersEncoder = (slot: Declarations["effectSlots"][string]): ((parameters: object) => unknown) =>
-  Schema.encodeUnknownSync(
-    Schema.toCodecJson(Schema.Struct(isEffectSlot(slot) ? slot.parameters : slot) as unknown as Schema.Codec<object, unknown>),
-  )
+  storableEncoder(Schema.Struct(isEffectSlot(slot) ? slot.parameters : slot) as unknown as Schema.Codec<unknown, unknown>)
 
 const parse = (body: Json, what: string): unknown => {
   try {
@@ -401,27 +399,10 @@ const hasOnlyFinite = (value: object): boolean => {
   return true
 }
 
-/** Whether a schema accepts values that JSON would lose. */
-const acceptsAnything = (node: unknown, seen = new Set<unknown>()): boolean => {
-  if (typeof node !== "object" || node === null || seen.has(node)) return false
-  seen.add(node)
-  const tag = "_tag" in node ? node._tag : undefined
-  if (tag === "Any" || tag === "Unknown" || tag === "ObjectKeyword") return true
-  return Object.values(node).some((part) => acceptsAnything(part, seen))
-}
-
 const schemaCodec = (variant: UntypedVariant): VariantCodec => {
-  const codec = Schema.toCodecJson(variant.schema)
-  const encodeUnchecked = Schema.encodeUnknownSync(codec) as (value: Tagged) => object
-  const encodeChecked = (value: Tagged) => {
-    const encoded = encodeUnchecked(value)
-    checkStorable(encoded)
-    return encoded
-  }
-  const encode = acceptsAnything(variant.schema.ast) ? encodeChecked : encodeUnchecked
-  const decode = Schema.decodeUnknownResult(codec)
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(variant.schema))
   return {
-    encode,
+    encode: storableEncoder(variant.schema) as (value: Tagged) => object,
     copy: (value) => copyData(value) as Tagged,
     decode: (value) => {
       const result = decode(value)

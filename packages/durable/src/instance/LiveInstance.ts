@@ -192,7 +192,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.timers.arm(this, this.#timers)
     if (sends.length > 0) {
       const chain = extendChain(undefined, "(start)")
-      this.#inboxOf().raise(sends.map((event, index) => new Envelope(event, { chain, dedupeId: raisedId(0, index) })))
+      this.#inboxOf().raise(sends.map((event, index) => this.#sentBy(event, chain, 0, index)))
     }
     if (hooks.length === 0) this.#startWork()
     else {
@@ -527,6 +527,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       const tooLarge = this.#tooLarge(record.body.length, commands)
       if (tooLarge !== undefined) return new InvalidEvent({ ...this.key, event: labelOf(envelope, decision), problem: tooLarge })
       const sent = chain === undefined ? none : decision.sends.map((event, index) => this.#sentBy(event, chain, sequence, index))
+      for (const one of sent) one.isSpeculative = true
       return {
         _tag: "Accepted",
         envelope,
@@ -556,7 +557,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   #sentBy(event: Tagged, chain: Chain, sequence: number, index: number): Envelope {
     const sent = new Envelope(event, { chain, dedupeId: raisedId(sequence, index) })
-    sent.isSpeculative = true
+    // No caller waits for it: a refusal is logged.
+    sent.observer = (result) => reportRefusal(this.record, result)
     return sent
   }
 

@@ -1,8 +1,8 @@
-/** What JSON would lose of a state: functions, instances of classes. A state is data; what does things belongs in services. */
+/** What JSON would lose of a value: functions, instances of classes, NaN. A state is data; what does things belongs in services. */
 import type { Tagged, UntypedVariant } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 
-/** Thrown by the codec, and turned into a typed error when an instance is started. */
+/** Thrown by an encoder, and turned into a typed error of the caller. */
 export class Unstorable extends Error {
   override readonly name = "Unstorable"
 
@@ -11,12 +11,53 @@ export class Unstorable extends Error {
   }
 }
 
-/** Throws where something in an encoded state is not JSON. */
-export const checkStorable = (encoded: object) => {
-  for (const [field, content] of Object.entries(encoded)) {
-    const lost = lostIn(content)
+/** Encodes values by a schema. Throws `Unstorable` where JSON would lose something of a value. */
+export const storableEncoder = (schema: Schema.Codec<unknown, unknown>): ((value: unknown) => unknown) => {
+  const encode = Schema.encodeUnknownSync(Schema.toCodecJson(schema))
+  const check = lossCheck(schema)
+  return (value) => {
+    const encoded = encode(value)
+    check?.(encoded)
+    return encoded
+  }
+}
+
+/**
+ * Throws `Unstorable` where JSON would lose something of an encoded value. Undefined for a schema that lets nothing of that kind
+ * through: only one that accepts anything does.
+ */
+export const lossCheck = (schema: Schema.Codec<unknown, unknown>): ((encoded: unknown) => void) | undefined => {
+  if (!acceptsAnything(schema.ast)) return undefined
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
+  return (encoded) => {
+    const dropped = checkStorable(encoded)
+    if (dropped === undefined) return
+    // JSON has no undefined: the field is missing where it is read, which not every schema accepts.
+    const read = decode(JSON.parse(JSON.stringify(encoded) ?? "null"))
+    if (read._tag === "Failure") throw new Unstorable(dropped, "undefined")
+  }
+}
+
+/** Whether a schema accepts values that JSON would lose. */
+const acceptsAnything = (node: unknown, seen = new Set<unknown>()): boolean => {
+  if (typeof node !== "object" || node === null || seen.has(node)) return false
+  seen.add(node)
+  const tag = "_tag" in node ? node._tag : undefined
+  if (tag === "Any" || tag === "Unknown" || tag === "ObjectKeyword") return true
+  return Object.values(node).some((part) => acceptsAnything(part, seen))
+}
+
+/** Throws where something in an encoded value is not JSON. Returns the first field with an undefined property, which JSON leaves out. */
+const checkStorable = (encoded: unknown): string | undefined => {
+  let dropped: string | undefined
+  const fields = typeof encoded === "object" && encoded !== null ? Object.entries(encoded) : [["(itself)", encoded] as const]
+  for (const [field, content] of fields) {
+    const lost = lostIn(content, () => {
+      dropped ??= field
+    })
     if (lost !== undefined) throw new Unstorable(field, lost)
   }
+  return dropped
 }
 
 /** The field that a schema could not encode. */
@@ -26,22 +67,26 @@ export const unstorableField = (variant: UntypedVariant, state: Tagged): Unstora
     const encode = Schema.encodeUnknownResult(
       Schema.toCodecJson(Schema.Struct({ [field]: schema }) as unknown as Schema.Codec<object, unknown>),
     )
-    if (encode({ [field]: content })._tag === "Failure") return new Unstorable(field, lostIn(content) ?? nameOf(content))
+    if (encode({ [field]: content })._tag === "Failure") return new Unstorable(field, lostIn(content, () => undefined) ?? nameOf(content))
   }
   return undefined
 }
 
-/** The first thing in a value that JSON would lose, in words. `around` are the values that it is in. */
-const lostIn = (content: unknown, around = new Set<unknown>()): string | undefined => {
-  if (content === null || content === undefined) return undefined
+/** The first thing in a value that JSON would lose, in words. Calls `drops` for an undefined property. `around`: the values it is in. */
+const lostIn = (content: unknown, drops: () => void, around = new Set<unknown>()): string | undefined => {
+  if (content === null) return undefined
+  if (content === undefined) return void drops()
   if (typeof content === "function" || typeof content === "symbol" || typeof content === "bigint") return nameOf(content)
+  if (typeof content === "number" && !Number.isFinite(content)) return String(content)
   if (typeof content !== "object") return undefined
   if (around.has(content)) return "a value that holds itself"
   const prototype = Object.getPrototypeOf(content)
-  if (!Array.isArray(content) && prototype !== Object.prototype && prototype !== null) return nameOf(content)
+  const isList = Array.isArray(content)
+  if (!isList && prototype !== Object.prototype && prototype !== null) return nameOf(content)
   around.add(content)
   for (const part of Object.values(content)) {
-    const lost = lostIn(part, around)
+    if (isList && part === undefined) return "a list with undefined"
+    const lost = lostIn(part, drops, around)
     if (lost !== undefined) return lost
   }
   around.delete(content)

@@ -108,30 +108,3 @@ test("ids that the engine uses itself are refused", ({ open }) =>
     const instance = yield* engine.start(plain, "x")
     expect((yield* Effect.flip(instance.send(E.Go(), { id: "@raised/1/0" }))).message).toMatch(/start with @ are the engine's own/)
   }))
-
-test("146 a chain of self-sent events that does not end is refused, and stays refused after a restart", ({ open, quiet, events }) =>
-  Effect.gen(function* () {
-    const key = { machine: "endless", id: "e" }
-    const machine = Machine.make({ name: "endless", state: S, event: E, initial: S.Counting({ count: 0 }) }).on(
-      S.Counting,
-      E.Add,
-      S.Counting,
-      ({ state, self }) => {
-        self.send(E.Add())
-        return S.Counting({ count: state.count + 1 })
-      },
-    )
-    const one = yield* open()
-    yield* (yield* one.engine.start(machine, "e")).send(E.Add())
-    let before = -1
-    for (let journaled = 0; journaled !== before; journaled = (yield* events(key)).length) {
-      before = journaled
-      for (let turn = 0; turn < 100; turn++) yield* quiet
-    }
-    expect(before).toBe(10_000)
-    yield* one.crash
-    const two = yield* open()
-    yield* two.engine.restore("e", machine)
-    for (let turn = 0; turn < 20; turn++) yield* quiet
-    expect(yield* events(key)).toHaveLength(10_000)
-  }))

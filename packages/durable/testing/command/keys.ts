@@ -45,6 +45,11 @@ export const keys: Topic = (it) => {
       assert.strictEqual(byKey.message, `queue ${name}: 7 cannot be enqueued: its key is of type number; give it a string`)
       assert.match(byPayload.message, new RegExp(`^queue ${name}: b cannot be enqueued: its payload .*$`, "s"))
       assert.deepStrictEqual([byKey._tag, byPayload._tag], ["InvalidCommand", "InvalidCommand"])
+      const anything = CommandQueue.make(name, { payload: Schema.Struct({ held: Schema.Any }) })
+      for (const held of [new Map(), { call: () => 1 }, [undefined], Number.NaN, undefined]) {
+        const refused = yield* Effect.flip(anything.enqueue({ held }, { key: "c" }))
+        assert.match(refused.message, /its payload cannot be written as JSON: its field held holds .*, which JSON would lose/)
+      }
       assert.deepStrictEqual(yield* countsOf(name), {})
     }),
   )

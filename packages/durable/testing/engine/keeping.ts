@@ -35,6 +35,8 @@ export const keeping = ({ describe, test }: Kit) => {
         } while (after !== undefined)
         expect(pages).toBe(3)
         expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => `j-${String(index).padStart(2, "0")}`))
+        for (const limit of [0, -1, 1.5, Number.NaN])
+          expect((yield* engine.list(Job, { limit })).instances).toHaveLength(limit > 0 ? 1 : Number.isNaN(limit) ? 25 : 0)
         expect((yield* engine.list(Job, { state: "Busy" })).instances).toHaveLength(5)
         expect((yield* engine.list(Job, { status: "stopped" })).instances.map(({ id }) => id)).toEqual(["j-24"])
         expect((yield* engine.list(Job, { updatedAfter: 19_999, updatedBefore: 22_000 })).instances.map(({ id }) => id)).toEqual([
@@ -150,8 +152,8 @@ export const keeping = ({ describe, test }: Kit) => {
         const { engine } = yield* open()
         const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
         yield* job.send(E.Add({ by: 1 }))
-        for (const sequence of [2, 99, -1, 0.5]) {
-          const expected = { _tag: "SequenceNotReached", machine: "job", id: "j", sequence, last: 1 }
+        for (const sequence of [2, 99, -1, 0.5, "two" as unknown as number]) {
+          const expected = { _tag: "SequenceNotReached", machine: "job", id: "j", sequence: Number(sequence), last: 1 }
           expect(yield* Effect.flip(engine.fork(Job, "j", sequence, "k"))).toMatchObject(expected)
           expect(yield* Effect.flip(job.stateAt(sequence))).toMatchObject(expected)
         }

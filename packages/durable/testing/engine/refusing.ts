@@ -180,6 +180,9 @@ export const refusing = ({ describe, test }: Kit) =>
           [new Point(), "an instance of Point"],
           [() => 1, "a function"],
           [{ deep: [new Map()] }, "an instance of Map"],
+          [Number.NaN, "NaN"],
+          [{ deep: [Number.POSITIVE_INFINITY] }, "Infinity"],
+          [[1, undefined], "a list with undefined"],
         ] as const
         for (const [where, what] of lost) {
           for (const state of [Holding.Open({ where }), Holding.Strict({ where })]) {
@@ -194,7 +197,7 @@ export const refusing = ({ describe, test }: Kit) =>
         expect(typed.message).toMatch(/its field where holds an instance of Point/)
         const [bulk, fine] = yield* engine.startAll(Holder, [
           { id: "h", input: Holding.Open({ where: new Point() }) },
-          { id: "i", input: Holding.Open({ where: { deep: [1, "two", null, undefined] } }) },
+          { id: "i", input: Holding.Open({ where: { deep: [1, "two", null], missing: undefined } }) },
         ])
         expect(bulk).toMatchObject({ failure: { _tag: "InvalidState", state: "Open" } })
         expect(fine !== undefined && Result.isSuccess(fine)).toBe(true)

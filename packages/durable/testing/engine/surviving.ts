@@ -54,6 +54,10 @@ export const surviving = ({ describe, test }: Kit) => {
           { id: "c", input: 2 },
         ])
         expect(started.map(({ _tag }) => _tag)).toEqual(["Success", "Failure", "Success"])
+        // Where it begins in a state of its own, a value that is none of its states is no input.
+        const misspelt = yield* Effect.flip(engine.start(Job, "m", { _tag: "Bussy", n: 0 } as never))
+        expect(misspelt.message).toMatch(/give it no input, or one of its states Idle, Busy, Paused, Done/)
+        expect(yield* engine.count(Job)).toEqual(new Map())
         expect(yield* journal.count("picky")).toEqual(new Map([["Idle", 2]]))
       }))
 
@@ -122,6 +126,49 @@ export const surviving = ({ describe, test }: Kit) => {
         expect(journaled.length).toBeLessThan(5000)
         expect(yield* instance.state).toMatchObject({ _tag: "Paused" })
         expect(errors).toEqual([])
+      }))
+
+    test("146 a chain of self-sent events that does not end is refused with its path, also after a restart", ({
+      open,
+      events,
+      eventually,
+    }) =>
+      Effect.gen(function* () {
+        const key = { machine: "endless", id: "e" }
+        const Endless = Machine.make({ name: "endless", state: S, event: E, initial: S.Busy({ n: 0 }) }).on(
+          S.Busy,
+          E.Again,
+          S.Busy,
+          ({ state, self }) => {
+            self.send(E.Again())
+            return S.Busy({ n: state.n + 1 })
+          },
+        )
+        const refusals: Array<EndlessTransition> = []
+        const watched = () =>
+          Effect.tap(open(), ({ engine }) =>
+            Effect.sync(() =>
+              engine.inspectUnsafe((one) => {
+                if (one._tag === "Refused" && one.error._tag === "EndlessTransition") refusals.push(one.error)
+              }),
+            ),
+          )
+        const refused = (times: number) =>
+          eventually(
+            Effect.sync(() => refusals.length),
+            (count) => count >= times,
+          )
+        const one = yield* watched()
+        yield* (yield* one.engine.start(Endless, "e")).send(E.Again())
+        yield* refused(1)
+        expect(refusals[0]).toMatchObject({ ...key, event: "Again", chain: "raised events" })
+        expect(refusals[0]?.path.at(-1)).toBe("Again")
+        expect(yield* events(key)).toHaveLength(10_000)
+        yield* one.crash
+        const two = yield* watched()
+        yield* two.engine.restore("e", Endless)
+        yield* refused(2)
+        expect(yield* events(key)).toHaveLength(10_000)
       }))
 
     test("15 a sender is refused while too many events wait", ({ open, quiet }) =>
@@ -196,9 +243,14 @@ export const surviving = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const { engine } = yield* open()
         const box = yield* engine.start(Box, "b")
-        const refused = yield* Effect.flip(box.send(E1.Fill({ items: [], extra: { call: () => 1 } })))
-        expect(refused.message).toMatch(/JSON would lose/)
+        for (const extra of [{ call: () => 1 }, undefined, Number.NaN, [undefined], { deep: [Number.NEGATIVE_INFINITY] }]) {
+          const refused = yield* Effect.flip(box.send(E1.Fill({ items: [], extra })))
+          expect(refused.message).toMatch(/its field extra holds .*, which JSON would lose/)
+        }
         expect(yield* events({ machine: "box", id: "b" })).toHaveLength(0)
+        yield* box.send(E1.Fill({ items: [], extra: { missing: undefined } }))
+        yield* engine.release(Box, ["b"])
+        expect(yield* box.state).toEqual(S1.Open({ items: [], extra: {} }))
       }))
   })
 
@@ -456,6 +508,9 @@ export const surviving = ({ describe, test }: Kit) => {
         }
         expect(pages).toEqual([50, 50, 50, 50, 50, 50])
         expect(yield* job.historyPage({ after: 300 })).toEqual([])
+        // Not a whole number: rounded down. Not a number: the default.
+        expect(yield* job.historyPage({ after: -1, limit: 1.5 })).toHaveLength(1)
+        expect(yield* job.historyPage({ after: Number.NaN, limit: Number.NaN })).toHaveLength(100)
       }))
   })
 }

@@ -184,12 +184,19 @@ const staysAround = ({ stateGroups }: Pick<Blueprint, "stateGroups">, group: str
 }
 
 /** The tables behind a definition. */
-export const compiledOf = (machine: unknown): Compiled => (machine as Builder).compiled
+export const compiledOf = (machine: unknown): Compiled => {
+  const compiled = (machine as Builder | null | undefined)?.compiled
+  if (compiled === undefined) throw new TypeError("a machine is expected: a value made with Machine.make")
+  return compiled
+}
 
 export const initialState = (compiled: Compiled, input: unknown): Tagged => {
   const { initial } = compiled.declarations
   const isState = typeof input === "object" && input !== null && compiled.nodes.has((input as Tagged)._tag)
-  return isState ? (input as Tagged) : typeof initial === "function" ? initial(input) : initial
+  if (isState) return input as Tagged
+  if (typeof initial === "function") return initial(input)
+  if (input === undefined || input === null) return initial
+  throw new TypeError(`it begins in a state of its own: give it no input, or one of its states ${[...compiled.nodes.keys()].join(", ")}`)
 }
 
 /** How an instance begins with an input or a state. A function `initial` that throws refuses the beginning. */
