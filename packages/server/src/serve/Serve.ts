@@ -26,6 +26,7 @@ import { compressed } from "./Compression.ts"
 import { LiveStreams } from "./live/LiveStreams.ts"
 import { type ProblemResponse, refuse, refuseSocket } from "./ProblemResponse.ts"
 import { ConsolePage, consoleFolder } from "./page/ConsolePage.ts"
+import { GuidePage, guideFolder } from "./page/GuidePage.ts"
 import { pathOf, RequestGuard } from "./RequestGuard.ts"
 import { busy, RequestLimits } from "./RequestLimits.ts"
 import { RpcLimits } from "./RpcLimits.ts"
@@ -80,13 +81,14 @@ const start = (options: ServeOptions) =>
     yield* Effect.fromResult(checkAccess(host, given.map(Redacted.value)))
     const { bodyBytes, uploadBytes } = limits
     const page = new ConsolePage(options.console ?? consoleFolder())
+    const guide = new GuidePage(options.guide ?? guideFolder())
     const access = new RequestGuard({
       tokens: yield* Tokens,
       sessions: yield* Sessions,
       roles: yield* RequestRoles,
       bodyBytes,
       uploadBytes,
-      isPage: (request) => page.has(request),
+      isPage: (request) => page.has(request) || guide.has(request),
       observes: workspace.role === "observe",
     })
     const requests = new RequestLimits({
@@ -120,7 +122,7 @@ const start = (options: ServeOptions) =>
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)
       } else if (request.url?.startsWith("/rpc/socket")) refuse(response, upgradeNeeded)
-      else if (!page.answer(request, response)) answer(request, response)
+      else if (!guide.answer(request, response) && !page.answer(request, response)) answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
       const isFull = sockets.clients.size >= limits.streams

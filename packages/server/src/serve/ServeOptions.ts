@@ -17,6 +17,8 @@ export interface ServeOptions {
   readonly readToken?: Redacted.Redacted | undefined
   /** The folder with the built files of the console. Default: that of `@detent/console`, where it is built. */
   readonly console?: string
+  /** The folder with the built documentation, served at `/docs/guide`. Default: that of a clone, where `npm run docs` has built it. */
+  readonly guide?: string
   /** Default: those of the workspace's configuration. */
   readonly limits?: Partial<Limits>
 }

@@ -1,0 +1,92 @@
+/** Finds and sends the files of a built page. They hold nothing secret, so they are served without a token. */
+import { createReadStream, type Stats, statSync } from "node:fs"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { extname, join, normalize, sep } from "node:path"
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".mjs": "text/javascript; charset=utf-8",
+  ".json": "application/json",
+  ".map": "application/json",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".ico": "image/x-icon",
+  ".woff2": "font/woff2",
+  ".txt": "text/plain; charset=utf-8",
+}
+
+/** The build puts a hash of the content into these names, so the content under a name never changes. */
+const hashed = /^\/assets\/.+[-.][\w-]{8,}\.\w+$/
+
+/** Best first. A build may write them beside each file. */
+const encodings = [
+  ["br", ".br"],
+  ["gzip", ".gz"],
+] as const
+
+/** Returns the file at an address below a folder. Undefined where there is none, it is hidden, or it is outside of the folder. */
+export const fileAt = (folder: string, address: string): string | undefined => {
+  const file = normalize(join(folder, address))
+  const isInside = file.startsWith(folder + sep) && !/(?:^|[\\/])\./.test(address)
+  return isInside && statsOf(file)?.isFile() ? file : undefined
+}
+
+/** Returns the path of a request with its escapes decoded, or undefined where it has broken ones: no file has such a name. */
+export const decoded = (path: string): string | undefined => {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** Sends a file: as the build compressed it, or 304 where the caller has it. */
+export const sendFile = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  { file, address, headers: pageHeaders }: { readonly file: string; readonly address: string; readonly headers: Record<string, string> },
+): void => {
+  const { encoded, encoding, stats } = encodedFile(file, String(request.headers["accept-encoding"] ?? ""))
+  const tag = `W/"${stats.size.toString(36)}-${Math.floor(stats.mtimeMs).toString(36)}"`
+  const headers: Record<string, string> = {
+    ...pageHeaders,
+    "content-type": types[extname(file)] ?? "application/octet-stream",
+    "cache-control": hashed.test(address) ? "public, max-age=31536000, immutable" : "no-cache",
+    etag: tag,
+    vary: "accept, accept-encoding",
+  }
+  if (request.headers["if-none-match"] === tag) {
+    response.writeHead(304, headers).end()
+    return
+  }
+  if (encoding !== undefined) headers["content-encoding"] = encoding
+  response.writeHead(200, { ...headers, "content-length": String(stats.size) })
+  if (request.method === "HEAD") response.end()
+  else
+    createReadStream(encoded)
+      .on("error", () => response.destroy())
+      .pipe(response)
+}
+
+const encodedFile = (
+  file: string,
+  accepted: string,
+): { readonly encoded: string; readonly encoding: string | undefined; readonly stats: Stats } => {
+  for (const [encoding, ending] of encodings) {
+    if (!new RegExp(`(?:^|[ ,])${encoding}(?:$|[ ,;])`).test(accepted)) continue
+    const stats = statsOf(file + ending)
+    if (stats?.isFile()) return { encoded: file + ending, encoding, stats }
+  }
+  return { encoded: file, encoding: undefined, stats: statSync(file) }
+}
+
+const statsOf = (file: string): Stats | undefined => {
+  try {
+    return statSync(file, { throwIfNoEntry: false })
+  } catch {
+    // The file system knows no such name: it is too long, or a part of it is a file.
+    return undefined
+  }
+}
