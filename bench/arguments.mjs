@@ -2,11 +2,20 @@
 import { parseArgs } from "node:util"
 import { groups } from "./groups.mjs"
 
-/** @typedef {{ readonly group: string, readonly quick: boolean, readonly json: boolean, readonly only: string | undefined }} Choice */
+/**
+ * @typedef {{
+ *   readonly group: string
+ *   readonly quick: boolean
+ *   readonly json: boolean
+ *   readonly record: boolean
+ *   readonly only: string | undefined
+ * }} Choice
+ */
 
 export const help = `Measures Detent beside its peers on this machine.
 
-  npm run bench -- GROUP [--quick] [--json] [--only PART]
+  npm run bench -- GROUP [--quick] [--json] [--record] [--only PART]
+  npm run bench -- --record [--quick]
 
 Groups and their parts:
 ${Object.entries(groups)
@@ -18,10 +27,12 @@ ${Object.entries(groups)
 Options:
   --quick       fewer rounds: each part in less than a minute, and a little less exact
   --json        ends with one line of JSON that holds every figure
+  --record      writes the results to docs/benchmarks.json, from which the tables of the site and the figures of the
+                README are made; without a group, measures all groups
   --only PART   measures one part of the group
   --help        this text
 
-All contestants of a table take turns, so that whatever else the machine does hits all of them; figures are medians over
+All contestants of a table take turns, so that other load on the machine affects all of them; figures are medians over
 the turns: of machine in CPU time and over several processes, of durable by the clock, on a PostgreSQL of its own with fsync
 on. The peers are installed in bench/ on first use.
 Examples: npm run bench -- machine --quick
@@ -30,7 +41,7 @@ Examples: npm run bench -- machine --quick
 
 /**
  * @param {ReadonlyArray<string>} args
- * @returns {Choice | { readonly help: true } | { readonly problem: string }}
+ * @returns {{ readonly choices: ReadonlyArray<Choice> } | { readonly help: true } | { readonly problem: string }} one choice for each group to measure
  */
 export function readArguments(args) {
   let parsed
@@ -41,6 +52,7 @@ export function readArguments(args) {
       options: {
         quick: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
+        record: { type: "boolean", default: false },
         only: { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },
@@ -50,15 +62,19 @@ export function readArguments(args) {
   }
   const { values, positionals } = parsed
   if (values.help) return { help: true }
+  const { quick, json, record, only } = values
   const [group, ...rest] = positionals
+  if (group === undefined && record && only === undefined) {
+    return { choices: Object.keys(groups).map((name) => ({ group: name, quick, json, record, only })) }
+  }
   if (group === undefined) return { problem: `Which group? There is ${names(groups)}.` }
   if (rest.length > 0) return { problem: `One group at a time: ${rest.join(" ")} is too much.` }
   const chosen = Object.hasOwn(groups, group) ? groups[group] : undefined
   if (chosen === undefined) return { problem: `There is no group ${group}; there is ${names(groups)}.` }
-  if (values.only !== undefined && !Object.hasOwn(chosen.parts, values.only)) {
-    return { problem: `${group} has no part ${values.only}; it has ${names(chosen.parts)}.` }
+  if (only !== undefined && !Object.hasOwn(chosen.parts, only)) {
+    return { problem: `${group} has no part ${only}; it has ${names(chosen.parts)}.` }
   }
-  return { group, quick: values.quick, json: values.json, only: values.only }
+  return { choices: [{ group, quick, json, record, only }] }
 }
 
 /** @param {object} of */

@@ -1,15 +1,20 @@
-/** Measures one group and prints what it found. Started by run.mjs, which has read the command line. */
+/** Measures one group and prints the results. Started by run.mjs, which has read the command line. */
 
 import { printGoals } from "./measure/Goal.ts"
-import type { Figures, Group } from "./measure/Group.ts"
+import type { Figures, Findings, Group } from "./measure/Group.ts"
 import { printTable } from "./measure/Table.ts"
+import { describeMachine, recordPart } from "./record.mjs"
 
 interface Choice {
   readonly group: string
   readonly quick: boolean
   readonly json: boolean
+  readonly record: boolean
   readonly only?: string
 }
+
+// Before the measurement adds to the load.
+const machine = describeMachine()
 
 const choice: Choice = JSON.parse(process.argv[2] ?? "{}")
 const { default: group }: { readonly default: Group } = await import(`./groups/${choice.group}/index.ts`)
@@ -30,8 +35,20 @@ async function measure(): Promise<Figures> {
     const { tables, figures: found } = await part({ quick: choice.quick })
     for (const table of tables) printTable(table)
     Object.assign(figures, found)
+    if (choice.record) record(name, { tables, figures: found })
   }
   return figures
+}
+
+function record(name: string, { tables, figures }: Findings): void {
+  recordPart(choice.group, name, {
+    date: new Date().toISOString().slice(0, 10),
+    quick: choice.quick,
+    machine,
+    tables,
+    figures: rounded(figures),
+    goals: group.goals.filter(({ key }) => key in figures),
+  })
 }
 
 /** Four digits: more would claim an exactness that no measurement here has. */

@@ -11,32 +11,55 @@ import { help, readArguments } from "./arguments.mjs"
 
 const here = fileURLToPath(new URL(".", import.meta.url))
 
-const choice = readArguments(process.argv.slice(2))
-if ("help" in choice) console.log(help)
-else if ("problem" in choice) {
-  console.error(`${choice.problem}\nnpm run bench -- --help tells more.`)
+const read = readArguments(process.argv.slice(2))
+if ("help" in read) console.log(help)
+else if ("problem" in read) {
+  console.error(`${read.problem}\nnpm run bench -- --help lists groups and options.`)
   process.exitCode = 2
 } else {
   if (!installOnDemand(here, "what is measured against")) process.exit(1)
-  measure(choice)
-}
-
-/** @param {import("./arguments.mjs").Choice} choice */
-function measure(choice) {
   const node = join(here, "..", "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
   if (!existsSync(node)) {
     console.error("The dependencies are missing; npm run bench installs them.")
     process.exit(1)
   }
+  for (const choice of read.choices) {
+    const code = await measure(node, choice)
+    if (code !== 0) process.exitCode = code
+    if (code === 130 || code === 143) break
+  }
+  if (read.choices.some(({ record }) => record)) await exitCodeOf(spawn(node, [join(here, "..", "docs", "fill.mjs")], { stdio: "inherit" }))
+}
+
+/**
+ * @param {string} node
+ * @param {import("./arguments.mjs").Choice} choice
+ */
+function measure(node, choice) {
   const child = spawn(node, ["--expose-gc", join(here, "main.ts"), JSON.stringify(choice)], { stdio: "inherit" })
+  return exitCodeOf(child)
+}
+
+/**
+ * @param {import("node:child_process").ChildProcess} child
+ * @returns {Promise<number>}
+ */
+function exitCodeOf(child) {
   // Ctrl-C reaches the child as well; this process only has to outlive it. A signal to this process alone is passed on.
-  process.on("SIGINT", () => undefined)
-  process.on("SIGTERM", () => child.kill("SIGTERM"))
-  child.on("error", (error) => {
-    console.error(error.message)
-    process.exitCode = 1
-  })
-  child.on("exit", (code, signal) => {
-    process.exitCode = code ?? (signal === "SIGINT" ? 130 : 143)
+  const ignore = () => undefined
+  const stop = () => child.kill("SIGTERM")
+  process.on("SIGINT", ignore)
+  process.on("SIGTERM", stop)
+  return new Promise((resolve) => {
+    const end = (/** @type {number} */ code) => {
+      process.off("SIGINT", ignore)
+      process.off("SIGTERM", stop)
+      resolve(code)
+    }
+    child.on("error", (error) => {
+      console.error(error.message)
+      end(1)
+    })
+    child.on("exit", (code, signal) => end(code ?? (signal === "SIGINT" ? 130 : 143)))
   })
 }

@@ -4,10 +4,12 @@
  *
  *     npm run docs                builds
  *     npm run docs -- --serve     serves what is written, and renews pages as their files change
+ *     npm run docs -- --base /    builds for another address than /docs/guide/, where `detent serve` has it
  */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { parseArgs } from "node:util"
 import { installOnDemand } from "../scripts/install-on-demand.mjs"
 import { generated, pageOf } from "./pages.mjs"
 
@@ -20,8 +22,9 @@ for (const path of Object.keys(generated)) {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, pageOf(path) ?? "")
 }
-const serves = process.argv.includes("--serve")
+const { values } = parseArgs({ options: { serve: { type: "boolean", default: false }, base: { type: "string" } } })
+const base = values.base === undefined ? [] : ["--base", values.base]
 const tool = join(here, "node_modules", "vitepress", "bin", "vitepress.js")
-const { status, error } = spawnSync(node, [tool, serves ? "dev" : "build", here], { cwd: here, stdio: "inherit" })
+const { status, error } = spawnSync(node, [tool, values.serve ? "dev" : "build", here, ...base], { cwd: here, stdio: "inherit" })
 if (error) console.error(error.message)
 process.exitCode = status ?? 1

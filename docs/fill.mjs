@@ -1,10 +1,12 @@
 /**
- * Puts snippets and what they print into the pages that name them: `npx node docs/fill.mjs`, after a snippet has changed.
+ * Puts snippets and what they print into the pages that name them, and the recorded figures into the README: `npx node docs/fill.mjs`, after
+ * a snippet has changed.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { withFigures } from "./generate/benchmarks.mjs"
 import { written } from "./pages.mjs"
 import { codeOf, referenceIn, withoutLog } from "./snippets.mjs"
 
@@ -15,7 +17,7 @@ const printed = new Map()
 for (const path of written) {
   const before = readFileSync(join(root, path), "utf8")
   const after = before.replaceAll(
-    /(<!-- (\S+\.ts\S*(?: prints)?) -->\n+)```(\w+)\n(?:[\s\S]*?\n)??```$/gm,
+    /(<!-- (\S+\.m?ts\S*(?: prints)?) -->\n+)```(\w+)\n(?:[\s\S]*?\n)??```$/gm,
     (block, above, comment, language) => {
       const reference = referenceIn(comment)
       if (reference === undefined) return block
@@ -23,7 +25,18 @@ for (const path of written) {
       return `${above}\`\`\`${language}\n${content}\n\`\`\``
     },
   )
-  if (after === before) continue
+  save(path, before, after)
+}
+const readme = readFileSync(join(root, "README.md"), "utf8")
+save("README.md", readme, withFigures(readme))
+
+/**
+ * @param {string} path
+ * @param {string} before
+ * @param {string} after
+ */
+function save(path, before, after) {
+  if (after === before) return
   writeFileSync(join(root, path), after)
   console.log(path)
 }

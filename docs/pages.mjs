@@ -2,6 +2,8 @@
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { apiPage } from "./generate/api.mjs"
+import { architecturePage } from "./generate/architecture.mjs"
+import { benchmarksPage } from "./generate/benchmarks.mjs"
 import { cliPage } from "./generate/cli.mjs"
 import { errorsPage } from "./generate/errors.mjs"
 import { httpPage } from "./generate/http.mjs"
@@ -14,6 +16,8 @@ const root = join(import.meta.dirname, "..")
  * @type {Readonly<Record<string, () => string>>}
  */
 export const generated = {
+  "docs/benchmarks.md": () => benchmarksPage(),
+  "docs/architecture.md": architecturePage,
   "docs/reference/cli.md": cliPage,
   "docs/reference/http.md": httpPage,
   "docs/reference/errors.md": errorsPage,

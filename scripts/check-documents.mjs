@@ -1,9 +1,10 @@
 /**
  * Every file that ARCHITECTURE.md names exists, so that the document moves with the code. Every README names the Node that the packages
- * declare.
+ * declare. The figures of the README are the recorded ones.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import { withFigures } from "../docs/generate/benchmarks.mjs"
 import { root } from "./projects.mjs"
 
 const readmes = globSync(["README.md", "packages/*/README.md", "packages/cli/templates/*/README.md"], { cwd: root })
@@ -17,9 +18,17 @@ const problems = [
   ...readmes
     .flatMap((readme) => problemsIn(readme, (line) => versionsIn(line).filter((version) => version !== node)))
     .map(({ place, found }) => `${place}: the packages need Node ${node}, not ${found}`),
+  ...figureProblems(),
 ]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1
+
+function figureProblems() {
+  const readme = readFileSync(join(root, "README.md"), "utf8")
+  return withFigures(readme) === readme
+    ? []
+    : ["README.md: its figures are not those of docs/benchmarks.json; renew it with npx node docs/fill.mjs"]
+}
 
 /**
  * @param {string} document

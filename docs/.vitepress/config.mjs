@@ -6,6 +6,8 @@ export default {
   title: "Detent",
   description: "Durable state machines and batch workflows for TypeScript",
   lang: "en",
+  // Where `detent serve` serves it. `npm run docs -- --base /` builds it for another place.
+  base: "/docs/guide/",
   cleanUrls: true,
   srcExclude: ["test/**", "snippets/**"],
   // The same anchors as on GitHub, where the pages are read too.

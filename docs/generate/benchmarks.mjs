@@ -1,0 +1,192 @@
+/** The page of measurements and the figures of the README, from the file that `npm run bench -- --record` writes. */
+import { groups } from "../../bench/groups.mjs"
+import { readRecording } from "../../bench/record.mjs"
+import { document, escaped, sentence, table } from "./markdown.mjs"
+
+/** @typedef {import("../../bench/record.mjs").RecordedPart} RecordedPart */
+/** @typedef {import("../../bench/record.mjs").Recording} Recording */
+/** @typedef {import("../../bench/record.mjs").Goal} Goal */
+
+export function benchmarksPage(recording = readRecording()) {
+  return document([
+    "# Benchmarks",
+    "This page is generated from `docs/benchmarks.json`, which `npm run bench -- --record` writes. Every table has the command that measures it again, with its date and its machine. The benchmarks install the peers in `bench/` on first use, and run PostgreSQL with fsync on.",
+    "All contestants of a table take turns, so that other load on the machine affects all of them. Figures are medians over the turns. Rates depend on the machine: ratios and CPU times say more. A measurement with `--quick` has fewer rounds.",
+    ...Object.entries(groups).flatMap(([group, { about, parts }]) => {
+      const recorded = Object.entries(recording[group] ?? {}).filter(([name]) => Object.hasOwn(parts, name))
+      if (recorded.length === 0) return []
+      return [
+        `## ${titled(group)}`,
+        sentence(escaped(about)),
+        ...recorded.flatMap(([name, part]) => partSection(group, name, parts[name] ?? "", part)),
+      ]
+    }),
+    ...notMeasured(recording),
+  ])
+}
+
+/**
+ * @param {string} group
+ * @param {string} name
+ * @param {string} about
+ * @param {RecordedPart} part
+ */
+function partSection(group, name, about, part) {
+  return [
+    `### ${titled(group)}: ${name}`,
+    sentence(titled(escaped(about))),
+    `\`\`\`sh\n${commandOf(group, name, part)}\n\`\`\``,
+    `Measured on ${circumstances(part)}.`,
+    ...part.tables.flatMap(({ title, columns, rows, notes = [] }) => [
+      `**${escaped(title)}**`,
+      table(
+        columns.map(escaped),
+        rows.map((row) => row.map(escaped)),
+      ),
+      escaped(notes.join(" ")),
+    ]),
+    table(
+      ["goal", "measured", "limit", ""],
+      part.goals.map((goal) => [
+        sentence(titled(escaped(goal.about))),
+        short(part.figures[goal.key] ?? Number.NaN),
+        goal.atLeast === undefined ? `at most ${short(goal.atMost ?? 0)}` : `at least ${short(goal.atLeast)}`,
+        isMet(goal, part.figures[goal.key] ?? Number.NaN) ? "met" : "**not met**",
+      ]),
+    ),
+  ]
+}
+
+/** @param {Recording} recording */
+function notMeasured(recording) {
+  const missing = Object.entries(groups).flatMap(([group, { parts }]) =>
+    Object.keys(parts)
+      .filter((name) => recording[group]?.[name] === undefined)
+      .map((name) => `\`npm run bench -- ${group} --only ${name}\``),
+  )
+  if (missing.length === 0) return []
+  return [
+    "## Not recorded",
+    "These measurements exist, and their results are not in the file:",
+    missing.map((command) => `- ${command}`).join("\n"),
+  ]
+}
+
+/**
+ * The figures that the README names. Each is made from recorded figures; the command is the one that measured them.
+ *
+ * @type {ReadonlyArray<{
+ *   readonly what: string
+ *   readonly group: string
+ *   readonly part: string
+ *   readonly text: (figures: Readonly<Record<string, number>>) => string
+ * }>}
+ */
+const readmeFigures = [
+  {
+    what: "durable transitions on PostgreSQL, 50 instances at once",
+    group: "durable",
+    part: "transitions",
+    text: (of) =>
+      `${rate(of["transitions.pg.perSecond"])} a second, ${factor(of["transitions.pg.vsDbos"])} times the steps of DBOS on the same server`,
+  },
+  {
+    what: "`kill -9` halfway through 1,000 instances",
+    group: "durable",
+    part: "recovery",
+    text: (of) =>
+      `${of["recovery.lost"] === 0 ? "nothing" : `${of["recovery.lost"]} events`} lost; the first event is stored ${Math.round(of["recovery.firstProgressMillis"] ?? Number.NaN)} ms after the restart`,
+  },
+  {
+    what: "a file of items uploaded to SQLite, each item a durable instance",
+    group: "uploads",
+    part: "items",
+    text: (of) => `${rate(of["items.perSecond"])} items a second in ${Math.round(of["items.peakRssMb"] ?? Number.NaN)} MB of memory`,
+  },
+]
+
+/** The table of the README: what is measured, the figure, and the command that measures it again. */
+export function readmeFiguresTable(recording = readRecording()) {
+  const recorded = readmeFigures.flatMap((figure) => {
+    const part = recording[figure.group]?.[figure.part]
+    if (part === undefined) throw new Error(`docs/benchmarks.json has no ${figure.group} ${figure.part}; record it with npm run bench`)
+    return [{ ...figure, recorded: part }]
+  })
+  const rows = recorded.map(({ what, group, part, text, recorded: { figures, quick } }) => [
+    what,
+    text(figures),
+    `\`npm run bench -- ${group} --only ${part}${quick ? " --quick" : ""}\``,
+  ])
+  const places = [...new Set(recorded.map(({ recorded: { date, machine } }) => `${date} on ${describe(machine)}`))]
+  return `${aligned(["what", "measured", "command"], rows)}\n\nMeasured ${places.join("; ")}.`
+}
+
+/**
+ * The README with the recorded figures between `<!-- figures -->` and `<!-- end of figures -->`.
+ *
+ * @param {string} readme
+ */
+export function withFigures(readme, recording = readRecording()) {
+  const block = /(?<=<!-- figures -->\n)[\s\S]*?(?=<!-- end of figures -->)/
+  if (!block.test(readme)) throw new Error("README.md has no <!-- figures --> and <!-- end of figures -->; put the table between them")
+  return readme.replace(block, `\n${readmeFiguresTable(recording)}\n\n`)
+}
+
+/**
+ * @param {string} group
+ * @param {string} name
+ * @param {RecordedPart} part
+ */
+function commandOf(group, name, { quick }) {
+  return `npm run bench -- ${group} --only ${name}${quick ? " --quick" : ""}`
+}
+
+/** @param {RecordedPart} part */
+function circumstances({ date, quick, machine }) {
+  return `${date}${quick ? " with `--quick`" : ""}: ${describe(machine)}`
+}
+
+/** @param {import("../../bench/record.mjs").MachineDescription} machine */
+function describe({ cpu, cores, memoryGb, system, node, load }) {
+  const name = cpu === "unknown" ? "" : ` (${cpu})`
+  return `${cores} cores${name}, ${memoryGb} GB of memory, ${system}, Node.js ${node}, load average ${load} before the start`
+}
+
+/** @param {Goal} goal @param {number} value */
+function isMet({ atLeast = -Infinity, atMost = Infinity }, value) {
+  return value >= atLeast && value <= atMost
+}
+
+/** @param {string} text */
+function titled(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Two digits are as exact as a rate is from one run to the next. @param {number | undefined} value */
+function rate(value) {
+  return Number((value ?? Number.NaN).toPrecision(2)).toLocaleString("en")
+}
+
+/** @param {number | undefined} value */
+function factor(value = Number.NaN) {
+  return value >= 10 ? value.toFixed(0) : value.toFixed(1)
+}
+
+/** @param {number} value */
+function short(value) {
+  if (value >= 1000) return Math.round(value).toLocaleString("en")
+  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
+}
+
+/**
+ * A table whose columns stand under each other in the source too.
+ *
+ * @param {ReadonlyArray<string>} heads
+ * @param {ReadonlyArray<ReadonlyArray<string>>} rows
+ */
+function aligned(heads, rows) {
+  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (/** @type {ReadonlyArray<string>} */ cells) =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`
+  return [line(heads), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n")
+}
