@@ -5,7 +5,13 @@
 
 /** @type {ReadonlyArray<Section>} */
 export const sidebar = [
-  { text: "Introduction", items: [{ text: "Getting started", link: "/getting-started" }] },
+  {
+    text: "Introduction",
+    items: [
+      { text: "Getting started", link: "/getting-started" },
+      { text: "Examples", link: "/examples" },
+    ],
+  },
   {
     text: "Concepts",
     items: [
@@ -58,6 +64,21 @@ export const sidebar = [
     items: [
       { text: "Knowledge graphs", link: "/knowledge" },
       { text: "Uploads", link: "/uploads" },
+    ],
+  },
+  {
+    text: "Migration",
+    items: [
+      { text: "From Temporal", link: "/migration/from-temporal" },
+      { text: "From DBOS", link: "/migration/from-dbos" },
+      { text: "From BullMQ", link: "/migration/from-bullmq" },
+    ],
+  },
+  {
+    text: "Background",
+    items: [
+      { text: "Architecture", link: "/architecture" },
+      { text: "Benchmarks", link: "/benchmarks" },
     ],
   },
   {

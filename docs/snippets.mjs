@@ -25,7 +25,7 @@ export function codeOf(reference) {
  * @returns {{ readonly code: string } | { readonly prints: string } | undefined} undefined for a comment that names no file
  */
 export function referenceIn(comment) {
-  const match = /^(\S+\.ts(?:#[\w-]+)?)( prints)?$/.exec(comment ?? "")
+  const match = /^(\S+\.m?ts(?:#[\w-]+)?)( prints)?$/.exec(comment ?? "")
   if (match === null) return undefined
   return match[2] === undefined ? { code: match[1] ?? "" } : { prints: match[1] ?? "" }
 }
