@@ -31,6 +31,7 @@ export function checks() {
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
     step("documents", () => one(run("node", ["scripts/check-documents.mjs"]))),
     step("links", () => one(run("node", ["scripts/check-links.mjs"]))),
+    step("spelling and words", () => one(run("node", ["scripts/spelling/check.mjs"]))),
     step("infrastructure", () => one(run("node", ["infra/check/run.ts"]))),
   ]
 }

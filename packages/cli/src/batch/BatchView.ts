@@ -94,7 +94,7 @@ const languagesText = (languages: Languages): string | undefined =>
   languages.every(({ language }) => language === "en" || language === "und")
     ? undefined
     : languages
-        .map(({ language, name, documents }) => `${documents} in ${language === "und" ? "a language that could not be told" : name}`)
+        .map(({ language, name, documents }) => `${documents} in ${language === "und" ? "a language that could not be detected" : name}`)
         .join(", ")
 
 /** A document that gave little or nothing says why. */

@@ -79,7 +79,7 @@ export class UnconfirmedCommits {
     return this.#flights.length > 0
   }
 
-  /** Events of those whose sender cannot be told whether they are stored, and that would be stored twice if they were sent again. */
+  /** Events whose sender cannot learn whether they are stored, and that would be stored twice if they were sent again. */
   unprotected(reason: string): GivenUp {
     return unprotectedIn(this.#key, this.#flights, reason)
   }

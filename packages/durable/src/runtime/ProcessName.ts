@@ -16,7 +16,7 @@ import { join } from "node:path"
 export const processName = (ending: string): string =>
   `p.${hostName()}.${process.pid.toString(36)}.${(startOf(process.pid)?.at ?? 0).toString(36)}.${ending}`
 
-/** A name below another one, from which the process can be told as well. */
+/** A name below another one. It identifies the process as well. */
 export const processNameIn = (parent: string, ending: string): string => `${parent}/${pattern.test(parent) ? ending : processName(ending)}`
 
 /** Whether the process with this name certainly has ended. The name may be a part of a path of names. */

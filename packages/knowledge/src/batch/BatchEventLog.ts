@@ -1,5 +1,5 @@
 /**
- * The log of batch events, in the database of the batches: what was told stays, can be read from any position on, and crosses
+ * The log of batch events, in the database of the batches: entries stay, can be read from any position on, and reach other
  * processes. Of a batch's progress only the latest is kept. A projection counts what became of each document.
  */
 import { EventFeed } from "@detent/durable/SqlEventJournal"

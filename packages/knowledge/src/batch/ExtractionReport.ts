@@ -84,7 +84,7 @@ export const startReport = (
       waiting.add(event)
     }
 
-    /** What was told before a restart, or by another process, is not told again. */
+    /** Events that were published before a restart, or by another process, are not published again. */
     const tellWorld = (events: ReadonlyArray<DocumentEvent>) =>
       Effect.gen(function* () {
         const standings = yield* log.standings(batchId, [...new Set(events.map(({ documentId }) => documentId))])
@@ -146,7 +146,7 @@ export const startReport = (
       told = upTo
     }).pipe(
       one.withPermit,
-      // What was told when the database went away is known to its log, and not told again.
+      // Events that were stored when the database went away are in its log, and are not published again.
       Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
       Effect.retry({ schedule: patienceOf(defaultPatience), while: ({ _tag }) => outages.has(_tag) }),
     )

@@ -145,7 +145,7 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
 const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<string, E>) =>
   Effect.map(changesNothing(state, state.resolvedGraph) ? Effect.succeed({}) : graphBeside(state), (beside) => ({ added, ...beside }))
 
-/** Whether all documents of the batch are unchanged and none is gone: then no node of the graph has to be looked at. */
+/** Whether all documents of the batch are unchanged and none is gone: then no node of the graph is read. */
 const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
   triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 

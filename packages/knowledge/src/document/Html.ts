@@ -96,7 +96,7 @@ class Page {
   }
 
   #prose(text: string, start: number, end: number): void {
-    // A piece that is spelled otherwise in the source cannot be told apart character by character.
+    // A piece that is spelled otherwise in the source cannot be mapped character by character.
     const isLiteral = end - start === text.length
     for (const { 0: part, index } of text.matchAll(/\s+|\S+/gu)) {
       const place = isLiteral ? { start: start + index, end: start + index + part.length } : { start, end }

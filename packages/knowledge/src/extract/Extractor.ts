@@ -15,7 +15,7 @@ export interface Chunk {
   readonly text: string
   /** Where the chunk begins in the document. */
   readonly offset: number
-  /** Of the document, as a tag such as `de`. Absent where it could not be told. */
+  /** Of the document, as a tag such as `de`. Absent where it could not be detected. */
   readonly language?: string
 }
 

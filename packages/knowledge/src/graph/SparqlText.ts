@@ -1,5 +1,5 @@
 /**
- * What can be told of a SPARQL query without parsing it, in one pass over its text: a query is written by any reader of a graph and
+ * Properties of a SPARQL query that are found without parsing it, in one pass over its text: a query is written by any reader of a graph and
  * may be made to cost as much as possible.
  */
 

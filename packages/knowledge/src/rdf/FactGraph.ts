@@ -120,7 +120,7 @@ const valueLiteral = ({ lexical, datatype }: { readonly lexical: string; readonl
 
 const english = "en"
 
-/** Names of English documents, and of those whose language could not be told, have no tag: they are looked up as plain text. */
+/** Names of English documents, and of those whose language could not be detected, have no tag: they are looked up as plain text. */
 const labelOf = (text: string, language: string | undefined): Literal =>
   language === undefined || language === english || language === "und" ? literal(text) : languageLiteral(text, language)
 

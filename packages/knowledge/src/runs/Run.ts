@@ -55,7 +55,7 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   errorMessage: Schema.OptionFromNullOr(Schema.String),
   /** What the document is called. Known once it has been read. */
   title: Schema.optionalKey(Schema.String),
-  /** Of the document, as a tag such as `de`. Absent where it could not be told. */
+  /** Of the document, as a tag such as `de`. Absent where it could not be detected. */
   language: Schema.optionalKey(Schema.String),
   /** Why the extractor left out the prose of the document. Absent where it read it. */
   unread: Schema.optionalKey(UnreadProse),

@@ -12,7 +12,7 @@ import { ContentHash } from "./Identity.ts"
 import { AddressRefused, type StorageError } from "./StorageError.ts"
 import { type Scheme, type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
-/** Which writing of a blob this is. Two writings never have the same, and nothing else can be told from it. */
+/** Which writing of a blob this is. Two writings never have the same, and it says nothing else. */
 export const Generation = Schema.String.pipe(Schema.brand("Generation"))
 export type Generation = typeof Generation.Type
 

@@ -1,5 +1,5 @@
 /**
- * Query parameters of endpoints that had none before: the typed client calls these without a `query`, and has to go on doing so. The
+ * Query parameters of endpoints that had none before: the typed client calls these without a `query`, and must still be able to. The
  * handler reads them from the request, and the OpenAPI document describes them.
  */
 import * as Schema from "effect/Schema"

@@ -67,7 +67,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
         }
       }
 
-      /** Tells only what differs from what was told last. */
+      /** Publishes data only where it differs from the last one published. */
       const tellNew = (topic: LiveTopic, data: unknown) => {
         const text = JSON.stringify(data)
         if (told.get(topic) === text) return
@@ -139,7 +139,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
             changes.begin(clock.currentTimeMillisUnsafe() - beforehand)
           }
           const name = [...new Set(topics)].sort().join(",")
-          // A reader that is behind has missed hints: it is told to read everything again.
+          // A reader that is behind has missed hints: the event `many` makes it read everything again.
           const channel: Channel = channels.open(name, position, async () => ({
             frames: [frameOf(channel.last, "many", {})],
             through: channel.last,

@@ -1,4 +1,4 @@
-/** What can be told of a file before its items are read: that it is there, how large it is, and how it is written. */
+/** Inspects a file before its items are read: whether it is there, how large it is, and how it is written. */
 import { createGunzip } from "node:zlib"
 import * as Effect from "effect/Effect"
 import { FileBytes } from "./FileBytes.ts"

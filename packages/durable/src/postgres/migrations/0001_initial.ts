@@ -4,7 +4,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 
 // Names are compared by bytes: that is faster than by the rules of a language, and the same on every server.
 const statements = (schema: string) => [
-  // Half of each page is left free: a changed row then stays in its page, and no index has to be told, also when all
+  // Half of each page is left free: a changed row then stays in its page, and no index changes, also when all
   // instances of a page change at once. With a third left free, that cost 16 µs of CPU each instead of 12.5. For the same
   // reason updated_at has no index, though lists are sorted by it: one costs each commit about 6 µs of CPU and 250 bytes of WAL.
   `create table ${schema}.instances (

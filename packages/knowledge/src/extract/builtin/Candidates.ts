@@ -1,6 +1,6 @@
 /**
  * The stretches of a sentence that could be an entity or a value: names, quotations, the title a sentence begins with,
- * dates, numbers, plain noun phrases, and whatever is known by name already. Generous on purpose: what is left out here can
+ * dates, numbers, plain noun phrases, and whatever is known by name already. Generous on purpose: a stretch that is missing here can
  * never be found.
  */
 

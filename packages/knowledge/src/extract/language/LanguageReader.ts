@@ -14,7 +14,7 @@ import { labelKey } from "./Words.ts"
 
 const languages: ReadonlyMap<string, ProseLanguage> = new Map([german, french, spanish].map((language) => [language.tag, language]))
 
-/** Of the built-in extractor; undefined where it reads the prose. A language that could not be told is read as English. */
+/** Of the built-in extractor; undefined where it reads the prose. A language that could not be detected is read as English. */
 export const unreadProse = (language: string | undefined, ontology: OntologyIndex): UnreadProse | undefined => {
   if (language === undefined || language === "en") return undefined
   if (!languages.has(language)) return "language"
