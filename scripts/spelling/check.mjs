@@ -58,9 +58,11 @@ function documents() {
     cwd: root,
     exclude: (name) => name === "node_modules" || name === ".vitepress" || name === "reference",
   })
-  return files.sort().flatMap((file) =>
-    proseLines(readFileSync(join(root, file), "utf8")).map(({ number, content }) => ({ place: `${file}:${number}`, text: content })),
-  )
+  return files
+    .sort()
+    .flatMap((file) =>
+      proseLines(readFileSync(join(root, file), "utf8")).map(({ number, content }) => ({ place: `${file}:${number}`, text: content })),
+    )
 }
 
 /** The comments of the sources, line by line, without their examples. @returns {ReadonlyArray<Line>} */
@@ -76,7 +78,9 @@ function comments() {
         const starts = /^\s*\/\*\*/.test(line)
         if (!isBlock && !starts) {
           const comment = /(?:^|\s)\/\/ (.*)$/.exec(line)?.[1]
-          return comment === undefined || /@effect-diagnostics|biome-ignore|@ts-expect-error/.test(comment) ? [] : [{ place, text: comment }]
+          return comment === undefined || /@effect-diagnostics|biome-ignore|@ts-expect-error/.test(comment)
+            ? []
+            : [{ place, text: comment }]
         }
         isBlock = !line.includes("*/")
         if (line.includes("```")) isExample = !isExample
