@@ -59,6 +59,7 @@ export const sidebar = [
       { text: "Troubleshooting", link: "/guides/troubleshooting" },
     ],
   },
+  { text: "Migration", items: [{ text: "From XState", link: "/migration/from-xstate" }] },
   {
     text: "Systems",
     items: [

@@ -5,8 +5,9 @@ import type { Declarations, Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import type { AnyActorLogic, AnyStateMachine, EventObject } from "xstate"
+import type { AnyActorLogic, EventObject } from "xstate"
 import { type Chart, ownEvent, startTag } from "./Chart.ts"
+import { sentEvent } from "./ChartDecisions.ts"
 import type { ParentInstance } from "./ChartState.ts"
 import { storable, storableError } from "./PlainData.ts"
 import { slots } from "./Slots.ts"
@@ -60,7 +61,7 @@ export const chartCommands = (
   for (const action of actionNames) {
     const { run, ...options } = implementationOf(implementations.actions[action])
     effectSlots[action] = { params: Schema.Unknown, event: Schema.Unknown, context: Schema.optionalKey(Schema.Unknown) }
-    handlers[action] = (parameters, context) => act(chart.machine, action, run, parameters as ActionParameters, context as CommandCall)
+    handlers[action] = (parameters, context) => act(chart, name, action, run, parameters as ActionParameters, context as CommandCall)
     commands[action] = options
   }
   for (const [src, { kind, logic }] of chart.actors) {
@@ -164,18 +165,35 @@ const settled = (promise: PromiseLike<unknown>): Effect.Effect<unknown, unknown>
 const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"
 
-/** An action of the machine itself gets what XState gives it; one of `fromXState` gets its parameters. */
+/**
+ * An action of the machine itself gets what XState gives it; one of `fromXState` gets its parameters. What the action sends to `self`
+ * until it ends arrives once.
+ */
 const act = (
-  machine: AnyStateMachine,
-  name: string,
+  chart: Chart,
+  machine: string,
+  action: string,
   run: AnyRun | undefined,
   { params, event, context }: ActionParameters,
-  call: CommandCall,
+  { id, key, signal }: CommandCall,
 ) => {
-  const { id, key } = call
-  if (run !== undefined) return called(() => run(params ?? undefined, { id, key, event, signal: call.signal }))
-  const own = machine.implementations.actions[name] as ((args: object, params: unknown) => unknown) | undefined
-  return called(() => own?.({ context, event, self: { id }, system: {} }, params ?? undefined))
+  if (run !== undefined) return called(() => run(params ?? undefined, { id, key, event, signal }))
+  const own = chart.machine.implementations.actions[action] as ((args: object, params: unknown) => unknown) | undefined
+  return Effect.suspend(() => {
+    const sent: Array<Tagged> = []
+    let hasEnded = false
+    const send = (given: EventObject) => {
+      if (hasEnded) throw new Error(`the action ${action} has ended and cannot send; return a promise that ends when everything is sent`)
+      sent.push({ ...sentEvent(storable(given, "the event") as object), _tag: chart.eventTag(given) } as Tagged)
+    }
+    return Effect.andThen(
+      called(() => own?.({ context, event, self: { id, send }, system: {} }, params ?? undefined)),
+      Effect.suspend(() => {
+        hasEnded = true
+        return Effect.forEach(sent, (one, index) => deliver({ machine, id }, one, `${key}/${index}`), { discard: true })
+      }),
+    )
+  })
 }
 
 const invoke = (logic: AnyActorLogic, run: AnyRun | undefined, input: unknown, { id, key, signal }: CommandCall) => {
@@ -193,13 +211,16 @@ interface OwnEvent extends Tagged {
 
 const stopEvent: OwnEvent = { _tag: ownEvent.stop, type: "xstate.stop" }
 
-const doneEvent = ({ actor, n }: PromiseParameters, output: unknown): OwnEvent => ({
-  _tag: ownEvent.done,
-  type: `xstate.done.actor.${actor}`,
-  output: storable(output, `the output of ${actor}`),
-  actorId: actor,
-  n,
-})
+/** A promise whose output cannot be kept has failed. */
+const doneEvent = (parameters: PromiseParameters, output: unknown): OwnEvent => {
+  const { actor, n } = parameters
+  try {
+    const kept = storable(output, `the output of ${actor}`)
+    return { _tag: ownEvent.done, type: `xstate.done.actor.${actor}`, output: kept, actorId: actor, n }
+  } catch (error) {
+    return errorEvent(parameters, error)
+  }
+}
 
 const errorEvent = ({ actor, n }: PromiseParameters, error: unknown): OwnEvent => ({
   _tag: ownEvent.error,
@@ -215,17 +236,20 @@ const engine = Effect.flatMap(Effect.serviceOption(Engine), (found) =>
     : Effect.die(new Error("child machines need a durable engine: run the chart with Engine")),
 )
 
-/** The child knows its parent, so that it can send to it. Started before is started. */
+/** The child knows its parent, so that it can send to it. Started before is started. A child that cannot begin is an error of its parent. */
 const startChild = (
   name: string,
   childOf: (machine: string) => unknown,
   { machine, child, actor, n, input }: StartParameters,
-  { id }: CommandCall,
+  { id, key }: CommandCall,
 ) =>
   Effect.flatMap(engine, (service) => {
     const parent: ParentInstance = { machine: name, id, actor, n }
     const first = { _tag: startTag, ...inputFields(input ?? undefined), "(parent)": parent }
-    return Effect.catchTag(service.start(childOf(machine) as never, `${id}/${child}`, first as never), "ActorExists", () => Effect.void)
+    return Effect.catchTags(service.start(childOf(machine) as never, `${id}/${child}`, first as never), {
+      ActorExists: () => Effect.void,
+      ActionFailed: ({ cause }) => deliver(parent, errorEvent({ actor, n, input }, cause), key),
+    })
   })
 
 /** The input of a chart as fields of its first state. */

@@ -3,9 +3,9 @@
  * the instance, custom actions and promises become commands, machines become instances of their own.
  */
 import type { AnyActorScope, AnyMachineSnapshot, EventObject, StateValue } from "xstate"
-import { type Chart, ownEvent, standIn } from "./Chart.ts"
+import { type Chart, errorTag, ownEvent, standIn } from "./Chart.ts"
 import type { AnyChartState, ChildActor, ParentInstance, SentToLive } from "./ChartState.ts"
-import { revived, storable, storableContext } from "./PlainData.ts"
+import { revived, storable, storableContext, storableError } from "./PlainData.ts"
 import { childInstanceId, slots } from "./Slots.ts"
 
 /** What a decision may do beside returning a state. */
@@ -73,7 +73,23 @@ export class ChartDecisions {
     return this.#settle(nothing, undefined, next, actions, scope, tools)
   }
 
+  /**
+   * An event of a caller whose decision throws is refused, and the caller gets the error. Any other event has no caller to get it: the
+   * chart ends with the error, as in XState.
+   */
   decide(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
+    if (isPublic(event) && event[fromActor] !== true) return this.#decide(state, event, tools)
+    const held = new HeldRequests()
+    try {
+      const decided = this.#decide(state, event, held)
+      held.release(tools)
+      return decided
+    } catch (cause) {
+      return this.#fail(state, cause, tools)
+    }
+  }
+
+  #decide(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
     const { machine } = this.#chart
     if (event._tag === ownEvent.deliver) return this.#deliver(state, event, tools)
     const received = this.#received(state, event)
@@ -88,11 +104,21 @@ export class ChartDecisions {
     return this.#settle(endedBy(announcedBy(state, event), event), before, next, actions, scope, tools)
   }
 
+  /** The state of a chart that failed: its actors stop, and its parent gets the error. */
+  #fail(state: AnyChartState, cause: unknown, tools: DecisionTools): Decided {
+    const { children: _, emitted: __, sent: ___, ...rest } = state
+    const step = new Step(this.#chart, this.#settings, state, scopeOf(state.parent).scope, tools, true)
+    const error = storableError(cause)
+    step.adopt({}, {})
+    step.tellParent({ status: "error", output: undefined, error })
+    return { ...rest, _tag: errorTag, status: "error", error }
+  }
+
   /** The event as XState expects it. Undefined for the result of an actor that the chart has stopped since. */
-  #received(state: AnyChartState, { _tag, n, [lastWords]: _, ...event }: ChartEvent): EventObject | undefined {
+  #received(state: AnyChartState, { _tag, [lastWords]: _, [fromActor]: __, ...event }: ChartEvent): EventObject | undefined {
     if (_tag !== ownEvent.done && _tag !== ownEvent.error && _tag !== ownEvent.snapshot) return event
-    const { actorId } = event as unknown as { readonly actorId: string }
-    return state.children?.[actorId]?.n === n || state.late?.[actorId] === n ? event : undefined
+    const { n, ...result } = event as EventObject & { readonly actorId: string; readonly n: number }
+    return state.children?.[result.actorId]?.n === n || state.late?.[result.actorId] === n ? result : undefined
   }
 
   /** A delayed `sendTo` is due. */
@@ -202,6 +228,37 @@ const endedBy = (state: AnyChartState, { _tag, actorId, n }: ChartEvent): AnyCha
 /** In an event to the parent: the actor that sent it has ended with it, and its result follows. */
 const lastWords = "(last)"
 
+/** In an event that an actor sent, or the chart itself: no caller waits for its answer. */
+const fromActor = "(sent)"
+
+/** The event as other actors and the chart itself send it. */
+export const sentEvent = <E extends object>(event: E): E => ({ ...event, [fromActor]: true })
+
+/** What a decision asks for, until the decision is made. */
+class HeldRequests implements DecisionTools {
+  readonly #held: Array<(tools: DecisionTools) => void> = []
+
+  request(slot: string, parameters: object) {
+    this.#held.push((tools) => tools.request(slot, parameters))
+  }
+
+  after(name: string, delay: number, event: { readonly _tag: string }) {
+    this.#held.push((tools) => tools.after(name, delay, event))
+  }
+
+  cancel(name: string) {
+    this.#held.push((tools) => tools.cancel(name))
+  }
+
+  raise(event: { readonly _tag: string }) {
+    this.#held.push((tools) => tools.raise(event))
+  }
+
+  release(tools: DecisionTools) {
+    for (const ask of this.#held) ask(tools)
+  }
+}
+
 /** The state with the actor marked that sent the event when it ended: its result counts, also where this event stops the actor. */
 const announcedBy = (state: AnyChartState, event: ChartEvent): AnyChartState => {
   const { actor, n } = (event[lastWords] ?? {}) as { readonly actor?: string; readonly n?: number }
@@ -263,7 +320,7 @@ interface Sending {
 
 /** Sends an event to another actor: an instance gets it by a command, what runs with the owner reads it from the state. */
 const send = ({ machineOf }: ChartSettings, { parent, children, to, event, tools, outbox, isEnding }: Sending) => {
-  const content = storable(event, `the event to ${to}`) as EventObject
+  const content = sentEvent(storable(event, `the event to ${to}`) as EventObject)
   if (to === parentName && parent !== undefined) {
     const { machine, id, actor, n } = parent
     return tools.request(slots.send, { machine, id, event: isEnding ? { ...content, [lastWords]: { actor, n } } : content })
@@ -273,7 +330,7 @@ const send = ({ machineOf }: ChartSettings, { parent, children, to, event, tools
   if (child.kind === "machine") {
     return tools.request(slots.send, { machine: machineOf(child.src), child: childInstanceId(to, child.n), event: content })
   }
-  if (child.kind === "live") outbox.push({ to, n: child.n, event: content })
+  if (child.kind === "live") outbox.push({ to, n: child.n, event: storable(event, `the event to ${to}`) as EventObject })
 }
 
 /** One transition while its actions are carried out: the actors it starts and stops, in the order of the actions. */
@@ -368,7 +425,7 @@ class Step {
   }
 
   #tagged(event: EventObject): { readonly _tag: string } {
-    return { ...(storable(event, "the event") as EventObject), _tag: this.#chart.eventTag(event) }
+    return { ...sentEvent(storable(event, "the event") as EventObject), _tag: this.#chart.eventTag(event) }
   }
 
   #nextName(): string {
@@ -420,7 +477,7 @@ class Step {
   }
 
   /** The end of this instance, as its parent gets it. */
-  tellParent({ status, output, error }: AnyMachineSnapshot) {
+  tellParent({ status, output, error }: Pick<AnyMachineSnapshot, "status" | "output" | "error">) {
     const parent = this.#parent
     if (parent === undefined) return
     const { machine, id, actor, n } = parent

@@ -12,6 +12,7 @@ import * as Queue from "effect/Queue"
 import * as Stream from "effect/Stream"
 import { type AnyActor, createActor, type EventObject, fromTransition } from "xstate"
 import { type Chart, ownEvent } from "./Chart.ts"
+import { sentEvent } from "./ChartDecisions.ts"
 import type { AnyChartState, ChildActor } from "./ChartState.ts"
 import { storable, storableError } from "./PlainData.ts"
 
@@ -63,6 +64,8 @@ class RunningActors {
   readonly #chart: Chart
   readonly #tell: (event: Tagged) => void
   readonly #running = new Map<string, Running>()
+  /** Actors that failed and that the chart has not stopped yet: what they still send is dropped. */
+  readonly #failedOnes = new Set<number>()
 
   constructor(chart: Chart, tell: (event: Tagged) => void) {
     this.#chart = chart
@@ -74,6 +77,7 @@ class RunningActors {
     for (const [id, { n, stop }] of this.#running) {
       if (children[id]?.n === n) continue
       this.#running.delete(id)
+      this.#failedOnes.delete(n)
       stop()
     }
     for (const [id, child] of Object.entries(children)) {
@@ -108,17 +112,27 @@ class RunningActors {
   }
 
   #received(id: string, n: number, event: EventObject) {
+    if (this.#failedOnes.has(n)) return
     const { type } = event
-    if (type === `xstate.error.actor.${id}`) {
-      const { error } = event as EventObject & { readonly error: unknown }
-      this.#tell({ ...event, _tag: ownEvent.error, error: storableError(error), actorId: id, n } as Tagged)
-    } else {
-      const isResult = type === `xstate.done.actor.${id}`
-      const _tag = isResult ? ownEvent.done : type.startsWith("xstate.snapshot.") ? ownEvent.snapshot : this.#chart.eventTag(event)
-      const content = _tag === ownEvent.snapshot ? snapshotEvent(event) : event
-      const fields = isResult || _tag === ownEvent.snapshot ? { actorId: id, n } : {}
-      this.#tell({ ...(storable(content, `the event of ${id}`) as object), _tag, ...fields } as Tagged)
+    if (type === `xstate.error.actor.${id}`) return this.#failed(id, n, (event as EventObject & { readonly error: unknown }).error)
+    const isResult = type === `xstate.done.actor.${id}`
+    const _tag = isResult ? ownEvent.done : type.startsWith("xstate.snapshot.") ? ownEvent.snapshot : this.#chart.eventTag(event)
+    const content = _tag === ownEvent.snapshot ? snapshotEvent(event) : event
+    const fields = isResult || _tag === ownEvent.snapshot ? { actorId: id, n } : {}
+    let stored: object
+    try {
+      stored = storable(content, `the event of ${id}`) as object
+    } catch (error) {
+      // What it sent cannot be kept, so that the actor fails, as if it had thrown.
+      this.#running.get(id)?.stop()
+      return this.#failed(id, n, error)
     }
+    this.#tell({ ...sentEvent(stored), _tag, ...fields } as Tagged)
+  }
+
+  #failed(id: string, n: number, error: unknown) {
+    this.#failedOnes.add(n)
+    this.#tell({ type: `xstate.error.actor.${id}`, _tag: ownEvent.error, error: storableError(error), actorId: id, n } as Tagged)
   }
 }
 

@@ -94,12 +94,22 @@ export const revived = (value: unknown, actors: Readonly<Record<string, unknown>
   return copy ?? value
 }
 
-/** A failure as data: an `Error` keeps its name and message. */
+/** A failure as data: an `Error` keeps its name, its message, and other fields as JSON has them. */
 export const storableError = (error: unknown): unknown => {
-  if (error instanceof Error) return { name: error.name, message: error.message }
+  if (error instanceof Error) {
+    const fields = asJson({ ...error })
+    return { ...(typeof fields === "object" ? fields : {}), name: error.name, message: error.message }
+  }
+  return asJson(error) ?? { name: "Error", message: String(error) }
+}
+
+/** The value as JSON has it. Undefined where JSON has no form of it. */
+const asJson = (value: unknown): unknown => {
   try {
-    return storable(error, "error")
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined ? undefined : JSON.parse(text)
   } catch {
-    return { name: "Error", message: String(error) }
+    // A cycle or a bigint.
+    return undefined
   }
 }

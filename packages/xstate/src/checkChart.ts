@@ -59,10 +59,21 @@ export const checkChart = (name: string, chart: Chart, given: { readonly actions
   // Actions that enqueueActions may enqueue by name.
   for (const action of [...Object.keys(machine.implementations.actions), ...Object.keys(given.actions)])
     addNamed(action, `actions.${action}`)
-  problems.push(...actorProblems(chart, given.actors), ...contextProblems(machine))
+  problems.push(...nameProblems(chart), ...actorProblems(chart, given.actors), ...contextProblems(machine))
   if (problems.length > 0) throw refusal(name, problems)
   return { names, own }
 }
+
+/** States such as `(error)` and events such as `(xstate.stop)` are of the instance, not of the chart. */
+const nameProblems = ({ nodes, eventTypes }: Chart): ReadonlyArray<Problem> =>
+  [
+    ...nodes.filter(({ key, parent }) => parent !== undefined && key.startsWith("(")).map(pathOf),
+    ...eventTypes.filter((type) => type.startsWith("(")),
+  ].map((path) => ({
+    path,
+    problem: "names in parentheses are reserved",
+    nextStep: "choose a name that does not begin with a parenthesis",
+  }))
 
 const refusal = (machine: string, problems: ReadonlyArray<Problem>) =>
   new DefinitionError({

@@ -58,6 +58,12 @@ describe("what cannot be durable is refused when the machine is given", () => {
     expect(problem).toContain("systemId")
   })
 
+  it("names in parentheses, which are those of instances", () => {
+    const machine = createMachine({ id: "m", initial: "a", states: { a: { on: { "(go)": "(error)" } }, "(error)": {} } })
+    const problem = problemOf(() => fromXState(machine))
+    expect(problem).toContain("m.(error): names in parentheses are reserved; (go): names in parentheses are reserved")
+  })
+
   it("a machine without a name", () => {
     expect(problemOf(() => fromXState(createMachine({})))).toContain("without an id")
   })

@@ -50,7 +50,8 @@ Effect.gen(function* () {
   const total: number | undefined = output?.total
   // @ts-expect-error the context has no such field
   context.other
-  return { count, where, total }
+  const isOn: boolean = machine.resolveState(yield* counter.state).matches("on")
+  return { count, where, total, isOn }
 })
 
 const WithoutInput = fromXState(setup({}).createMachine({ id: "plain" }))
