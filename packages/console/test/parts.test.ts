@@ -1,6 +1,8 @@
 import { assert, describe, it } from "vitest"
 import { pathOf } from "../src/api/Client.ts"
+import type { HistoryEntry } from "../src/api/types.ts"
 import { hrefOf, placeOf } from "../src/app/Router.tsx"
+import { wayOf } from "../src/pages/instance/wayOf.ts"
 import { changesBetween, mostChanges } from "../src/parts/json.ts"
 import { controlOf, emptyValue, type JsonSchema } from "../src/parts/SchemaForm.tsx"
 
@@ -19,6 +21,38 @@ describe("addresses of the console", () => {
     assert.strictEqual(
       pathOf(["instances"], { machine: undefined, state: ["A b", "C"], limit: 5 }),
       "/api/v1/instances?state=A+b&state=C&limit=5",
+    )
+  })
+})
+
+describe("the way of an instance through its diagram", () => {
+  const entry = (sequence: number, from: string, state: { readonly _tag: string }): HistoryEntry =>
+    ({
+      sequence,
+      at: 0,
+      event: { _tag: "Go" },
+      from,
+      state,
+      outcome: from === state._tag ? "Stay" : "Goto",
+      through: [],
+      requests: [],
+    }) as never
+  const arrays = ({ visited, taken, here }: ReturnType<typeof wayOf>) => ({ visited: [...visited], taken: [...taken], here: [...here] })
+
+  it("has the states and transitions up to a step", () => {
+    const entries = [entry(1, "A", { _tag: "B" }), entry(2, "B", { _tag: "B" }), entry(3, "B", { _tag: "C" })]
+    assert.deepStrictEqual(arrays(wayOf(entries, 2, { _tag: "C" })), { visited: ["A", "B"], taken: ["A B"], here: ["B"] })
+    assert.deepStrictEqual(arrays(wayOf(entries, 0, { _tag: "C" })).here, ["A"])
+  })
+
+  it("has a state of each region of a statechart", () => {
+    const chart = (pay: string, ship: string) => ({ _tag: "open", value: { open: { pay, ship } }, context: {}, status: "active" })
+    const entries = [entry(1, "open", chart("asked", "packing")), entry(2, "open", chart("paid", "packing"))]
+    const way = arrays(wayOf(entries, 2, chart("paid", "packing")))
+    assert.deepStrictEqual(way.here, ["open.pay.paid", "open.ship.packing"])
+    assert.deepStrictEqual(
+      way.taken.filter((taken) => taken.startsWith("open.")),
+      ["open.pay.asked open.pay.paid"],
     )
   })
 })

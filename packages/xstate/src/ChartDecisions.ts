@@ -425,7 +425,8 @@ class Step {
   }
 
   #tagged(event: EventObject): { readonly _tag: string } {
-    return { ...sentEvent(storable(event, "the event") as EventObject), _tag: this.#chart.eventTag(event) }
+    const tagged = { ...(storable(event, "the event") as EventObject), _tag: this.#chart.eventTag(event) }
+    return isPublic(tagged) ? sentEvent(tagged) : tagged
   }
 
   #nextName(): string {

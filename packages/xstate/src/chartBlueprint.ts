@@ -143,17 +143,19 @@ const drawn = (chart: Chart, node: AnyStateNode, transition: unknown): ReadonlyA
           label: [`after ${after}`],
         }
       }
-      return { ...common, _tag: "Event", from, event: eventType, fallback: false, reenter, label: labelOf(eventType) }
+      return { ...common, _tag: "Event", from, event: eventType, fallback: false, reenter, label: [labelOf(node, eventType)] }
     })
 }
 
-/** The end of an actor is named after the actor. */
-const labelOf = (type: string): ReadonlyArray<string> => [
-  type
-    .replace(/^xstate\.done\.actor\./, "done ")
-    .replace(/^xstate\.error\.actor\./, "error ")
-    .replace(/^xstate\.done\.state\./, "done "),
-]
+/** The end of an actor is named after the actor: by its id, or by its logic where the chart gives no id. */
+const labelOf = (node: AnyStateNode, type: string): string => {
+  const [, end = "", id = ""] = /^xstate\.(done|error)\.(?:actor|state)\.(.*)$/.exec(type) ?? []
+  if (end === "") return type
+  const index = node.invoke.findIndex((invocation) => invocation.id === id)
+  const configured = [node.config.invoke ?? []].flat()[index]
+  const isNamed = configured === undefined || configured.id !== undefined || typeof configured.src !== "string"
+  return `${end} ${isNamed ? id : configured.src}`
+}
 
 export const effectNames = (chart: Chart, actions: ReadonlySet<string>): ReadonlyArray<string> => [
   ...actions,

@@ -110,7 +110,7 @@ describe("a transition that throws", () => {
         const two = yield* engine.start(fromXState(delayed), "d")
         const ended = yield* two.awaitFinal
         expect(ended).toMatchObject({ _tag: "(error)", status: "error", error: { message: "in later" }, context: { n: 0 } })
-        expect((yield* two.historyPage()).flatMap(({ commands }) => commands ?? [])).toEqual([])
+        expect((yield* two.historyPage()).flatMap(({ requests }) => requests)).toEqual([])
         expect(yield* two.stateAt(1)).toEqual(ended)
       }),
     ),

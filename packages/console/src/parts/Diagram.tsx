@@ -18,7 +18,8 @@ interface DiagramProps {
   readonly label: string
   /** Instances in each state. */
   readonly counts?: Readonly<Record<string, number>>
-  readonly here?: string | undefined
+  /** The states that the instance is in: one, or one of each region of a statechart. */
+  readonly here?: ReadonlySet<string>
   /** States and transitions (`from to`) that the instance has been through. */
   readonly visited?: ReadonlySet<string>
   readonly taken?: ReadonlySet<string>
@@ -44,6 +45,7 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
   const fitting = room === 0 ? 1 : Math.min(1.15, Math.max(0.55, Math.min(room / layout.width, height / layout.height)))
   const scale = zoom ?? fitting
   const takenKeys = new Set([...(taken ?? [])].map((way) => way.split(" ").map(keyOf).join(" ")))
+  const hereKeys = new Set([...(here ?? [])].map(keyOf))
   return (
     <div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
@@ -90,7 +92,7 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
           )}
           {layout.edges.map((edge, index) => {
             const isTaken = takenKeys.has(`${edge.from} ${edge.to}`)
-            const isLegal = here !== undefined && edge.from === keyOf(here)
+            const isLegal = hereKeys.has(edge.from)
             return (
               // biome-ignore lint/suspicious/noArrayIndexKey: two transitions may have the same ends and the same label.
               <g key={index}>
@@ -120,7 +122,7 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
               key={state.key}
               state={state}
               count={state.state === undefined ? undefined : counts?.[state.state]}
-              isHere={here !== undefined && here === state.state}
+              isHere={hereKeys.has(state.key)}
               isVisited={state.state !== undefined && visited?.has(state.state) === true}
               isLegal={state.state !== undefined && legal?.has(state.state) === true}
               href={state.state === undefined ? undefined : hrefOf?.(state.state)}

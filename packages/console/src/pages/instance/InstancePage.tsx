@@ -3,7 +3,7 @@
  */
 import { useMemo, useState } from "react"
 import * as reads from "../../api/reads.ts"
-import type { HistoryEntry, InstanceView } from "../../api/types.ts"
+import type { InstanceView } from "../../api/types.ts"
 import { useRead } from "../../api/useRead.ts"
 import { hrefOf, Link, navigate, setQuery, useQueryState } from "../../app/Router.tsx"
 import { useKeys } from "../../app/useKeys.ts"
@@ -21,6 +21,7 @@ import { SendPanel } from "./SendPanel.tsx"
 import { Step } from "./Step.tsx"
 import { Timeline } from "./Timeline.tsx"
 import { Timers } from "./Timers.tsx"
+import { wayOf } from "./wayOf.ts"
 
 /** So many of the events before the step show the way on the diagram, and stand on the line of time. */
 const pathEvents = 200
@@ -70,7 +71,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
   const events = useRead(reads.history(machine, id, { after: start, limit: pathEvents }))
   const legal = useRead(isNow && status === "running" ? reads.legalEvents(machine, id) : undefined)
   const entries = events.data?.entries ?? []
-  const way = useMemo(() => wayOf(entries, at, state._tag), [entries, at, state._tag])
+  const way = useMemo(() => wayOf(entries, at, state), [entries, at, state])
   const targets = useMemo(() => new Set(legal.data?.events.flatMap(({ targets: names }) => names)), [legal.data])
   return (
     <>
@@ -165,17 +166,3 @@ const Legend = () => (
     <span>┄ possible</span>
   </span>
 )
-
-/** The states and transitions up to a step. */
-const wayOf = (entries: ReadonlyArray<HistoryEntry>, at: number, current: string) => {
-  const before = entries.filter(({ sequence }) => sequence <= at)
-  const visited = new Set<string>()
-  const taken = new Set<string>()
-  for (const { from, through, state, outcome } of before) {
-    const stops = [from, ...through, state._tag]
-    for (const stop of stops) visited.add(stop)
-    if (outcome === "Goto") for (const [index, stop] of stops.entries()) if (index > 0) taken.add(`${stops[index - 1]} ${stop}`)
-  }
-  const here = before.at(-1)?.state._tag ?? entries[0]?.from ?? current
-  return { visited, taken, here }
-}
