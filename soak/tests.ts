@@ -20,6 +20,8 @@ const files = [
   "durable/test/crash/commands.test.ts",
   "durable/test/workflow/parity/crash.test.ts",
   "uploads/test/crash/crash.test.ts",
+  "xstate/test/crash/crash.test.ts",
+  "xstate/test/postgres/crash.test.ts",
   "knowledge/test/batch/crash/crash.test.ts",
   "server/test/serve/hostile.test.ts",
   "durable/test/simulation/simulation.test.ts",

@@ -33,9 +33,9 @@ class Life {
     })
   }
 
-  async until<T extends Report["_tag"]>(tag: T): Promise<Extract<Report, { readonly _tag: T }>> {
+  async until<T extends Report["_tag"]>(...tags: ReadonlyArray<T>): Promise<Extract<Report, { readonly _tag: T }>> {
     for (;;) {
-      const found = this.#reports.find((report) => report._tag === tag)
+      const found = this.#reports.find(({ _tag }) => (tags as ReadonlyArray<string>).includes(_tag))
       if (found !== undefined) return found as Extract<Report, { readonly _tag: T }>
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) throw new Error("the process has ended")
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
@@ -52,14 +52,20 @@ class Life {
   }
 }
 
-const run = async (database: DatabaseAddress, log: string, isKilled: boolean) => {
+/** When a process is killed in a step: as soon as the first scenario has stored it, or when all have. */
+export type KilledWhen = "first" | "all"
+
+const run = async (database: DatabaseAddress, log: string, kills: ReadonlyArray<KilledWhen>) => {
   const longest = Math.max(...scenarios.map(({ steps }) => steps.length))
-  for (let through = 1; isKilled && through <= longest; through++) {
-    const life = new Life(database, log)
-    await life.until("Ready")
-    life.take(through)
-    await life.until("Stepping")
-    await life.kill()
+  for (let through = 1; through <= longest; through++) {
+    for (const when of kills) {
+      const life = new Life(database, log)
+      await life.until("Ready")
+      life.take(through)
+      if (when === "first") await life.until("Stepping")
+      else await life.until("Stepped", "Ended")
+      await life.kill()
+    }
   }
   const last = new Life(database, log)
   await last.until("Ready")
@@ -74,13 +80,18 @@ const run = async (database: DatabaseAddress, log: string, isKilled: boolean) =>
 /** Runs all scenarios undisturbed and killed at every step, each in a database of its own, and compares how they end. */
 export const killedEndsAsUndisturbed = async (
   databases: (folder: string) => { readonly undisturbed: DatabaseAddress; readonly killed: DatabaseAddress },
+  when: KilledWhen,
 ) => {
   expect(scenarios.length).toBe(40)
   const folder = mkdtempSync(join(tmpdir(), "detent-xstate-"))
   try {
     const { undisturbed: quiet, killed: disturbed } = databases(folder)
-    const undisturbed = await run(quiet, join(folder, "undisturbed.log"), false)
-    const killed = await run(disturbed, join(folder, "killed.log"), true)
+    // The long version kills at both moments of every step.
+    const kills: ReadonlyArray<KilledWhen> = process.env["DETENT_SOAK"] === undefined ? [when] : ["first", "all"]
+    const [undisturbed, killed] = await Promise.all([
+      run(quiet, join(folder, "undisturbed.log"), []),
+      run(disturbed, join(folder, "killed.log"), kills),
+    ])
     expect(Object.keys(undisturbed.states).length).toBe(scenarios.length)
     expect(killed.states).toEqual(undisturbed.states)
     expect(killed.effects).toEqual(undisturbed.effects)

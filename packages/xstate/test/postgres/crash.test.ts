@@ -11,8 +11,8 @@ it.live(
       Effect.gen(function* () {
         const [undisturbed, killed] = yield* Effect.all([freshDatabase, freshDatabase])
         const databases = { undisturbed: undisturbed as DatabaseAddress, killed: killed as DatabaseAddress }
-        yield* Effect.promise(() => killedEndsAsUndisturbed(() => databases))
+        yield* Effect.promise(() => killedEndsAsUndisturbed(() => databases, "all"))
       }),
     ),
-  180_000,
+  300_000,
 )
