@@ -74,6 +74,15 @@ export const groups = {
       help: "cold start of detent --help, beside node -e 0",
     },
   },
+  console: {
+    about: "packages/console in Chromium, and the lists and counts behind it",
+    parts: {
+      load: "bytes of the first load, compressed with gzip",
+      scroll: "a list of 10,000 rows (2,000 when quick): the time of a frame, and rows in the document",
+      history: "an instance of 40,000 events (10,000 when quick), opened in the browser",
+      many: "counts, newest-first lists and search by id at 1,000,000 instances, on SQLite and PostgreSQL (SQLite when quick)",
+    },
+  },
   cluster: {
     about: "packages/cluster: three processes on one PostgreSQL, beside one process, Effect's cluster and DBOS",
     parts: {

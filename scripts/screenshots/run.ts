@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as Effect from "effect/Effect"
-import { chromium } from "playwright-core"
+import { chromium, type Page } from "playwright-core"
 import { root } from "../projects.mjs"
 import { sample } from "./Sample.ts"
 
@@ -26,6 +26,8 @@ const folder = Effect.acquireRelease(
   (path) => Effect.promise(() => rm(path, { recursive: true, force: true })),
 )
 
+const bornIn = `SELECT ?person ?place\nWHERE {\n  ?person <https://example.org/coast#bornIn> ?place\n}\nORDER BY ?person\nLIMIT 40`
+
 const program = Effect.gen(function* () {
   const { url, batchId, uploadId } = yield* sample(yield* folder, Number(values.port))
   if (values.serve) {
@@ -41,22 +43,48 @@ const program = Effect.gen(function* () {
     commands: "/commands",
     workflows: "/workflows",
     queues: "/queues",
+    queue: "/queues/subscription",
     batches: "/batches",
     batch: `/batches/${batchId}`,
     knowledge: "/knowledge",
     graph: "/knowledge/coast",
-    sparql: `/knowledge/coast/sparql?q=${encodeURIComponent("SELECT ?s ?p ?o WHERE { ?s ?p ?o } LIMIT 40")}`,
+    sparql: `/knowledge/coast/sparql?q=${encodeURIComponent(bornIn)}`,
     uploads: "/uploads",
     upload: `/uploads/${uploadId}`,
+    item: `/uploads/${uploadId}?item=5`,
     nodes: "/nodes",
     system: "/system",
   }
-  const { entities } = (yield* Effect.promise(async () =>
-    (await fetch(`${url}/api/v1/knowledge/coast/entities?search=Harbour&limit=1`)).json(),
-  )) as { readonly entities: ReadonlyArray<{ readonly iri: string }> }
-  const shown = { ...pages, entity: `/knowledge/coast?entity=${encodeURIComponent(entities[0]?.iri ?? "")}` }
-  yield* Effect.promise(() => shoot(url, shown))
+  const answer = (path: string) => Effect.promise(async (): Promise<unknown> => (await fetch(`${url}/api/v1/${path}`)).json())
+  const { entities } = (yield* answer("knowledge/coast/entities?search=Harbour&limit=1")) as {
+    readonly entities: ReadonlyArray<{ readonly iri: string }>
+  }
+  const { executions } = (yield* answer("executions?workflow=extraction&limit=1")) as {
+    readonly executions: ReadonlyArray<{ readonly id: string }>
+  }
+  const entity = `/knowledge/coast?entity=${encodeURIComponent(entities[0]?.iri ?? "")}`
+  const { facts } = (yield* answer(`knowledge/coast/provenance?entity=${encodeURIComponent(entities[0]?.iri ?? "")}&limit=1`)) as {
+    readonly facts: ReadonlyArray<{ readonly property: string; readonly object: string }>
+  }
+  const fact = facts.map(({ property, object }) => `${property.split(/[#/]/).at(-1)} ${object}`)[0] ?? ""
+  yield* Effect.promise(() =>
+    shoot(url, {
+      ...pages,
+      entity: `${entity}&fact=${encodeURIComponent(fact)}`,
+      workflow: `/workflows/extraction/${encodeURIComponent(executions[0]?.id ?? "")}`,
+    }),
+  )
 })
+
+/** Waits until everything is read: no skeleton is left, and the live badge says so. The content policy allows no other way to wait. */
+const shown = async (page: Page) => {
+  const isShown = `document.querySelector("h1") !== null && document.querySelector(".late") === null && document.querySelector("[data-live=live]") !== null`
+  for (let turn = 0; turn < 200; turn++) {
+    if ((await page.evaluate(isShown)) === true) return
+    await page.waitForTimeout(100)
+  }
+  console.error(`${page.url()} is not complete after twenty seconds`)
+}
 
 const shoot = async (url: string, pages: Readonly<Record<string, string>>) => {
   mkdirSync(values.output, { recursive: true })
@@ -76,12 +104,7 @@ const shoot = async (url: string, pages: Readonly<Record<string, string>>) => {
       for (const [name, path] of Object.entries(pages)) {
         if (values.only !== undefined && !values.only.split(",").includes(name)) continue
         await page.goto(url + path)
-        await page
-          .waitForFunction(`document.querySelector("h1") !== null && document.querySelector(".late") === null`, undefined, {
-            timeout: 10_000,
-          })
-          .catch(console.error)
-        await page.waitForTimeout(name === "system" ? 6000 : 500)
+        await shown(page)
         await page.screenshot({ path: join(values.output, `${name}-${theme}-${width}.png`) })
       }
       await context.close()

@@ -18,6 +18,7 @@ export {
   type BatchesOptions,
   type BatchesService,
   BatchNotFound,
+  type RetryChange,
   type SelectionChange,
 } from "./batch/Batches.ts"
 export { BatchMachine } from "./batch/BatchMachine.ts"

@@ -32,7 +32,7 @@ import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
-import { findEntry, findStored, replaceContent } from "./store/Entries.ts"
+import { contentOf, findEntry, findStored, replaceContent } from "./store/Entries.ts"
 import { findItem, type ItemPage, type ItemQuery, type StoredItem, searchItems } from "./store/Items.ts"
 import type { KindPage, KindQuery, StoredKindItem } from "./store/ItemTable.ts"
 import { forgetLimit } from "./store/Limits.ts"
@@ -67,6 +67,8 @@ export type CorrectError = BatchNotFound | ItemNotFailed | ItemStillInvalid | Up
 export interface ItemHistory {
   readonly entry: Entry
   readonly steps: ReadonlyArray<ItemStep>
+  /** The text of a failed item, as its file or a correction has it; undefined where it was not kept. */
+  readonly source: string | undefined
 }
 
 /** An upload that the service was given. */
@@ -393,7 +395,7 @@ export class UploadService implements UploadsService {
       if (Option.isNone(found)) return yield* Effect.fail(new ItemNotFound({ batchId, index }))
       const first = yield* Effect.catchTag(found.value.stateAt(0), "SequenceNotReached", (error) => Effect.die(error))
       const steps = stepsOf(first, yield* found.value.historyPage({ limit: historyLimit }))
-      return { entry: entryOf(entry, batchId), steps }
+      return { entry: entryOf(entry, batchId), steps, source: yield* contentOf(store, row.batch, index) }
     })
   }
 

@@ -66,8 +66,12 @@ export const write = (method: Write["method"], names: ReadonlyArray<string>, bod
   ...(body === undefined ? {} : { body }),
 })
 
+/** A key for a write. Browsers have `randomUUID` on secure addresses only. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
+
 /** Sends a write under a key of its own, so that a write that the browser repeats is applied once. Returns undefined where there is no answer. */
-export const submit = async <A>({ method, path, body }: Write, key: string = crypto.randomUUID()): Promise<A> => {
+export const submit = async <A>({ method, path, body }: Write, key: string = newKey()): Promise<A> => {
   const response = await send(path, {
     method,
     // A write by cookie needs the type also without a body: a form of another site cannot send it.
@@ -85,7 +89,17 @@ export const send = async (path: string, init: RequestInit): Promise<Response> =
     throw new Unreachable({ cause })
   })
   if (response.ok) return response
-  throw await refusalOf(response)
+  const refusal = await refusalOf(response)
+  if (response.status === 401 || response.status === 403) for (const listener of deniedListeners) listener(path)
+  throw refusal
+}
+
+const deniedListeners = new Set<(path: string) => void>()
+
+/** Calls the listener when the server denies a request: the session has ended, or its role has changed. Returns what ends that. */
+export const onDenied = (listener: (path: string) => void) => {
+  deniedListeners.add(listener)
+  return () => void deniedListeners.delete(listener)
 }
 
 const refusalOf = async (response: Response): Promise<Error> => {

@@ -25,16 +25,29 @@ export const instance = (machineName: string, id: string): Read<T.InstanceView> 
 export const history = (
   machineName: string,
   id: string,
-  query: { readonly after?: number; readonly before?: number; readonly order?: "desc"; readonly limit?: number; readonly event?: string },
+  query: {
+    readonly after?: number
+    readonly before?: number
+    readonly order?: "desc"
+    readonly limit?: number
+    readonly event?: string
+    readonly brief?: boolean
+  },
 ): Read<List<"entries", T.HistoryEntry>> => read(["instances", machineName, id, "history"], query)
 export const stateAt = (machineName: string, id: string, sequence: number): Read<{ readonly sequence: number; readonly state: T.Tagged }> =>
   read(["instances", machineName, id, "states", String(sequence)])
 export const legalEvents = (
   machineName: string,
   id: string,
-): Read<{ readonly state: string; readonly events: ReadonlyArray<T.LegalEvent> }> => read(["instances", machineName, id, "legal-events"])
-export const commandsOf = (machineName: string, id: string): Read<{ readonly commands: ReadonlyArray<T.Command> }> =>
-  read(["instances", machineName, id, "commands"])
+  at?: number,
+): Read<{ readonly state: string; readonly events: ReadonlyArray<T.LegalEvent> }> =>
+  read(["instances", machineName, id, "legal-events"], { at })
+/** The latest of an instance, or those of one of its events. */
+export const commandsOf = (
+  machineName: string,
+  id: string,
+  query: { readonly sequence?: number; readonly limit?: number },
+): Read<{ readonly commands: ReadonlyArray<T.Command> }> => read(["instances", machineName, id, "commands"], query)
 export const timersOf = (machineName: string, id: string): Read<{ readonly timers: ReadonlyArray<T.Timer> }> =>
   read(["instances", machineName, id, "timers"])
 
@@ -67,7 +80,7 @@ export const spans = (
   read(["executions", workflow, id, "spans"], { limit: 10_000 })
 
 export const batches = (filter: { readonly state?: string | undefined }, after?: string | number): Read<List<"batches", T.BatchListing>> =>
-  read(["batch"], { ...filter, limit: 100, after })
+  read(["batch"], { ...filter, order: "newest", limit: 100, after })
 export const batch = (batchId: string): Read<T.BatchStatus> => read(["batch", batchId])
 export const batchDocuments = (batchId: string, after?: string | number): Read<List<"documents", T.DocumentStatus>> =>
   read(["batch", batchId, "documents"], { limit: 1000, after })
@@ -111,4 +124,5 @@ export const versions = (namespace: string): Read<List<"versions", T.GraphVersio
 export const versionDiff = (namespace: string, from: string, to: string): Read<T.VersionDiff> =>
   read(["knowledge", namespace, "diff"], { from, to, limit: 200 })
 
-export const vocabulary = (namespace: string): Read<T.Vocabulary> => read(["knowledge", namespace, "vocabulary"])
+export const vocabulary = (namespace: string, version?: string): Read<T.Vocabulary> =>
+  read(["knowledge", namespace, "vocabulary"], { version })

@@ -1,13 +1,13 @@
 /** Reads of the server in components: cached by address, repeated when the live stream says so, or every few seconds without one. */
-import { type UseQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query"
-import { useLiveState } from "../live/LiveContext.tsx"
+import { type UseQueryResult, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { useLiveMode } from "../live/LiveContext.tsx"
 import { fetchJson, type Read } from "./Client.ts"
 
 /** How often what is visible is read again while there is no live stream. */
 const withoutStream = 3000
 
 interface ReadOptions {
-  /** What is read never changes, such as a past state. */
+  /** What is read does not change while the server runs, such as a past state: hints do not repeat it. */
   readonly fixed?: boolean
   /** Read at this interval besides, in milliseconds. */
   readonly every?: number
@@ -15,23 +15,31 @@ interface ReadOptions {
 
 /** Without an address nothing is read. */
 export const useRead = <A>(read: Read<A> | undefined, options: ReadOptions = {}): UseQueryResult<A, Error> => {
-  const { mode } = useLiveState()
+  const mode = useLiveMode()
   return useQuery<A, Error>({
     queryKey: [read?.path ?? ""],
     queryFn: ({ signal }) => fetchJson(read ?? { path: "" }, signal),
     enabled: read !== undefined,
     staleTime: options.fixed === true ? Number.POSITIVE_INFINITY : 0,
+    meta: { isFixed: options.fixed === true },
     refetchInterval: options.fixed === true ? false : (options.every ?? (mode === "live" ? false : withoutStream)),
   })
 }
 
 /** A list that is read page by page; `address` names the page after a cursor. */
-export const useReadPages = <A extends { readonly next?: string | number }>(address: (after?: string | number) => Read<A>) =>
-  useInfiniteQuery<A, Error, { readonly pages: ReadonlyArray<A> }, ReadonlyArray<string>, string | number | undefined>({
-    queryKey: ["pages", address().path],
-    queryFn: ({ pageParam, signal }) => fetchJson(address(pageParam), signal),
+export const useReadPages = <A extends { readonly next?: string | number }>(address: (after?: string | number) => Read<A>) => {
+  const client = useQueryClient()
+  const first = address()
+  return useInfiniteQuery<A, Error, { readonly pages: ReadonlyArray<A> }, ReadonlyArray<string>, string | number | undefined>({
+    queryKey: ["pages", first.path],
+    // The first page is also read by itself, to see what is new: one request serves both.
+    queryFn: ({ pageParam, signal }) =>
+      pageParam === undefined
+        ? client.fetchQuery<A, Error>({ queryKey: [first.path], queryFn: () => fetchJson(first) })
+        : fetchJson(address(pageParam), signal),
     initialPageParam: undefined,
     getNextPageParam: ({ next }) => next,
     // Rows never move under the pointer: pages are read again on demand.
     staleTime: Number.POSITIVE_INFINITY,
   })
+}

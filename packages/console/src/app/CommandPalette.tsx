@@ -137,7 +137,7 @@ const useFound = (text: string): ReadonlyArray<Found> => {
       })),
     ]),
     ...(queues.data?.queues ?? []).map(({ queue }) => ({
-      href: hrefOf(["queues"], { queue }),
+      href: hrefOf(["queues", queue]),
       name: queue,
       kind: "queue",
       icon: "queue" as const,

@@ -1,7 +1,7 @@
 /** Shows the console to a session, and asks for a token where one is needed. The token becomes a cookie that scripts cannot read. */
 import { useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useEffect, useState } from "react"
-import { Refused, submit, write } from "../api/Client.ts"
+import { onDenied, Refused, submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import { useRead } from "../api/useRead.ts"
 import { Button } from "../parts/Button.tsx"
@@ -15,18 +15,11 @@ export const SessionGate = ({ children }: { readonly children: ReactNode }) => {
   const client = useQueryClient()
   const session = useRead(reads.session, { every: everyMillis })
   const isOut = session.error instanceof Refused && session.error.status === 401
-  // Any read that is refused for want of a session says that this one has ended.
+  // A request that is denied says that the session has ended, or that its role has changed.
   useEffect(
     () =>
-      client.getQueryCache().subscribe(({ query }) => {
-        const problem: unknown = query.state.error
-        if (
-          problem instanceof Refused &&
-          problem.status === 401 &&
-          query.queryKey[0] !== reads.session.path &&
-          query.state.fetchStatus === "idle"
-        )
-          void client.invalidateQueries({ queryKey: [reads.session.path] })
+      onDenied((path) => {
+        if (path !== reads.session.path) void client.invalidateQueries({ queryKey: [reads.session.path] })
       }),
     [client],
   )

@@ -55,7 +55,7 @@ export const pageOf = ([first, ...rest]: ReadonlyArray<string>): ComponentType<N
     instances: [Instances, undefined, InstancePage],
     workflows: [Workflows, undefined, WorkflowPage],
     commands: [Commands],
-    queues: [Queues],
+    queues: [Queues, Queues],
     batches: [Batches, BatchPage],
     knowledge: [Knowledge, GraphPage, rest[1] === "sparql" ? SparqlPage : undefined],
     uploads: [Uploads, UploadPage],

@@ -1,7 +1,7 @@
 /** Gives pages the live stream, and reads again what a hint says has changed. */
-import { type QueryClient, useQueryClient } from "@tanstack/react-query"
+import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query"
 import { createContext, type ReactNode, use, useEffect, useState, useSyncExternalStore } from "react"
-import { type LiveEvent, type LiveState, LiveStream } from "./LiveStream.ts"
+import { type LiveEvent, type LiveMode, type LiveState, LiveStream } from "./LiveStream.ts"
 
 const Live = createContext<LiveStream | undefined>(undefined)
 
@@ -24,25 +24,41 @@ export const useLiveState = (): LiveState => {
   return useSyncExternalStore(stream?.subscribe ?? never, () => stream?.state() ?? nothing)
 }
 
+/** The mode alone: it changes rarely, where the state changes with every event. */
+export const useLiveMode = (): LiveMode => {
+  const stream = use(Live)
+  return useSyncExternalStore(stream?.subscribe ?? never, () => (stream?.state() ?? nothing).mode)
+}
+
 const never = () => () => {}
 
-/** At most this often the same reads are repeated, however many hints arrive. */
-const quiet = 500
+/** Hints are collected for this long before anything is read. */
+const quiet = 250
+
+/** The time between two rounds of reads, for each read of a round: at most two requests a second, however many hints arrive. */
+const millisPerRead = 500
+
+const isConcerned = ({ queryKey, meta }: Query, prefixes: ReadonlyArray<string>): boolean =>
+  prefixes.some((prefix) => prefix === "" || (meta?.["isFixed"] !== true && String(queryKey[0]).startsWith(prefix)))
 
 /** Collects hints and invalidates the reads they concern. Hidden tabs read nothing until they are shown. */
 const readAgain = (stream: LiveStream, client: QueryClient) => {
   const pending = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
+  let restsUntil = 0
   let { connections } = stream.state()
   const flush = () => {
     timer = undefined
     if (document.hidden) return
     const prefixes = [...pending]
     pending.clear()
-    void client.invalidateQueries({ predicate: ({ queryKey }) => prefixes.some((prefix) => String(queryKey[0]).startsWith(prefix)) })
+    const predicate = (query: Query) => isConcerned(query, prefixes)
+    const reads = client.getQueryCache().findAll({ type: "active", predicate }).length
+    restsUntil = performance.now() + reads * millisPerRead
+    void client.invalidateQueries({ predicate })
   }
   const schedule = () => {
-    timer ??= setTimeout(flush, quiet)
+    timer ??= setTimeout(flush, Math.max(quiet, restsUntil - performance.now()))
   }
   const stopEvents = stream.onEvent((event) => {
     for (const prefix of concernedBy(event)) pending.add(prefix)

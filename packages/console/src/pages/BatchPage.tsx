@@ -2,7 +2,7 @@
 import { useCallback, useMemo, useState } from "react"
 import { pathOf, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
-import type { BatchStatus, DocumentStatus, ReviewedFact } from "../api/types.ts"
+import type { BatchStatus, DocumentStatus, FailureGroup, ReviewedFact } from "../api/types.ts"
 import { useRead, useReadPages } from "../api/useRead.ts"
 import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
 import { Badge, toneOf } from "../parts/Badge.tsx"
@@ -228,6 +228,21 @@ const columns: ReadonlyArray<Column<DocumentStatus>> = [
     wideOnly: true,
     right: true,
   },
+  { title: "Facts", width: "4rem", cell: ({ facts }) => (facts === undefined ? "" : countText(facts)), wideOnly: true, right: true },
+  {
+    title: "Review",
+    width: "4rem",
+    cell: ({ forReview }) => (forReview === undefined || forReview === 0 ? "" : countText(forReview)),
+    wideOnly: true,
+    right: true,
+  },
+  {
+    title: "Tokens",
+    width: "4.5rem",
+    cell: ({ tokens }) => (tokens === undefined || tokens === 0 ? "" : countText(tokens)),
+    wideOnly: true,
+    right: true,
+  },
   { title: "Language", width: "5rem", cell: ({ language }) => language ?? "", wideOnly: true },
   {
     title: "Problem",
@@ -289,17 +304,8 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
         )}
         {(failures.data?.groups ?? []).length === 0 ? null : (
           <ul className="grid gap-1" aria-label="Failures by cause">
-            {failures.data?.groups.slice(0, 10).map(({ fingerprint, problem, status: word, count, documents: [first] }) => (
-              <li key={fingerprint} className="flex items-baseline gap-3 rounded-lg bg-bad-soft px-3 py-1.5 text-bad">
-                <b className="tabular-nums">{countText(count)}</b>
-                <span className="min-w-0 flex-1 break-words">{problem}</span>
-                <span className="text-xs">{word}</span>
-                {first === undefined ? null : (
-                  <Link href={hrefOf(["batches", batchId], { doc: first })} className="text-xs underline">
-                    Show one
-                  </Link>
-                )}
-              </li>
+            {failures.data?.groups.slice(0, mostGroups).map((group) => (
+              <FailureRow key={group.fingerprint} batch={status} group={group} />
             ))}
           </ul>
         )}
@@ -324,7 +330,14 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
                 ? ""
                 : ` · took ${durationText(chosen.completedAt - chosen.startedAt)}`}
               {chosen.runId === undefined ? "" : ` · run ${chosen.runId.slice(0, 8)}`}
+              {chosen.tokens === undefined || chosen.tokens === 0 ? "" : ` · ${countText(chosen.tokens)} tokens`}
             </p>
+            {chosen.entities === undefined || chosen.facts === undefined ? null : (
+              <p>
+                {countText(chosen.entities)} entities, {countText(chosen.facts)} facts
+                {chosen.forReview === undefined || chosen.forReview === 0 ? "" : `, ${countText(chosen.forReview)} to review`}
+              </p>
+            )}
             {chosen.error === null ? null : <p className="text-bad">{chosen.error}</p>}
             {chosen.nextStep === undefined ? null : <p>{chosen.nextStep}</p>}
           </div>
@@ -348,6 +361,49 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
         />
       )}
     </Panel>
+  )
+}
+
+/** More groups are not listed: the table has every document. */
+const mostGroups = 10
+
+const FailureRow = ({ batch: { batchId, state }, group }: { readonly batch: BatchStatus; readonly group: FailureGroup }) => {
+  const { problem, status: word, count, documents } = group
+  const { act, isBusy } = useAct()
+  const [isAsking, setIsAsking] = useState(false)
+  const canRetry = word === "failed" && (state === "Failed" || state === "PartiallyCompleted")
+  const named = `${countText(documents.length)} ${documents.length === 1 ? "document" : "documents"}`
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg bg-bad-soft px-3 py-1.5 text-bad">
+      <b className="tabular-nums">{countText(count)}</b>
+      <span className="min-w-0 flex-1 basis-48 break-words">{problem}</span>
+      <span className="text-xs">{word}</span>
+      {documents[0] === undefined ? null : (
+        <Link href={hrefOf(["batches", batchId], { doc: documents[0] })} className="text-xs underline">
+          Show one
+        </Link>
+      )}
+      {canRetry ? (
+        <ActButton disabled={isBusy} onClick={() => setIsAsking(true)}>
+          Retry {countText(documents.length)}
+        </ActButton>
+      ) : null}
+      {isAsking ? (
+        <Confirm
+          title={`Retry ${named}?`}
+          action={`Retry ${countText(documents.length)}`}
+          onClose={() => setIsAsking(false)}
+          onConfirm={() =>
+            void act<BatchStatus>(write("POST", ["batch", batchId, "retry"], { documents }), () => ({
+              text: `${named} are tried again.`,
+              href: hrefOf(["batches", batchId]),
+            }))
+          }
+        >
+          <p className="text-ink">Other documents that failed stay as they are.</p>
+        </Confirm>
+      ) : null}
+    </li>
   )
 }
 

@@ -8,6 +8,7 @@ import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link, navigate, setQuery, useQueryState } from "../app/Router.tsx"
 import { Badge, type Tone } from "../parts/Badge.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
 import { Chips } from "../parts/Filters.tsx"
 import { Modal } from "../parts/Modal.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
@@ -29,9 +30,15 @@ export const Batches = () => {
       <PageHead
         title="Batches"
         actions={
-          <ActButton look="primary" icon="play" onClick={() => setStarting(true)}>
-            Start a batch
-          </ActButton>
+          <>
+            <CopyMenu
+              path={reads.batches({ state }).path}
+              command={`npx detent batch list${state === undefined ? "" : ` --state ${state}`}`}
+            />
+            <ActButton look="primary" icon="play" onClick={() => setStarting(true)}>
+              Start a batch
+            </ActButton>
+          </>
         }
       >
         Documents become a validated knowledge graph.
@@ -56,11 +63,9 @@ export const Batches = () => {
             </div>
           ) : (
             <ul className="grid gap-3 lg:grid-cols-2">
-              {found
-                .toSorted((one, other) => other.updatedAt - one.updatedAt)
-                .map((batch) => (
-                  <BatchCard key={batch.batchId} batch={batch} />
-                ))}
+              {found.map((batch) => (
+                <BatchCard key={batch.batchId} batch={batch} />
+              ))}
             </ul>
           )
         }
@@ -97,18 +102,26 @@ const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt, progress: fo
   )
 }
 
-export const Progress = ({ percent, tone }: { readonly percent: number; readonly tone: Tone }) => {
+interface ProgressProps {
+  readonly percent: number
+  readonly tone: Tone
+  /** In percent, behind what is done. */
+  readonly failed?: number
+}
+
+export const Progress = ({ percent, tone, failed = 0 }: ProgressProps) => {
   const colour = { good: "bg-good", bad: "bg-bad", warn: "bg-warn", info: "bg-accent", plain: "bg-edge" }[tone]
   return (
     <div
       role="progressbar"
       aria-label="Progress"
-      aria-valuenow={Math.round(percent)}
+      aria-valuenow={Math.round(percent + failed)}
       aria-valuemin={0}
       aria-valuemax={100}
-      className="h-2 overflow-hidden rounded-full bg-sunken"
+      className="flex h-2 overflow-hidden rounded-full bg-sunken"
     >
-      <div className={`h-full rounded-full transition-[width] duration-300 ${colour}`} style={{ width: `${percent}%` }} />
+      <div className={`h-full transition-[width] duration-300 ${colour}`} style={{ width: `${percent}%` }} />
+      {failed > 0 ? <div className="h-full bg-bad" style={{ width: `${failed}%`, minWidth: 4 }} /> : null}
     </div>
   )
 }

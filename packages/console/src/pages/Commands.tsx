@@ -27,7 +27,18 @@ const rowsOf = ({ commands }: { readonly commands: ReadonlyArray<Command> }) => 
 
 const columns: ReadonlyArray<Column<Command>> = [
   { title: "Effect", width: "minmax(6rem,1fr)", cell: ({ slot }) => slot },
-  { title: "Instance", width: "minmax(7rem,1.3fr)", cell: ({ machine, id }) => (machine === undefined ? "by hand" : `${machine} / ${id}`) },
+  {
+    title: "Instance",
+    width: "minmax(7rem,1.3fr)",
+    cell: ({ machine, id }) =>
+      machine === undefined ? (
+        "by hand"
+      ) : (
+        <span title={`${machine} / ${id}`}>
+          {id} <span className="text-xs text-muted">{machine}</span>
+        </span>
+      ),
+  },
   { title: "Queue", width: "minmax(5rem,0.8fr)", cell: ({ queue }) => queue, wideOnly: true },
   { title: "Status", width: "6.5rem", cell: ({ status }) => <Badge tone={toneOf(status)}>{status}</Badge> },
   { title: "Problem", width: "minmax(6rem,2fr)", cell: ({ problem }) => <span title={problem}>{problem}</span>, wideOnly: true },
@@ -108,6 +119,9 @@ const CommandRows = ({ status }: { readonly status: string }) => {
               </Button>
             ))}
             {status === "failed" && rows.length > 0 ? <RetryFilter filter={{ queue, slot, machine, id, fingerprint }} /> : null}
+            {(status === "failed" || status === "pending") && rows.length > 0 ? (
+              <SkipFilter filter={{ queue, slot, machine, id, fingerprint }} status={status} />
+            ) : null}
           </>
         }
       >
@@ -165,7 +179,7 @@ const Groups = () => {
                 </div>
                 <span className="relative z-10 flex gap-2">
                   <RetryFilter filter={{ fingerprint }} />
-                  <SkipFilter fingerprint={fingerprint} count={count} />
+                  <SkipFilter filter={{ fingerprint }} status="failed" />
                 </span>
               </li>
             ))}
@@ -216,32 +230,38 @@ const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
   )
 }
 
-const SkipFilter = ({ fingerprint, count }: { readonly fingerprint: string; readonly count: number }) => {
+/** Counts what a skip of the filter would give up, asks for a reason, and does it. */
+const SkipFilter = ({ filter, status }: { readonly filter: Filter; readonly status: "failed" | "pending" }) => {
   const { act } = useAct()
-  const [isAsking, setIsAsking] = useState(false)
+  const toast = useToast()
+  const [count, setCount] = useState<number>()
+  const chosen = { ...given(filter), status }
+  const ask = () =>
+    submit<{ readonly count: number }>(write("POST", ["commands", "skip"], { filter: chosen, reason: "dry run", dryRun: true })).then(
+      (answer) => setCount(answer.count),
+      (reason: unknown) => toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" }),
+    )
   return (
     <>
-      <ActButton onClick={() => setIsAsking(true)}>Skip all…</ActButton>
-      {isAsking ? (
+      <ActButton onClick={() => void ask()}>Skip all…</ActButton>
+      {count === undefined ? null : (
         <Confirm
           title={`Skip ${countText(count)} ${count === 1 ? "command" : "commands"}?`}
-          action="Skip them"
+          action={`Skip ${countText(count)}`}
           reason="Reason"
           isDangerous
-          onClose={() => setIsAsking(false)}
+          onClose={() => setCount(undefined)}
           onConfirm={(reason) =>
-            void act<{ readonly count: number }>(
-              write("POST", ["commands", "skip"], { filter: { fingerprint, status: "failed" }, reason }),
-              (answer) => ({
-                text: `${countText(answer.count)} commands are skipped.`,
-                href: hrefOf(["commands"], { status: "skipped" }),
-              }),
-            )
+            void act<{ readonly count: number }>(write("POST", ["commands", "skip"], { filter: chosen, reason }), (answer) => ({
+              text: `${countText(answer.count)} commands are skipped.`,
+              href: hrefOf(["commands"], { status: "skipped" }),
+              linkText: "Show skipped ones",
+            }))
           }
         >
           <p className="text-muted">They are given up. The reason is stored with each.</p>
         </Confirm>
-      ) : null}
+      )}
     </>
   )
 }

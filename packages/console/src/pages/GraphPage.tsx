@@ -1,7 +1,7 @@
 /** A graph: find an entity, see its facts and its neighbourhood, and open the words that a fact rests on. */
 
 import { useQueries } from "@tanstack/react-query"
-import { useCallback, useMemo, useState } from "react"
+import { useCallback, useMemo } from "react"
 import { fetchJson, pathOf } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import type { Entity, Neighbourhood, Provenance } from "../api/types.ts"
@@ -21,30 +21,39 @@ export const shortIri = (iri: string): string => {
 }
 
 export const GraphPage = ({ names: [namespace = ""] }: { readonly names: ReadonlyArray<string> }) => {
-  const graph = useRead(reads.graph(namespace))
   const query = useQueryState()
+  const version = query.get("version")
+  const graph = useRead(reads.graph(namespace, version))
+  const versions = useRead(reads.versions(namespace))
   const entity = query.get("entity")
   const search = query.get("q")
-  const entities = useRead(reads.entities(namespace, search))
+  const entities = useRead(reads.entities(namespace, search, version))
   const onSearch = useCallback((text: string) => setQuery({ q: text }), [])
   return (
     <>
       <PageHead
         title={namespace}
         crumbs={[{ text: "Knowledge", href: "/knowledge" }]}
-        badges={graph.data === undefined ? null : <Badge>@{graph.data.version.slice(0, 8)}</Badge>}
+        badges={
+          <VersionChoice
+            chosen={version}
+            current={versions.data?.versions[0]?.version ?? graph.data?.version}
+            versions={(versions.data?.versions ?? []).map((one) => one.version)}
+          />
+        }
         actions={
-          <>
-            <CopyMenu path={reads.graph(namespace).path} command={`npx detent graph stats --namespace ${quoted(namespace)}`} />
-            <Link
-              href={hrefOf(["knowledge", namespace, "sparql"])}
-              className="inline-flex min-h-8 items-center rounded-[7px] border border-edge bg-surface px-2.5 text-[13px] font-medium hover:bg-hover"
-            >
-              SPARQL
-            </Link>
-          </>
+          <CopyMenu path={reads.graph(namespace, version).path} command={`npx detent graph stats --namespace ${quoted(namespace)}`} />
         }
       />
+      <GraphTabs namespace={namespace} version={version} here={entity === undefined ? "Versions" : "Facts"} />
+      {version === undefined ? null : (
+        <p className="mb-4 flex flex-wrap items-center gap-3 rounded-lg bg-warn-soft px-4 py-2 text-warn">
+          You look at version {version.slice(0, 12)}, which may not be the current one.
+          <Button look="quiet" icon="close" onClick={() => setQuery({ version: undefined })}>
+            Show the current one
+          </Button>
+        </p>
+      )}
       <div className="grid gap-4 lg:grid-cols-[17rem_minmax(0,1fr)]">
         <Panel title="Entities" flush className="self-start">
           <div className="border-b border-line p-3">
@@ -57,7 +66,12 @@ export const GraphPage = ({ names: [namespace = ""] }: { readonly names: Readonl
               ) : (
                 <ul className="max-h-[34rem] overflow-auto py-1">
                   {found.map((one) => (
-                    <EntityRow key={one.iri} entity={one} namespace={namespace} search={search} isHere={one.iri === entity} />
+                    <EntityRow
+                      key={one.iri}
+                      entity={one}
+                      href={hrefOf(["knowledge", namespace], { entity: one.iri, q: search, version })}
+                      isHere={one.iri === entity}
+                    />
                   ))}
                   {next === undefined ? null : (
                     <li className="px-4 py-2 text-xs text-muted">More entities match: type more of the name.</li>
@@ -67,29 +81,91 @@ export const GraphPage = ({ names: [namespace = ""] }: { readonly names: Readonl
             }
           </Answer>
         </Panel>
-        {entity === undefined ? <Versions namespace={namespace} /> : <EntityView key={entity} namespace={namespace} entity={entity} />}
+        {entity === undefined ? (
+          <Versions namespace={namespace} />
+        ) : (
+          <EntityView key={entity} namespace={namespace} entity={entity} version={version} />
+        )}
       </div>
     </>
   )
 }
 
-const EntityRow = ({
-  entity: { iri, label, types },
+/** Facts, SPARQL and versions of one graph. */
+export const GraphTabs = ({
   namespace,
-  search,
+  version,
+  here,
+}: {
+  readonly namespace: string
+  readonly version: string | undefined
+  readonly here: "Facts" | "SPARQL" | "Versions"
+}) => (
+  <nav aria-label="Views of the graph" className="mb-4 flex gap-1 border-b border-line">
+    {(
+      [
+        ["Versions", hrefOf(["knowledge", namespace], { version })],
+        ["SPARQL", hrefOf(["knowledge", namespace, "sparql"], { version })],
+      ] as const
+    ).map(([name, href]) => (
+      <Link
+        key={name}
+        href={href}
+        aria-current={name === here ? "page" : undefined}
+        className={`-mb-px border-b-2 px-3 py-1.5 text-[13px] font-medium ${name === here ? "border-accent text-accent-strong" : "border-transparent text-muted hover:text-ink"}`}
+      >
+        {name === "Versions" ? "Graph and versions" : name}
+      </Link>
+    ))}
+    {here === "Facts" ? (
+      <span aria-current="page" className="-mb-px border-b-2 border-accent px-3 py-1.5 text-[13px] font-medium text-accent-strong">
+        Facts
+      </span>
+    ) : null}
+  </nav>
+)
+
+const VersionChoice = ({
+  chosen,
+  current,
+  versions,
+}: {
+  readonly chosen: string | undefined
+  readonly current: string | undefined
+  readonly versions: ReadonlyArray<string>
+}) => {
+  const listed = chosen === undefined || versions.includes(chosen) ? versions : [chosen, ...versions]
+  if (listed.length === 0) return null
+  return (
+    <label className="flex items-center gap-1 text-xs text-muted">
+      <span className="sr-only">Version</span>@
+      <select
+        className="field min-h-7 w-auto py-0.5 font-mono text-xs"
+        value={chosen ?? current ?? ""}
+        onChange={({ target }) => setQuery({ version: target.value === current ? undefined : target.value }, { push: true })}
+      >
+        {listed.map((one) => (
+          <option key={one} value={one}>
+            {one.slice(0, 8)}
+            {one === current ? " (current)" : ""}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+const EntityRow = ({
+  entity: { label, types },
+  href,
   isHere,
 }: {
   readonly entity: Entity
-  readonly namespace: string
-  readonly search: string | undefined
+  readonly href: string
   readonly isHere: boolean
 }) => (
   <li className={`relative px-4 py-1.5 hover:bg-hover ${isHere ? "bg-accent-soft" : ""}`}>
-    <Link
-      href={hrefOf(["knowledge", namespace], { entity: iri, q: search })}
-      aria-current={isHere ? "true" : undefined}
-      className="block truncate font-medium after:absolute after:inset-0"
-    >
+    <Link href={href} aria-current={isHere ? "true" : undefined} className="block truncate font-medium after:absolute after:inset-0">
       {label}
     </Link>
     <span className="block truncate text-xs text-muted">{types.map(shortIri).join(", ")}</span>
@@ -150,9 +226,15 @@ const VersionList = ({
           <ul className="max-h-80 overflow-auto">
             {found.map(({ version, batches, triples, at }, index) => (
               <li key={version} className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2 last:border-0">
-                <code className="flex-1 font-mono text-xs">
-                  {version.slice(0, 12)} {index === 0 ? <Badge tone="good">current</Badge> : null}
-                </code>
+                <span className="flex flex-1 items-center gap-2">
+                  <Link
+                    href={hrefOf(["knowledge", namespace], { version: index === 0 ? undefined : version })}
+                    className="font-mono text-xs hover:text-accent hover:underline"
+                  >
+                    {version.slice(0, 12)}
+                  </Link>
+                  {index === 0 ? <Badge tone="good">current</Badge> : null}
+                </span>
                 <span className="text-xs text-muted tabular-nums">
                   {countText(triples)} triples · {batches} {batches === 1 ? "batch" : "batches"}
                 </span>
@@ -166,10 +248,10 @@ const VersionList = ({
                   aria-pressed={from === version}
                   onClick={() => setQuery({ from: version })}
                 >
-                  from
+                  Compare from
                 </Button>
                 <Button look={to === version ? "primary" : "plain"} aria-pressed={to === version} onClick={() => setQuery({ to: version })}>
-                  to
+                  Compare to
                 </Button>
               </li>
             ))}
@@ -215,12 +297,23 @@ const Comparison = ({ namespace, from, to }: { readonly namespace: string; reado
   )
 }
 
-const EntityView = ({ namespace, entity }: { readonly namespace: string; readonly entity: string }) => {
+interface EntityViewProps {
+  readonly namespace: string
+  readonly entity: string
+  readonly version: string | undefined
+}
+
+const EntityView = ({ namespace, entity, version }: EntityViewProps) => {
   const query = useQueryState()
-  // What was opened besides, in the order in which it was opened: undo closes the last.
-  const [expanded, setExpanded] = useState<ReadonlyArray<string>>([])
-  const facts = useRead(reads.provenance(namespace, entity))
-  const asked = useMemo(() => [entity, ...expanded].map((iri) => reads.neighbourhood(namespace, iri)), [namespace, entity, expanded])
+  // What was expanded besides, in that order: undo closes the last.
+  const expandedText = query.getAll("expand").join("\n")
+  const expanded = useMemo(() => (expandedText === "" ? [] : expandedText.split("\n")), [expandedText])
+  const setExpanded = (iris: ReadonlyArray<string>) => setQuery({ expand: iris })
+  const facts = useRead(reads.provenance(namespace, entity, version))
+  const asked = useMemo(
+    () => [entity, ...expanded].map((iri) => reads.neighbourhood(namespace, iri, version)),
+    [namespace, entity, expanded, version],
+  )
   const answers = useQueries({
     queries: asked.map((one) => ({ queryKey: [one.path], queryFn: () => fetchJson(one) })),
     combine: (all) => ({
@@ -232,7 +325,7 @@ const EntityView = ({ namespace, entity }: { readonly namespace: string; readonl
   const { nodes, edges, hidden, labels } = useMemo(() => graphOf(answers.found), [answers.found])
   const label = labels.get(entity) ?? shortIri(entity)
   const open = (iri: string) => {
-    if (iri !== entity && !expanded.includes(iri)) setExpanded((all) => [...all, iri])
+    if (iri !== entity && !expanded.includes(iri)) setExpanded([...expanded, iri])
   }
   const factKey = query.get("fact")
   return (
@@ -242,7 +335,7 @@ const EntityView = ({ namespace, entity }: { readonly namespace: string; readonl
         aside={
           <>
             {hidden > 0 ? <span>{countText(hidden)} relations hidden</span> : null}
-            <Button look="quiet" disabled={expanded.length === 0} onClick={() => setExpanded((all) => all.slice(0, -1))}>
+            <Button look="quiet" disabled={expanded.length === 0} onClick={() => setExpanded(expanded.slice(0, -1))}>
               Undo
             </Button>
           </>
@@ -264,17 +357,55 @@ const EntityView = ({ namespace, entity }: { readonly namespace: string; readonl
       <Panel title={label} flush className="self-start" aside={<span title={entity}>{shortIri(entity)}</span>}>
         <Answer of={facts} rows={6}>
           {({ facts: stated }) => (
-            <Facts
-              stated={stated}
-              labels={labels}
-              opened={factKey}
-              onOpen={(key) => setQuery({ fact: key === factKey ? undefined : key })}
-              namespace={namespace}
-            />
+            <>
+              <Facts
+                stated={stated}
+                labels={labels}
+                opened={factKey}
+                onOpen={(key) => setQuery({ fact: key === factKey ? undefined : key })}
+                namespace={namespace}
+                version={version}
+              />
+              <Mentions
+                of={entity}
+                edges={edges}
+                labels={labels}
+                hrefOf={(iri) => hrefOf(["knowledge", namespace], { entity: iri, version })}
+              />
+            </>
           )}
         </Answer>
       </Panel>
     </div>
+  )
+}
+
+interface MentionsProps {
+  readonly of: string
+  readonly edges: ReadonlyArray<GraphEdge>
+  readonly labels: ReadonlyMap<string, string>
+  readonly hrefOf: (iri: string) => string
+}
+
+/** Facts of other entities about this one. */
+const Mentions = ({ of, edges, labels, hrefOf: hrefOfEntity }: MentionsProps) => {
+  const found = edges.filter(({ from, to }) => to === of && from !== of)
+  if (found.length === 0) return null
+  return (
+    <section className="border-t border-line">
+      <h3 className="label px-4 pt-2">Stated of others</h3>
+      <ul className="pb-1">
+        {found.map(({ from, label }) => (
+          <li key={`${from} ${label}`} className="flex flex-wrap gap-x-2 px-4 py-1.5">
+            <Link href={hrefOfEntity(from)} className="font-medium hover:text-accent hover:underline">
+              {labels.get(from) ?? shortIri(from)}
+            </Link>
+            <span className="text-accent">{label}</span>
+            <span className="text-muted">{labels.get(of) ?? shortIri(of)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 
@@ -292,7 +423,7 @@ const graphOf = (found: ReadonlyArray<Neighbourhood>) => {
     for (const { from, to, property } of ways)
       if (labels.has(from) && labels.has(to)) edges.set(`${from} ${property} ${to}`, { from, to, label: shortIri(property) })
   }
-  const nodes: ReadonlyArray<GraphNode> = [...labels].map(([id, label]) => ({ id, label }))
+  const nodes: ReadonlyArray<GraphNode> = [...labels].map(([id, label]) => ({ id, label, hidden: hiddenOf.get(id) ?? 0 }))
   return { nodes, edges: [...edges.values()], labels, hidden: [...hiddenOf.values()].reduce((sum, one) => sum + one, 0) }
 }
 
@@ -302,12 +433,13 @@ interface FactsProps {
   readonly opened: string | undefined
   readonly onOpen: (key: string) => void
   readonly namespace: string
+  readonly version: string | undefined
 }
 
-const Facts = ({ stated, labels, opened, onOpen, namespace }: FactsProps) => {
+const Facts = ({ stated, labels, opened, onOpen, namespace, version }: FactsProps) => {
   const keyOf = ({ property, object }: { readonly property: string; readonly object: string }) => `${shortIri(property)} ${object}`
   const groups = [...Map.groupBy(stated, keyOf)]
-  if (groups.length === 0) return <p className="px-4 py-3 text-muted">No document states a fact about this entity.</p>
+  if (groups.length === 0) return <p className="px-4 py-3 text-muted">No document states a fact of which this entity is the subject.</p>
   return (
     <ul>
       {groups.map(([key, places]) => {
@@ -331,12 +463,12 @@ const Facts = ({ stated, labels, opened, onOpen, namespace }: FactsProps) => {
             {isOpen ? (
               <div className="grid gap-3 bg-sunken px-4 py-3">
                 {first.datatype === undefined ? (
-                  <Link href={hrefOf(["knowledge", namespace], { entity: first.object })} className="text-accent underline">
+                  <Link href={hrefOf(["knowledge", namespace], { entity: first.object, version })} className="text-accent underline">
                     Open {objectOf(first, labels)}
                   </Link>
                 ) : null}
                 {places.map((place) => (
-                  <Words key={`${place.documentId} ${place.start} ${place.run}`} place={place} namespace={namespace} />
+                  <Words key={`${place.documentId} ${place.start} ${place.run}`} place={place} namespace={namespace} version={version} />
                 ))}
               </div>
             ) : null}
@@ -353,9 +485,15 @@ const objectOf = ({ object, objectLabel, datatype }: Provenance, labels: Readonl
 /** So many characters around the words are shown. */
 const around = 160
 
-const Words = ({ place, namespace }: { readonly place: Provenance; readonly namespace: string }) => {
+interface WordsProps {
+  readonly place: Provenance
+  readonly namespace: string
+  readonly version: string | undefined
+}
+
+const Words = ({ place, namespace, version }: WordsProps) => {
   const { documentId, source, title, quote, start, end, extractor, run, confidence, acceptedBy } = place
-  const text = useRead(reads.documentText(namespace, documentId, Math.max(0, start - around), end + around), { fixed: true })
+  const text = useRead(reads.documentText(namespace, documentId, Math.max(0, start - around), end + around, version), { fixed: true })
   const found = text.data
   return (
     <figure className="grid gap-1 rounded-lg border border-line bg-surface p-3">

@@ -2,6 +2,7 @@
 import * as reads from "../api/reads.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link } from "../app/Router.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
 
@@ -9,7 +10,9 @@ export const Knowledge = () => {
   const graphs = useRead(reads.graphs)
   return (
     <>
-      <PageHead title="Knowledge">Graphs of facts. Each fact shows the words that it rests on.</PageHead>
+      <PageHead title="Knowledge" actions={<CopyMenu path={reads.graphs.path} command="npx detent graph stats" />}>
+        Graphs of facts. Each fact shows the words that it rests on.
+      </PageHead>
       <Answer of={graphs}>
         {({ graphs: found }) =>
           found.length === 0 ? (

@@ -66,7 +66,8 @@ export const MachinePage = ({ names: [name = ""] }: { readonly names: ReadonlyAr
             </Panel>
             <div className="grid content-start gap-4">
               <StateCounts machine={machine} />
-              <EventSchemas machine={machine} />
+              <Schemas title="Events and their fields" names={machine.events} schemas={machine.eventSchemas} />
+              <Schemas title="States and their fields" names={machine.states} schemas={machine.stateSchemas} />
             </div>
             {starting ? <StartForm machine={machine} onClose={() => setStarting(false)} /> : null}
           </div>
@@ -77,11 +78,13 @@ export const MachinePage = ({ names: [name = ""] }: { readonly names: ReadonlyAr
 }
 
 const StateCounts = ({ machine: { name, states, counts } }: { readonly machine: MachineDetails }) => {
-  const largest = Math.max(1, ...Object.values(counts))
+  const largest = Object.values(counts).reduce((most, count) => Math.max(most, count), 1)
+  const [all, setAll] = useState(false)
+  const shown = all ? states : states.slice(0, manyStates)
   return (
     <Panel title="States" flush>
       <ul className="max-h-96 overflow-auto py-1">
-        {states.map((state) => {
+        {shown.map((state) => {
           const count = counts[state] ?? 0
           return (
             <li key={state} className="relative grid grid-cols-[minmax(0,1fr)_6rem_3.5rem] items-center gap-3 px-4 py-1.5 hover:bg-hover">
@@ -95,25 +98,40 @@ const StateCounts = ({ machine: { name, states, counts } }: { readonly machine: 
             </li>
           )
         })}
+        {states.length > shown.length ? (
+          <li className="px-4 py-1.5">
+            <Button onClick={() => setAll(true)}>Show all {countText(states.length)} states</Button>
+          </li>
+        ) : null}
       </ul>
     </Panel>
   )
 }
 
-const EventSchemas = ({ machine: { events, eventSchemas } }: { readonly machine: MachineDetails }) => (
-  <Panel title="Events" flush>
-    <ul className="py-1">
-      {events.map((event) => {
-        const schema = (eventSchemas[event] ?? {}) as JsonSchema
+/** More are shown when a person asks for them. */
+const manyStates = 200
+
+interface SchemasProps {
+  readonly title: string
+  readonly names: ReadonlyArray<string>
+  readonly schemas: Readonly<Record<string, unknown>>
+}
+
+/** States or events with their fields, each with its JSON Schema. */
+const Schemas = ({ title, names, schemas }: SchemasProps) => (
+  <Panel title={title} flush>
+    <ul className="max-h-96 overflow-auto py-1">
+      {names.slice(0, manyStates).map((name) => {
+        const schema = (schemas[name] ?? {}) as JsonSchema
         const fields = Object.keys(schema.properties ?? {}).filter((field) => field !== "_tag")
         return (
-          <li key={event}>
+          <li key={name}>
             <details className="px-4 py-1.5">
-              <summary>
-                <span className="font-medium">{event}</span> <span className="text-muted">{fields.join(", ")}</span>
+              <summary className="truncate">
+                <span className="font-medium">{name}</span> <span className="text-muted">{fields.join(", ")}</span>
               </summary>
               <div className="pt-2">
-                <JsonText value={eventSchemas[event] as Json} />
+                <JsonText value={(schemas[name] ?? {}) as Json} />
               </div>
             </details>
           </li>

@@ -2,6 +2,7 @@
 import * as reads from "../api/reads.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link } from "../app/Router.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
 import { countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
 
@@ -9,7 +10,9 @@ export const Machines = () => {
   const machines = useRead(reads.machines)
   return (
     <>
-      <PageHead title="Machines">The definitions that this server runs. A number on a state is how many instances are in it.</PageHead>
+      <PageHead title="Machines" actions={<CopyMenu path={reads.machines.path} command="npx detent machine list" />}>
+        The definitions that this server runs. A number on a state is how many instances are in it.
+      </PageHead>
       <Answer of={machines} rows={8}>
         {({ machines: listed }) => {
           const shown = listed.filter(({ kind }) => kind === "machine")

@@ -8,6 +8,7 @@ import { useSession } from "../app/SessionContext.ts"
 import { Badge } from "../parts/Badge.tsx"
 import { ActButton } from "../parts/Button.tsx"
 import { Confirm } from "../parts/Confirm.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
 import { Ago, bytesText, countText, durationText, useNow } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { useAct } from "../parts/useAct.ts"
@@ -18,7 +19,9 @@ export const Nodes = () => {
   const { session } = useSession()
   return (
     <>
-      <PageHead title="Nodes">The processes that share this database.</PageHead>
+      <PageHead title="Nodes" actions={<CopyMenu path={reads.nodes.path} command="npx detent cluster status" />}>
+        The processes that share this database.
+      </PageHead>
       <div className="grid gap-4">
         <Panel title="This server">
           <dl className="grid grid-cols-2 gap-4 sm:grid-cols-4">

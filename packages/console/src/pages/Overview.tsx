@@ -1,19 +1,25 @@
 /** What needs attention first, then what runs. Every number is a list. */
 import { useState } from "react"
 import * as reads from "../api/reads.ts"
-import type { InstanceListing, MachineListing } from "../api/types.ts"
+import type { InstanceListing, MachineListing, Queue } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { instanceHref, workflowName } from "../app/addresses.ts"
 import { hrefOf, Link } from "../app/Router.tsx"
 import { useSession } from "../app/SessionContext.ts"
 import { StatusBadge, type Tone } from "../parts/Badge.tsx"
 import { Icon, type IconName } from "../parts/Icon.tsx"
-import { Ago, countText } from "../parts/Moment.tsx"
+import { Ago, countText, useNow } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { metricFormat, metricTitle, Plot } from "../parts/Plot.tsx"
 
 /** No more of a list is counted: "100+" is enough to act on. */
 const most = 100
+
+/** A queue in which nothing is executed although commands have waited for this long. */
+const stalledMillis = 60_000
+
+const isStalled = ({ paused, counts, running, oldestPendingAt }: Queue, now: number): boolean =>
+  paused ? (counts["pending"] ?? 0) > 0 : running === 0 && oldestPendingAt !== undefined && now - oldestPendingAt > stalledMillis
 
 const many = (count: number | undefined, hasMore: boolean): string =>
   count === undefined ? "…" : `${countText(count)}${hasMore ? "+" : ""}`
@@ -26,7 +32,8 @@ export const Overview = () => {
   const timers = useRead(reads.deadTimers)
   const queues = useRead(reads.queues)
   const failedBatches = useRead(hasKnowledge ? reads.batches({ state: "Failed" }) : undefined)
-  const paused = queues.data?.queues.filter(({ paused: isPaused, counts }) => isPaused && (counts["pending"] ?? 0) > 0)
+  const now = useNow()
+  const stalled = queues.data?.queues.filter((queue) => isStalled(queue, now))
   const attention: ReadonlyArray<AttentionProps> = [
     {
       icon: "instance",
@@ -57,11 +64,11 @@ export const Overview = () => {
     },
     {
       icon: "queue",
-      text: "paused queues with work",
-      count: many(paused?.length, false),
-      isQuiet: paused?.length === 0,
-      href: hrefOf(["queues"]),
-      hint: paused?.map(({ queue }) => queue).join(", "),
+      text: "stalled queues",
+      count: many(stalled?.length, false),
+      isQuiet: stalled?.length === 0,
+      href: stalled?.length === 1 ? hrefOf(["queues", stalled[0]?.queue ?? ""]) : hrefOf(["queues"]),
+      hint: stalled?.map(({ queue, paused }) => (paused ? `${queue} is paused` : queue)).join(", "),
       tone: "warn",
     },
     ...(hasKnowledge
@@ -112,7 +119,7 @@ interface AttentionProps {
 const Attention = ({ icon, text, count, isQuiet, href, hint, tone }: AttentionProps) => (
   <Link
     href={href}
-    className={`card grid content-start gap-1 px-4 py-3 transition-colors hover:border-edge ${isQuiet || count === "…" ? "" : tone === "bad" ? "border-bad/40 bg-bad-soft" : "border-warn/40 bg-warn-soft"}`}
+    className={`card grid content-start gap-1 px-4 py-3 transition-colors hover:border-edge ${isQuiet || count === "…" ? "" : tone === "bad" ? "border-bad/40! bg-bad-soft!" : "border-warn/40! bg-warn-soft!"}`}
   >
     <span className="flex items-center gap-2 text-xs text-muted">
       <Icon name={isQuiet ? "check" : icon} className={isQuiet ? "text-good" : tone === "bad" ? "text-bad" : "text-warn"} />
@@ -235,7 +242,7 @@ const Latest = () => {
   )
 }
 
-/** The rates of this process over the last quarter of an hour: the three that were highest. */
+/** The rates of this process over the last quarter of an hour: two that say most about its work. */
 const Throughput = () => {
   const history = useRead(reads.metricsHistory, { every: 5000 })
   const [cursor, setCursor] = useState<number>()
@@ -247,9 +254,8 @@ const Throughput = () => {
     .filter(({ kind }) => kind === "rate")
     .map((one) => ({ ...one, most: Math.max(...one.values.map((value) => value ?? 0)) }))
     .filter(({ most }) => most > 0)
-    .toSorted((one, other) => other.most - one.most)
+    .toSorted((one, other) => rankOf(one.name) - rankOf(other.name) || other.most - one.most)
     .slice(0, 2)
-    .toSorted((one, other) => one.name.localeCompare(other.name))
   return (
     <section aria-label="Throughput" className="grid gap-4 md:grid-cols-2">
       {busiest.map((one) => (
@@ -269,6 +275,14 @@ const Throughput = () => {
 }
 
 const throughputMillis = 900_000
+
+/** What says most about the work comes first. */
+const telling = ["detent_events_total", "detent_commands_completed_total", "detent_commits_total"]
+
+const rankOf = (name: string): number => {
+  const rank = telling.indexOf(name)
+  return rank < 0 ? telling.length : rank
+}
 
 /** Rows that keep their places while the pointer is over them: what is known of each is renewed, no other row comes. */
 const useHeld = (latest: ReadonlyArray<InstanceListing> | undefined) => {

@@ -1,35 +1,54 @@
 /** Queues: what waits, what runs, and the switch that pauses one. */
-import { useState } from "react"
+import { type ReactNode, useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import type { Queue } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
-import { hrefOf, Link, useQueryState } from "../app/Router.tsx"
+import { hrefOf, Link } from "../app/Router.tsx"
 import { Badge } from "../parts/Badge.tsx"
 import { ActButton, Button } from "../parts/Button.tsx"
+import { CopyMenu, quoted } from "../parts/Copy.tsx"
 import { Modal } from "../parts/Modal.tsx"
-import { Ago, countText, durationText } from "../parts/Moment.tsx"
-import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
+import { Ago, countText, durationText, useNow } from "../parts/Moment.tsx"
+import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { useAct } from "../parts/useAct.ts"
 
 const order = ["pending", "processing", "failed", "completed", "handled", "skipped"]
 
-export const Queues = () => {
+export const Queues = ({ names: [chosen] }: { readonly names: ReadonlyArray<string> }) =>
+  chosen === undefined ? <QueueList /> : <QueuePage name={chosen} />
+
+const QueueList = () => {
   const queues = useRead(reads.queues)
-  const chosen = useQueryState().get("queue")
   return (
     <>
-      <PageHead title="Queues">Where commands wait for a worker.</PageHead>
+      <PageHead title="Queues" actions={<CopyMenu path={reads.queues.path} command="npx detent queue list" />}>
+        Where commands wait for a worker.
+      </PageHead>
       <Answer of={queues}>
         {({ queues: found }) =>
           found.length === 0 ? (
             <div className="card">
-              <Empty>No command was enqueued yet: a queue exists from its first command on.</Empty>
+              <Empty command="npx detent instance send MACHINE/ID EVENT">
+                No command was enqueued yet: a queue exists from its first command on. An event whose transition requests an effect enqueues
+                one.
+              </Empty>
             </div>
           ) : (
             <ul className="grid gap-3 lg:grid-cols-2">
               {found.map((queue) => (
-                <QueueCard key={queue.queue} queue={queue} isChosen={queue.queue === chosen} />
+                <li key={queue.queue} className="card grid gap-3 p-4">
+                  <QueueView
+                    queue={queue}
+                    title={
+                      <h2 className="min-w-0 flex-1 truncate text-[15px] font-semibold">
+                        <Link href={hrefOf(["queues", queue.queue])} className="hover:text-accent hover:underline">
+                          {queue.queue}
+                        </Link>
+                      </h2>
+                    }
+                  />
+                </li>
               ))}
             </ul>
           )
@@ -39,21 +58,118 @@ export const Queues = () => {
   )
 }
 
+const QueuePage = ({ name }: { readonly name: string }) => {
+  const queues = useRead(reads.queues)
+  const queue = queues.data?.queues.find((one) => one.queue === name)
+  const failed = queue?.counts["failed"] ?? 0
+  return (
+    <>
+      <PageHead
+        title={name}
+        crumbs={[{ text: "Queues", href: "/queues" }]}
+        actions={<CopyMenu path={reads.queues.path} command={`npx detent command list --queue ${quoted(name)}`} />}
+      >
+        {queue === undefined ? null : (
+          <Link
+            href={hrefOf(["commands"], { status: failed > 0 ? "failed" : "pending", queue: name })}
+            className="text-accent hover:underline"
+          >
+            {failed > 0 ? `${countText(failed)} dead letters` : "Its commands"}
+          </Link>
+        )}
+      </PageHead>
+      <Answer of={queues}>
+        {() =>
+          queue === undefined ? (
+            <div className="card">
+              <Empty command="npx detent queue list">There is no queue {name} here: a queue exists from its first command on.</Empty>
+            </div>
+          ) : (
+            <div className="grid gap-4">
+              <section className="card grid gap-3 p-4">
+                <QueueView queue={queue} title={<span className="flex-1" />} />
+              </section>
+              <Panel title="Workers" flush>
+                {queue.workers.length === 0 ? (
+                  <p className="px-4 py-3 text-muted">No worker executes a command of this queue now.</p>
+                ) : (
+                  <ul>
+                    {queue.workers.map(({ worker, running }) => (
+                      <li key={worker} className="flex gap-3 border-b border-line px-4 py-2 last:border-0">
+                        <span className="min-w-0 flex-1 truncate font-medium">{worker}</span>
+                        <span className="text-muted">executes {countText(running)}</span>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </Panel>
+              <Waiting queue={name} />
+            </div>
+          )
+        }
+      </Answer>
+    </>
+  )
+}
+
+/** The commands that a worker takes next. */
+const Waiting = ({ queue }: { readonly queue: string }) => {
+  const waiting = useRead(reads.commands({ status: "pending", queue }, undefined, 20))
+  return (
+    <Panel title="Waiting, oldest first" flush>
+      <Answer of={waiting} rows={2}>
+        {({ commands, next }) =>
+          commands.length === 0 ? (
+            <p className="px-4 py-3 text-muted">No command waits.</p>
+          ) : (
+            <ul>
+              {commands.map(({ key, slot, machine, id, attempts, runAt, problem }) => (
+                <li key={key} className="flex flex-wrap items-baseline gap-x-3 border-b border-line px-4 py-2 last:border-0">
+                  <Link
+                    href={hrefOf(["commands"], { status: "pending", queue, key })}
+                    className="font-medium hover:text-accent hover:underline"
+                  >
+                    {slot}
+                  </Link>
+                  <span className="text-xs text-muted">{machine === undefined ? "by hand" : `${machine} / ${id}`}</span>
+                  {problem === undefined ? null : <span className="min-w-0 flex-1 truncate text-xs text-bad">{problem}</span>}
+                  <span className="ml-auto text-xs text-muted">
+                    {attempts > 0 ? `${attempts} tries · ` : ""}
+                    <Ago at={runAt} />
+                  </span>
+                </li>
+              ))}
+              {next === undefined ? null : (
+                <li className="px-4 py-2">
+                  <Link href={hrefOf(["commands"], { status: "pending", queue })} className="text-accent hover:underline">
+                    All that wait
+                  </Link>
+                </li>
+              )}
+            </ul>
+          )
+        }
+      </Answer>
+    </Panel>
+  )
+}
+
 type Rate = NonNullable<Queue["rate"]>
 
-const QueueCard = ({
+const QueueView = ({
   queue: { queue, paused, concurrency, counts, oldestPendingAt, rate, workers },
-  isChosen,
+  title,
 }: {
   readonly queue: Queue
-  readonly isChosen: boolean
+  readonly title: ReactNode
 }) => {
   const { act, isBusy } = useAct()
   const [isLimiting, setIsLimiting] = useState(false)
+  const now = useNow()
   return (
-    <li className={`card grid gap-3 p-4 ${isChosen ? "border-accent" : ""}`}>
+    <>
       <div className="flex flex-wrap items-center gap-3">
-        <h2 className="min-w-0 flex-1 truncate text-[15px] font-semibold">{queue}</h2>
+        {title}
         <Badge tone={paused ? "warn" : "good"}>{paused ? "paused" : "open"}</Badge>
         <ActButton onClick={() => setIsLimiting(true)}>Limits…</ActButton>
         <ActButton
@@ -62,6 +178,7 @@ const QueueCard = ({
           onClick={() =>
             void act(write("POST", ["queues", queue, paused ? "resume" : "pause"]), () => ({
               text: `${queue} is ${paused ? "open again" : "paused"}.`,
+              href: hrefOf(["queues", queue]),
             }))
           }
         >
@@ -85,11 +202,7 @@ const QueueCard = ({
       </dl>
       <p className="flex flex-wrap gap-x-4 text-xs text-muted">
         {concurrency === undefined ? null : <span>at most {concurrency} at once</span>}
-        {oldestPendingAt === undefined ? null : (
-          <span>
-            oldest waits since <Ago at={oldestPendingAt} />
-          </span>
-        )}
+        {oldestPendingAt === undefined ? <span>no lag</span> : <span>lag {durationText(Math.max(0, now - oldestPendingAt))}</span>}
         {rate === undefined ? null : (
           <span>
             at most {rate.limit} in {durationText(rate.intervalMillis)}
@@ -102,7 +215,7 @@ const QueueCard = ({
         ))}
       </p>
       {isLimiting ? <Limits queue={queue} concurrency={concurrency} rate={rate} onClose={() => setIsLimiting(false)} /> : null}
-    </li>
+    </>
   )
 }
 

@@ -1,7 +1,7 @@
 /** Queries a graph by SPARQL: an editor with completion, and the answer as a table, a graph or as it came. */
 
 import { useQuery } from "@tanstack/react-query"
-import { type KeyboardEvent, useMemo, useRef, useState } from "react"
+import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react"
 import { pathOf, send } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import { useRead } from "../api/useRead.ts"
@@ -13,7 +13,7 @@ import { Graph, mostNodes } from "../parts/Graph.tsx"
 import { countText } from "../parts/Moment.tsx"
 import { Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/Panel.tsx"
 import { VirtualTable } from "../parts/VirtualTable.tsx"
-import { shortIri } from "./GraphPage.tsx"
+import { GraphTabs, shortIri } from "./GraphPage.tsx"
 
 interface Term {
   readonly type: "uri" | "bnode" | "literal"
@@ -39,9 +39,9 @@ interface Answered {
 
 const firstQuery = "SELECT ?subject ?property ?object\nWHERE { ?subject ?property ?object }\nLIMIT 50"
 
-const ask = async (namespace: string, text: string): Promise<Answered> => {
+const ask = async (namespace: string, text: string, version: string | undefined): Promise<Answered> => {
   const begun = performance.now()
-  const response = await send(pathOf(["knowledge", namespace, "sparql"]), {
+  const response = await send(pathOf(["knowledge", namespace, "sparql"], { version }), {
     method: "POST",
     headers: { "content-type": "application/sparql-query" },
     body: text,
@@ -89,10 +89,16 @@ export const SparqlPage = ({ names: [namespace = ""] }: { readonly names: Readon
   const query = useQueryState()
   const asked = query.get("q")
   const [text, setText] = useState(asked ?? firstQuery)
-  const [view, setView] = useState("table")
+  // Also when the person goes back to an earlier query.
+  useEffect(() => {
+    if (asked !== undefined) setText(asked)
+  }, [asked])
+  const version = query.get("version")
+  const view = query.get("as") ?? "table"
+  const setView = (as: string) => setQuery({ as: as === "table" ? undefined : as })
   const answer = useQuery<Answered, Error>({
-    queryKey: ["sparql", namespace, asked ?? ""],
-    queryFn: () => ask(namespace, asked ?? ""),
+    queryKey: ["sparql", namespace, version ?? "", asked ?? ""],
+    queryFn: () => ask(namespace, asked ?? "", version),
     enabled: asked !== undefined,
     staleTime: Number.POSITIVE_INFINITY,
   })
@@ -111,11 +117,12 @@ export const SparqlPage = ({ names: [namespace = ""] }: { readonly names: Readon
         ]}
         actions={
           <CopyMenu
-            path={pathOf(["knowledge", namespace, "sparql"], { query: text })}
+            path={pathOf(["knowledge", namespace, "sparql"], { query: text, version })}
             command={`npx detent graph query ${quoted(text)} --namespace ${quoted(namespace)}`}
           />
         }
       />
+      <GraphTabs namespace={namespace} version={version} here="SPARQL" />
       <div className="grid gap-4">
         <Panel
           title="Query"
@@ -128,7 +135,7 @@ export const SparqlPage = ({ names: [namespace = ""] }: { readonly names: Readon
             </>
           }
         >
-          <Editor namespace={namespace} text={text} onChange={setText} onRun={run} />
+          <Editor namespace={namespace} version={version} text={text} onChange={setText} onRun={run} />
         </Panel>
         <Panel
           title="Answer"
@@ -212,11 +219,13 @@ const keywords = [
 
 const Editor = ({
   namespace,
+  version,
   text,
   onChange,
   onRun,
 }: {
   readonly namespace: string
+  readonly version: string | undefined
   readonly text: string
   readonly onChange: (text: string) => void
   readonly onRun: () => void
@@ -225,21 +234,23 @@ const Editor = ({
   const [cursor, setCursor] = useState(0)
   const [at, setAt] = useState(0)
   const [isClosed, setIsClosed] = useState(true)
-  const vocabulary = useRead(reads.vocabulary(namespace), { fixed: true })
+  const vocabulary = useRead(reads.vocabulary(namespace, version), { fixed: true })
   const terms = useMemo(
     () => [...(vocabulary.data?.properties ?? []), ...(vocabulary.data?.classes ?? [])].map(({ iri }) => iri),
     [vocabulary.data],
   )
-  const word = /[\w:/#.<-]*$/.exec(text.slice(0, cursor))?.[0] ?? ""
+  const word = /[\w:/#.<?$-]*$/.exec(text.slice(0, cursor))?.[0] ?? ""
+  const variables = useMemo(() => [...new Set(text.match(/\?\w+/g))], [text])
   const offered = useMemo(() => {
     const wanted = word.replace(/^</, "").toLowerCase()
+    if (wanted.startsWith("?")) return variables.filter((one) => one.startsWith(wanted) && one !== wanted).slice(0, 8)
     if (wanted.length < 2) return []
     const fitting = terms.filter((iri) => shortIri(iri).toLowerCase().startsWith(wanted) || iri.toLowerCase().startsWith(wanted))
     return [
       ...keywords.filter((one) => one.toLowerCase().startsWith(wanted) && one.toLowerCase() !== wanted),
       ...fitting.map((iri) => `<${iri}>`),
     ].slice(0, 8)
-  }, [word, terms])
+  }, [word, terms, variables])
   const isOpen = !isClosed && offered.length > 0
   const complete = (offer: string) => {
     const next = `${text.slice(0, cursor - word.length)}${offer} ${text.slice(cursor)}`

@@ -5,6 +5,7 @@ import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link, setQuery, useQueryState } from "../app/Router.tsx"
 import { Badge } from "../parts/Badge.tsx"
 import { Button } from "../parts/Button.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
 import { Chips } from "../parts/Filters.tsx"
 import { exactTime } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead } from "../parts/Panel.tsx"
@@ -29,12 +30,15 @@ export const System = () => {
           ready.data !== undefined ? <Badge tone="good">ready</Badge> : ready.error !== null ? <Badge tone="bad">not ready</Badge> : null
         }
         actions={
-          <Chips
-            label="Time shown"
-            chips={Object.keys(spans).map((value) => ({ value }))}
-            chosen={[shown]}
-            onChoose={(value) => setQuery({ since: value })}
-          />
+          <>
+            <Chips
+              label="Time shown"
+              chips={Object.keys(spans).map((value) => ({ value }))}
+              chosen={[shown]}
+              onChoose={(value) => setQuery({ since: value })}
+            />
+            <CopyMenu path={reads.metricsHistory.path} command={`curl -s ${location.origin}/metrics`} />
+          </>
         }
       >
         {ready.error === null ? "Metrics of this process. Drag over a plot to select a span." : ready.error.message}

@@ -10,6 +10,7 @@ import { ActButton, Button } from "../parts/Button.tsx"
 import { Confirm } from "../parts/Confirm.tsx"
 import { CopyMenu, quoted } from "../parts/Copy.tsx"
 import { Chips } from "../parts/Filters.tsx"
+import { JsonText } from "../parts/JsonView.tsx"
 import { Modal } from "../parts/Modal.tsx"
 import { countText, durationText, useNow } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel, ProblemNote, Skeleton } from "../parts/Panel.tsx"
@@ -59,7 +60,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
   const { act, isBusy } = useAct()
   const [isCancelling, setIsCancelling] = useState(false)
   const now = useNow()
-  const done = items.total === 0 ? 0 : (100 * (items.stored + items.failed)) / items.total
+  const share = (count: number) => (items.total === 0 ? 0 : (100 * count) / items.total)
   return (
     <>
       <PageHead
@@ -99,7 +100,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
       )}
       <Panel className="mb-4">
         <div className="grid gap-3">
-          <Progress percent={done} tone={items.failed > 0 ? "warn" : isResting ? "good" : "info"} />
+          <Progress percent={share(items.stored)} tone={isResting ? "good" : "info"} failed={share(items.failed)} />
           <p className="flex flex-wrap gap-x-5 gap-y-1">
             <span>
               <b className="tabular-nums">{countText(items.total)}</b> items
@@ -233,6 +234,16 @@ const ItemDialog = ({ batchId, index, onClose }: { readonly batchId: string; rea
   )
 }
 
+/** Undefined where it is no JSON: then the form begins empty, beside the text. */
+const parsed = (source: string | undefined): Json | undefined => {
+  if (source === undefined) return undefined
+  try {
+    return JSON.parse(source) as Json
+  } catch {
+    return undefined
+  }
+}
+
 const ItemDetails = ({
   batchId,
   item,
@@ -243,7 +254,7 @@ const ItemDetails = ({
   readonly onClose: () => void
 }) => {
   const { act, isBusy } = useAct()
-  const [content, setContent] = useState<Json>({})
+  const [content, setContent] = useState<Json>(() => parsed(item.source) ?? {})
   const correct = async () => {
     const answer = await act(write("PUT", ["uploads", batchId, "items", String(item.index)], content), () => ({
       text: `Line ${item.line} is corrected. A retry stores it.`,
@@ -271,6 +282,14 @@ const ItemDetails = ({
           </li>
         ))}
       </ol>
+      {item.source === undefined ? (
+        <p className="text-muted">Its text was not kept: it is too large, or it is no text.</p>
+      ) : item.state === "failed" && parsed(item.source) !== undefined ? null : (
+        <section>
+          <h3 className="label mb-1.5">Source</h3>
+          <JsonText value={parsed(item.source) ?? item.source} />
+        </section>
+      )}
       {item.state === "failed" ? (
         <form
           className="grid gap-2"

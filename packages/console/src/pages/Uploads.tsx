@@ -1,12 +1,13 @@
 /** Bulk uploads, and the place to drop the next file. */
 import { useRef, useState } from "react"
-import { pathOf, send } from "../api/Client.ts"
+import { newKey, pathOf, send } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
 import type { UploadStatus } from "../api/types.ts"
 import { useRead } from "../api/useRead.ts"
 import { hrefOf, Link, navigate } from "../app/Router.tsx"
 import { useSession } from "../app/SessionContext.ts"
 import { ActButton } from "../parts/Button.tsx"
+import { CopyMenu } from "../parts/Copy.tsx"
 import { Ago, countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { useToast } from "../parts/Toasts.tsx"
@@ -15,7 +16,9 @@ export const Uploads = () => {
   const uploads = useRead(reads.uploads())
   return (
     <>
-      <PageHead title="Uploads">Files of items, each checked and stored on its own.</PageHead>
+      <PageHead title="Uploads" actions={<CopyMenu path={reads.uploads().path} command="npx detent upload list" />}>
+        Files of items, each checked and stored on its own.
+      </PageHead>
       <div className="grid gap-4">
         <DropFile />
         <Panel title="Files" flush>
@@ -25,16 +28,22 @@ export const Uploads = () => {
                 <Empty command="npx detent upload run FILE">No file was uploaded yet.</Empty>
               ) : (
                 <ul>
-                  {found.map(({ batchId, kind, fileName, createdAt, stored, failed }) => (
+                  {found.map(({ batchId, kind, fileName, createdAt, stored, failed, state, total }) => (
                     <li
                       key={batchId}
-                      className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1fr)_8rem_8rem_7rem] sm:items-center"
+                      className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_10rem_6rem_6rem] sm:items-center"
                     >
                       <Link href={hrefOf(["uploads", batchId])} className="truncate font-medium after:absolute after:inset-0">
                         {fileName}
                       </Link>
-                      <span className="truncate text-muted">{kind}</span>
-                      <span className="text-good tabular-nums">{countText(stored)} stored</span>
+                      <span className="truncate text-muted">
+                        {kind}
+                        {state === undefined ? "" : ` · ${state.replaceAll("_", " ")}`}
+                      </span>
+                      <span className="text-good tabular-nums">
+                        {countText(stored)}
+                        {total === undefined ? "" : ` of ${countText(total)}`} stored
+                      </span>
                       <span className={`tabular-nums ${failed > 0 ? "text-bad" : "text-muted"}`}>{countText(failed)} failed</span>
                       <span className="hidden text-right text-xs text-muted sm:block">
                         <Ago at={createdAt} />
@@ -68,7 +77,7 @@ export const DropFile = () => {
       const response = await send(pathOf(["uploads"], { kind }), {
         method: "POST",
         body: form,
-        headers: { "idempotency-key": crypto.randomUUID() },
+        headers: { "idempotency-key": newKey() },
       })
       const status = (await response.json()) as UploadStatus
       toast({ text: `${status.fileName} is being stored.`, href: hrefOf(["uploads", status.batchId]) })

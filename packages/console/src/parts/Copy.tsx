@@ -4,6 +4,19 @@ import { Button } from "./Button.tsx"
 import { Icon } from "./Icon.tsx"
 import { useToast } from "./Toasts.tsx"
 
+/** Puts a text on the clipboard. Browsers offer it on secure addresses only; elsewhere a selected field is copied. */
+const copyText = async (text: string): Promise<void> => {
+  if ("clipboard" in navigator) return navigator.clipboard.writeText(text)
+  const field = document.createElement("textarea")
+  field.value = text
+  // Inside an open dialog: what is outside of it cannot be selected.
+  const place = document.querySelector("dialog[open]") ?? document.body
+  place.append(field)
+  field.select()
+  document.execCommand("copy")
+  field.remove()
+}
+
 export const CopyButton = ({ text, label }: { readonly text: string; readonly label: string }) => {
   const [copied, setCopied] = useState(false)
   useEffect(() => {
@@ -17,7 +30,7 @@ export const CopyButton = ({ text, label }: { readonly text: string; readonly la
       aria-label={label}
       title={label}
       className="rounded p-1 text-muted hover:bg-hover hover:text-ink"
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(true))}
+      onClick={() => void copyText(text).then(() => setCopied(true))}
     >
       <Icon name={copied ? "check" : "copy"} />
     </button>
@@ -39,10 +52,13 @@ export const CopyMenu = ({ path, command }: { readonly path: string; readonly co
   const id = useId()
   const toast = useToast()
   const copy = (what: string, text: string) =>
-    void navigator.clipboard.writeText(text).then(() => {
-      document.getElementById(id)?.hidePopover()
-      toast({ text: `Copied ${what}` })
-    })
+    void copyText(text).then(
+      () => {
+        document.getElementById(id)?.hidePopover()
+        toast({ text: `Copied ${what}` })
+      },
+      (reason: unknown) => toast({ text: `The browser did not copy it: ${String(reason)}`, tone: "bad" }),
+    )
   const items: ReadonlyArray<readonly [string, string]> = [
     ["as curl", curlOf(path)],
     ...(command === undefined ? [] : [["as CLI command", command] as const]),

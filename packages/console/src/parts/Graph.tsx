@@ -7,6 +7,8 @@ import { useMemo } from "react"
 export interface GraphNode {
   readonly id: string
   readonly label: string
+  /** Relations of it that are not drawn. */
+  readonly hidden?: number
 }
 
 export interface GraphEdge {
@@ -17,7 +19,8 @@ export interface GraphEdge {
 
 export const mostNodes = 300
 
-const width = 800
+/** Wide in proportion to high, as the panel is. */
+const width = 600
 const height = 520
 const rounds = 160
 
@@ -34,6 +37,7 @@ const layoutOf = (nodes: ReadonlyArray<GraphNode>, edges: ReadonlyArray<GraphEdg
     return { ...node, x: radius * Math.cos(angle), y: radius * Math.sin(angle) }
   })
   const byId = new Map(placed.map((node) => [node.id, node]))
+  const indexOf = new Map(placed.map((node, index) => [node.id, index]))
   const ideal = Math.min(150, 460 / Math.sqrt(placed.length + 1) + 40)
   for (let round = 0; round < rounds; round++) {
     const heat = (1 - round / rounds) * 24
@@ -60,8 +64,8 @@ const layoutOf = (nodes: ReadonlyArray<GraphNode>, edges: ReadonlyArray<GraphEdg
       const dx = a.x - b.x
       const dy = a.y - b.y
       const pull = Math.hypot(dx, dy) / ideal / 2
-      const move = moves[placed.indexOf(a)] as { x: number; y: number }
-      const back = moves[placed.indexOf(b)] as { x: number; y: number }
+      const move = moves[indexOf.get(from) ?? 0] as { x: number; y: number }
+      const back = moves[indexOf.get(to) ?? 0] as { x: number; y: number }
       move.x -= dx * pull
       move.y -= dy * pull
       back.x += dx * pull
@@ -91,6 +95,8 @@ export const Graph = ({ nodes, edges, centre, label, onOpen }: GraphProps) => {
   const byId = useMemo(() => new Map(placed.map((node) => [node.id, node])), [placed])
   const reach = Math.max(140, ...placed.map(({ x, y }) => Math.max(Math.abs(x) * (height / width), Math.abs(y)))) + 40
   const few = placed.length <= 40
+  // Text keeps its size on the screen, however large the drawing is.
+  const size = reach / (few ? 15 : 20)
   return (
     // biome-ignore lint/a11y/useSemanticElements: an SVG groups its parts by a role.
     <svg
@@ -105,22 +111,22 @@ export const Graph = ({ nodes, edges, centre, label, onOpen }: GraphProps) => {
         if (a === undefined || b === undefined) return null
         return (
           <g key={`${from} ${name} ${to}`}>
-            <path d={`M${a.x} ${a.y}L${b.x} ${b.y}`} className="stroke-edge" strokeWidth="1.2" />
+            <path d={`M${a.x} ${a.y}L${b.x} ${b.y}`} className="stroke-edge" strokeWidth={size / 10} />
             {few ? (
-              <text x={(a.x + b.x) / 2} y={(a.y + b.y) / 2 - 3} textAnchor="middle" className="fill-muted text-[9px]">
+              <text x={(a.x + b.x) / 2} y={(a.y + b.y) / 2 - 3} textAnchor="middle" fontSize={size * 0.85} className="fill-muted">
                 {name}
               </text>
             ) : null}
           </g>
         )
       })}
-      {placed.map(({ id, label: name, x, y }) => (
+      {placed.map(({ id, label: name, hidden = 0, x, y }) => (
         // biome-ignore lint/a11y/useSemanticElements: an SVG has no button element.
         <g
           key={id}
           role="button"
           tabIndex={0}
-          aria-label={`Open ${name}`}
+          aria-label={`Open ${name}${hidden === 0 ? "" : `, ${hidden} relations hidden`}`}
           className="cursor-pointer"
           onClick={() => onOpen(id)}
           onKeyDown={(event) => {
@@ -130,18 +136,24 @@ export const Graph = ({ nodes, edges, centre, label, onOpen }: GraphProps) => {
           <circle
             cx={x}
             cy={y}
-            r={id === centre ? 9 : 6}
+            r={size * (id === centre ? 0.75 : 0.5)}
             className={id === centre ? "fill-accent" : "fill-surface stroke-accent"}
-            strokeWidth="1.6"
+            strokeWidth={size / 7}
           />
           <text
             x={x}
-            y={y + (id === centre ? 22 : 18)}
+            y={y + size * (id === centre ? 1.9 : 1.6)}
+            fontSize={size}
             textAnchor="middle"
-            className={`fill-ink text-[11px] ${id === centre ? "font-bold" : ""}`}
+            className={`fill-ink ${id === centre ? "font-bold" : ""}`}
           >
             {name.length > 26 ? `${name.slice(0, 25)}…` : name}
           </text>
+          {hidden === 0 ? null : (
+            <text x={x + size * 0.7} y={y - size * 0.5} fontSize={size * 0.85} className="fill-warn font-semibold">
+              +{hidden}
+            </text>
+          )}
         </g>
       ))}
     </svg>

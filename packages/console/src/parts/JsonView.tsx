@@ -1,5 +1,5 @@
 /** JSON as people read it: fields in rows, and the difference of two values. */
-import { useState } from "react"
+import { useMemo, useState } from "react"
 import type { Json } from "../api/types.ts"
 import { Button } from "./Button.tsx"
 import { type Change, mostChanges } from "./json.ts"
@@ -7,20 +7,33 @@ import { type Change, mostChanges } from "./json.ts"
 /** Longer texts are cut until a person asks for all of it. */
 const longText = 4000
 
+const cutText = (text: string): string => (text.length > longText ? `${text.slice(0, longText)}…` : text)
+
+const ShowAll = ({ length, onShow }: { readonly length: number; readonly onShow: () => void }) => (
+  <Button look="quiet" onClick={onShow}>
+    Show all {Math.round(length / 1000)} kB
+  </Button>
+)
+
 export const JsonText = ({ value }: { readonly value: Json }) => {
   const [whole, setWhole] = useState(false)
-  const text = JSON.stringify(value, null, 2)
-  const cut = text.length > longText && !whole
+  const text = useMemo(() => JSON.stringify(value, null, 2), [value])
   return (
     <>
-      <pre className="overflow-x-auto rounded-md bg-sunken p-2.5 font-mono text-xs leading-relaxed whitespace-pre-wrap break-words">
-        {cut ? `${text.slice(0, longText)}…` : text}
+      <pre className="max-h-[60dvh] overflow-auto rounded-md bg-sunken p-2.5 font-mono text-xs leading-relaxed whitespace-pre-wrap break-words">
+        {whole ? text : cutText(text)}
       </pre>
-      {cut ? (
-        <Button look="quiet" onClick={() => setWhole(true)}>
-          Show all {Math.round(text.length / 1000)} kB
-        </Button>
-      ) : null}
+      {text.length > longText && !whole ? <ShowAll length={text.length} onShow={() => setWhole(true)} /> : null}
+    </>
+  )
+}
+
+const StringText = ({ value }: { readonly value: string }) => {
+  const [whole, setWhole] = useState(false)
+  return (
+    <>
+      <span className="font-mono text-xs break-words">{whole ? value : cutText(value)}</span>
+      {value.length > longText && !whole ? <ShowAll length={value.length} onShow={() => setWhole(true)} /> : null}
     </>
   )
 }
@@ -28,29 +41,40 @@ export const JsonText = ({ value }: { readonly value: Json }) => {
 const Value = ({ value }: { readonly value: Json }) =>
   typeof value === "object" && value !== null ? (
     <JsonText value={value} />
+  ) : typeof value === "string" ? (
+    <StringText value={value} />
   ) : (
-    <span className={`font-mono text-xs break-words ${typeof value === "string" ? "" : "text-info"}`}>
-      {typeof value === "string" ? value : JSON.stringify(value)}
-    </span>
+    <span className="font-mono text-xs text-info">{JSON.stringify(value)}</span>
   )
+
+/** No more fields are shown until a person asks for all. */
+const manyFields = 60
 
 /** The fields of a state or event, without its tag. */
 export const Fields = ({ of, empty }: { readonly of: Readonly<Record<string, Json>>; readonly empty: string }) => {
+  const [all, setAll] = useState(false)
   const entries = Object.entries(of).filter(([name]) => name !== "_tag")
   if (entries.length === 0) return <p className="text-muted">{empty}</p>
   return (
-    <dl className="grid grid-cols-[minmax(6rem,max-content)_minmax(0,1fr)] gap-x-4 gap-y-1.5">
-      {entries.map(([name, value]) => (
-        <div key={name} className="contents">
-          <dt className="max-w-40 truncate text-muted" title={name}>
-            {name}
-          </dt>
-          <dd className="min-w-0">
-            <Value value={value} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      <dl className="grid grid-cols-[minmax(6rem,max-content)_minmax(0,1fr)] gap-x-4 gap-y-1.5">
+        {(all ? entries : entries.slice(0, manyFields)).map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="max-w-40 truncate text-muted" title={name}>
+              {name}
+            </dt>
+            <dd className="min-w-0">
+              <Value value={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {entries.length > manyFields && !all ? (
+        <Button look="quiet" onClick={() => setAll(true)}>
+          Show all {entries.length} fields
+        </Button>
+      ) : null}
+    </>
   )
 }
 

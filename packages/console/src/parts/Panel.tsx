@@ -80,7 +80,7 @@ export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   <div className="late grid gap-2.5 p-3" aria-hidden="true">
     {Array.from({ length: rows }, (_, index) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all the same.
-      <div key={index} className={`pulse-soft h-4 rounded bg-hover ${index % 3 === 2 ? "w-2/3" : "w-full"}`} />
+      <div key={index} className={`pulse-soft h-4 rounded bg-line ${index % 3 === 2 ? "w-2/3" : "w-full"}`} />
     ))}
   </div>
 )

@@ -34,6 +34,8 @@ export const metricFormat = ({ name, kind }: Series): ((value: number) => string
   return (value) => (Number.isInteger(value) ? countText(value) : value.toFixed(2))
 }
 
+const clockText = (at: number): string => new Date(at).toLocaleTimeString("en-GB")
+
 const width = 600
 const height = 120
 
@@ -90,6 +92,11 @@ export const Plot = ({ title, samples, format, from, until, cursor, onCursor, sp
           <path d={`M${x(cursor)} 0V${height}`} className="stroke-muted" vectorEffect="non-scaling-stroke" strokeDasharray="3 3" />
         )}
       </svg>
+      <p aria-hidden="true" className="mt-1 flex justify-between text-[11px] text-muted tabular-nums">
+        <span>{clockText(from)}</span>
+        <span>{cursor === undefined || near === undefined ? `at most ${format(most)}` : clockText(near.at)}</span>
+        <span>{clockText(until)}</span>
+      </p>
     </figure>
   )
 }

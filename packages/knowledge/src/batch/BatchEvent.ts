@@ -11,7 +11,14 @@ const round = Count
 export const BatchEvent = Schema.TaggedUnion({
   BatchCreated: { ...common, totalDocuments: Count },
   DocumentStarted: { ...common, documentId: DocumentId, round },
-  DocumentCompleted: { ...common, documentId: DocumentId, entityCount: Count, relationCount: Count },
+  DocumentCompleted: {
+    ...common,
+    documentId: DocumentId,
+    entityCount: Count,
+    relationCount: Count,
+    /** Facts too unsure for the graph. */
+    reviewCount: Schema.optionalKey(Count),
+  },
   /** The graph has these documents in the same version: they are completed. Many in one event, since nothing is done for each. */
   DocumentsUnchanged: { ...common, documentIds: Schema.Array(DocumentId) },
   DocumentFailed: { ...common, documentId: DocumentId, round, error: Schema.String },

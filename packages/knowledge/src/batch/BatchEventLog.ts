@@ -47,14 +47,18 @@ const handlers = EventLog.group(BatchEvents, (group) =>
   Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
     const documents = tableIn(sql, table)
-    type Row = Pick<DocumentStanding, "status" | "error" | "round"> & { readonly at: number }
+    type Row = Omit<DocumentStanding, "documentId"> & { readonly at: number }
     /** Of two processes that work on one batch, the late one reports outdated facts: a report replaces only a row that `isOlder`. */
-    const document = (batch: string, id: string, { status, error, round, at }: Row, isOlder: Fragment) =>
-      Effect.orDie(sql`insert into ${documents} as d (batch_id, document_id, status, error, round, updated_at)
-        values (${batch}, ${id}, ${status}, ${error}, ${round}, ${at})
+    const document = (batch: string, id: string, row: Row, isOlder: Fragment) => {
+      const { status, error, round, at, entities = null, facts = null, forReview = null } = row
+      return Effect.orDie(sql`insert into ${documents} as d
+          (batch_id, document_id, status, error, round, updated_at, entities, facts, for_review)
+        values (${batch}, ${id}, ${status}, ${error}, ${round}, ${at}, ${entities}, ${facts}, ${forReview})
         on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error,
-          round = excluded.round, updated_at = excluded.updated_at
+          round = excluded.round, updated_at = excluded.updated_at,
+          entities = excluded.entities, facts = excluded.facts, for_review = excluded.for_review
         where d.status <> 'completed' and ${isOlder}`)
+    }
     const isEarlierRound = sql`d.round < excluded.round`
     const isUnderWay = sql`(${isEarlierRound} or (d.round = excluded.round and d.status = 'processing'))`
     return group
@@ -62,8 +66,13 @@ const handlers = EventLog.group(BatchEvents, (group) =>
       .handle("DocumentStarted", ({ payload: { batchId, documentId, round, at } }) =>
         document(batchId, documentId, { status: "processing", error: null, round, at }, isEarlierRound),
       )
-      .handle("DocumentCompleted", ({ payload: { batchId, documentId, at } }) =>
-        document(batchId, documentId, { status: "completed", error: null, round: 0, at }, sql`true`),
+      .handle("DocumentCompleted", ({ payload: { batchId, documentId, at, entityCount, relationCount, reviewCount } }) =>
+        document(
+          batchId,
+          documentId,
+          { status: "completed", error: null, round: 0, at, entities: entityCount, facts: relationCount, forReview: reviewCount ?? null },
+          sql`true`,
+        ),
       )
       .handle("DocumentsUnchanged", ({ payload: { batchId, documentIds, at } }) =>
         documentIds.length === 0
@@ -96,11 +105,12 @@ const table = "batch_documents"
 /** Filled by the events; dropped, it is filled again. */
 const documentsIn = (sql: SqlClient): SqlEventLog.Projection => ({
   name: "batch-documents",
-  version: 2,
+  version: 3,
   tables: [sql.onDialectOrElse({ pg: () => `detent.${table}`, orElse: () => table })],
   create: sql`create table ${tableIn(sql, table)} (
       batch_id text not null, document_id text not null, status text not null, error text,
       round integer not null, updated_at bigint not null,
+      entities integer, facts integer, for_review integer,
       primary key (batch_id, document_id)
     )`,
 })
@@ -119,6 +129,10 @@ export const DocumentStanding = Schema.Struct({
   error: Schema.NullOr(Schema.String),
   /** Counts how often the documents of the batch were begun with, up to this event; 0 when it is completed. */
   round: Count,
+  /** What was found in a completed one; null where that is not known. */
+  entities: Schema.optionalKey(Schema.NullOr(Count)),
+  facts: Schema.optionalKey(Schema.NullOr(Count)),
+  forReview: Schema.optionalKey(Schema.NullOr(Count)),
 })
 export type DocumentStanding = typeof DocumentStanding.Type
 
@@ -192,7 +206,7 @@ const make = Effect.gen(function* () {
       Effect.map(
         Effect.forEach(Arr.chunksOf(ids, 500), (some) =>
           Effect.orDie(
-            sql`select document_id as "documentId", status, error, round from ${documents}
+            sql`select document_id as "documentId", status, error, round, entities, facts, for_review as "forReview" from ${documents}
                 where batch_id = ${batch} and ${sql.in("document_id", some)}`,
           ),
         ),
@@ -212,7 +226,7 @@ const make = Effect.gen(function* () {
     documents: (batch, { status, after = "", limit = 100 } = {}) =>
       Effect.map(
         Effect.orDie(
-          sql`select document_id as "documentId", status, error, round from ${documents}
+          sql`select document_id as "documentId", status, error, round, entities, facts, for_review as "forReview" from ${documents}
             where batch_id = ${batch} and document_id > ${after} ${status === undefined ? sql`` : sql`and status = ${status}`}
             order by document_id limit ${Math.min(limit, 1000)}`,
         ),

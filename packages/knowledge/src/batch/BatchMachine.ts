@@ -53,7 +53,7 @@ export const E = Event({
   GraphMoved: { version: ContentHash },
   Cancel: {},
   /** Starts a batch again that failed, or some of whose documents did, as often as its configuration allows. */
-  Retry: changes,
+  Retry: { ...changes, documents: Schema.optionalKey(Schema.Array(DocumentId)) },
   /** Starts a cancelled or failed batch again, as often as the user likes. */
   Resume: changes,
   /** Of the stage that cannot be finished: a batch that has left it, through another process, does not fail. */
@@ -195,6 +195,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
           attempt: state.attempt + 1,
           config: changed(state, event),
           updatedAt: at,
+          ...(event.documents === undefined ? {} : { retried: event.documents }),
         })
       : refuse(`retried ${state.retryCount} times, as often as allowed; resume it, or raise maxRetries in a new batch`),
   )

@@ -160,10 +160,14 @@ const ended = {
 export const BatchFault = Schema.Struct({ code: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.String) })
 export type BatchFault = typeof BatchFault.Type
 
+/** Of a retry: only these of the documents that failed are tried again. Absent: all of them. */
+const retried = Schema.optionalKey(Schema.Array(DocumentId))
+
 export const S = State({
-  Pending: request,
+  Pending: { ...request, retried },
   Extracting: {
     ...request,
+    retried,
     ...extracted,
     /** Documents that failed before are tried again; those that failed since have failed. */
     failuresSince: Schema.Int,

@@ -27,7 +27,7 @@ import type { Extractions } from "../runs/Extractions.ts"
 import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, type ContentHash, type Namespace, newBatchId } from "../storage/Identity.ts"
+import { type BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
@@ -54,6 +54,9 @@ type Event = typeof E.Type
 
 /** What a new attempt may change: a larger budget, another address of the same model. */
 export type SelectionChange = Pick<ExtractorSelection, "budget" | "baseUrl">
+
+/** `documents`: only these of the documents that failed are tried again. Default: all. */
+export type RetryChange = SelectionChange & { readonly documents?: ReadonlyArray<DocumentId> }
 
 /** What a batch changed in its graph. */
 export interface BatchChanges extends GraphDiff {
@@ -102,7 +105,7 @@ export interface BatchesService {
    */
   readonly cancel: (id: BatchId, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
   /** Starts a batch again that failed or is partially completed: documents that failed are tried again, the others are kept. */
-  readonly retry: (id: BatchId, changes?: SelectionChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
+  readonly retry: (id: BatchId, changes?: RetryChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** The same without a limit of attempts, and of a cancelled batch too. */
   readonly resume: (id: BatchId, changes?: SelectionChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** Sends what an activity has done to the batch. The batch takes the same id once. */
@@ -209,7 +212,15 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           yield* Effect.provide(writeStatus(folder, storedState(id)), services)
         }),
       estimate: (beside, file, { config = {} } = {}) => Effect.provide(estimateBatch(beside, file, config), services),
-      retry: (id, changes, eventId) => send(id, E.Retry(changes === undefined ? {} : { selection: changes }), eventId),
+      retry: (id, { documents, ...selection } = {}, eventId) =>
+        send(
+          id,
+          E.Retry({
+            ...(Object.keys(selection).length === 0 ? {} : { selection }),
+            ...(documents === undefined ? {} : { documents }),
+          }),
+          eventId,
+        ),
       resume: (id, changes, eventId) => send(id, E.Resume(changes === undefined ? {} : { selection: changes }), eventId),
       report: send,
       withdraw: (id, { force = false } = {}) =>

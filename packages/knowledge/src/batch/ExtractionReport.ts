@@ -167,7 +167,7 @@ export const startReport = (
           counted.entityCount += entityCount
           counted.relationCount += relationCount
           counted.reviewCount += forReview
-          note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount }))
+          note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount, reviewCount: forReview }))
         }),
       /** The graph has this version of the document. */
       unchanged: (documentId: DocumentId, before: Spoken) =>

@@ -50,7 +50,7 @@ export const extractDocuments = (folder: StorageFolder, state: Extracting, progr
       if (failed.length > 0 && state.config.failurePolicy === "retryFailed" && state.round === 0) {
         const failuresSince = (yield* Clock.currentTimeMillis) + 1
         yield* progress.retried(failuresSince)
-        yield* extract({ failuresSince, round: state.round + 1 }, failed)
+        yield* extract({ failuresSince, round: state.round + 1 }, failed.filter(isTried(state)))
       }
       yield* report.end
     })
@@ -100,6 +100,12 @@ export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, why: string) =
     }
   })
 
+/** Whether a document that failed is tried again. Of another one the failure stands, whenever it was. */
+const isTried =
+  ({ retried }: Pick<Extracting, "retried">) =>
+  ({ documentId }: ManifestDocument): boolean =>
+    retried === undefined || retried.includes(documentId)
+
 /** The documents that failed. */
 const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
   Effect.gen(function* () {
@@ -126,7 +132,9 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
     const extract = (document: ManifestDocument) =>
       Effect.gen(function* () {
         yield* report.started(document.documentId, roundOf(state))
-        const exit = yield* Effect.exit(timedDocument(extractions.complete(requestOf(state, manifest, document), state.failuresSince)))
+        const exit = yield* Effect.exit(
+          timedDocument(extractions.complete(requestOf(state, manifest, document), isTried(state)(document) ? state.failuresSince : 0)),
+        )
         if (Exit.isSuccess(exit)) return yield* report.completed(document.documentId, exit.value)
         const reason = exit.cause.reasons.find(Cause.isFailReason)
         return yield* failure(document, reason === undefined ? yield* cancelled(state, document, exit.cause) : reason.error)

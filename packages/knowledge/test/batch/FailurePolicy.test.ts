@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import { RunStore } from "../../src/runs/RunStore.ts"
 import type { StorageService } from "../../src/storage/Storage.ts"
 import { StorageFull } from "../../src/storage/StorageError.ts"
 import { canonical, harbour, lookout, manifest } from "./sea.ts"
@@ -105,6 +106,37 @@ describe("a batch with a document that fails", () => {
         const documents = yield* Effect.flatMap(BatchEventLog, (log) => log.documents(id))
         expect(documents.map(({ status }) => status)).toEqual(["completed", "completed"])
         expect(yield* Effect.flip(batches.retry(id))).toMatchObject({ _tag: "MachineStopped" })
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("can be retried for some of what failed: the failure of the others stands", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      let isAway = true
+      const extractor = lookout(asked, ({ text }) =>
+        text.includes("Dorado") || (text.includes("Alba") && isAway) ? Effect.fail(away) : Effect.void,
+      )
+      const more = { ...files, "three.txt": "ShipErato passed ShipFama." }
+      const { layer, folder } = yield* harbour({ files: more, extractor })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const log = yield* BatchEventLog
+        const id = yield* batches.start(folder, manifest(["one.txt", "two.txt", "three.txt"]), { config: { validation: "warn" } })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 1, documentsFailed: 2 })
+        const count = (word: string) => asked.filter((text) => text.includes(word)).length
+        const before = { alba: count("Alba"), dorado: count("Dorado") }
+        isAway = false
+        const failed = yield* log.documents(id, { status: "failed" })
+        const sources = new Map((yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(id))).map((run) => [run.documentId, run.inputUri]))
+        expect(failed).toHaveLength(2)
+        yield* batches.retry(id, { documents: [...sources].flatMap(([document, uri]) => (uri.endsWith("/one.txt") ? [document] : [])) })
+        expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "PartiallyCompleted", documentsCompleted: 2, documentsFailed: 1 })
+        expect([count("Alba") > before.alba, count("Dorado")]).toEqual([true, before.dorado])
+        // Without a list all that failed are tried again.
+        yield* batches.retry(id)
+        yield* batches.awaitEnd(id)
+        expect(count("Dorado")).toBeGreaterThan(before.dorado)
       }).pipe(Effect.provide(layer))
     }),
   )

@@ -83,6 +83,13 @@ export const DocumentStatus = Schema.Struct({
   attempt: Schema.optionalKey(Schema.Int),
   startedAt: Schema.optionalKey(Millis),
   completedAt: Schema.optionalKey(Millis),
+  /** What was found in it. */
+  entities: Schema.optionalKey(Schema.Int),
+  facts: Schema.optionalKey(Schema.Int),
+  /** Facts of it that are too unsure for the graph. */
+  forReview: Schema.optionalKey(Schema.Int),
+  /** Tokens that a model took for it. */
+  tokens: Schema.optionalKey(Schema.Int),
   language: Schema.optionalKey(Schema.String),
   /** Why its prose was left out, and what to do about it. */
   unread: Schema.optionalKey(UnreadProse),
@@ -100,6 +107,11 @@ export const FailureGroup = Schema.Struct({
 }).annotate({ identifier: "FailureGroup" })
 
 export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
+
+export const RetryBatch = Schema.Struct({
+  /** Only these of the documents that failed are tried again. Default: all. */
+  documents: Schema.optionalKey(Schema.Array(DocumentId).check(Schema.isMinLength(1), Schema.isMaxLength(10_000))),
+}).annotate({ identifier: "RetryBatch" })
 
 export const LargerBudget = Schema.Struct({ budget: BudgetText })
 
@@ -216,10 +228,14 @@ export class BatchApi extends HttpApiGroup.make("batches")
       OpenApi.Summary,
       "Cancel a batch",
     ),
-    HttpApiEndpoint.post("retry", "/api/v1/batch/:batchId/retry", { params, success: BatchStatus, error }).annotate(
-      OpenApi.Summary,
-      "Retry a failed batch",
-    ),
+    HttpApiEndpoint.post("retry", "/api/v1/batch/:batchId/retry", {
+      params,
+      payload: [RetryBatch, HttpApiSchema.NoContent],
+      success: BatchStatus,
+      error,
+    })
+      .annotate(OpenApi.Summary, "Retry a failed batch")
+      .annotate(OpenApi.Description, "Tries the documents that failed again, or with `documents` some of them. The others are kept."),
     HttpApiEndpoint.post("resume", "/api/v1/batch/:batchId/resume", { params, success: BatchStatus, error }).annotate(
       OpenApi.Summary,
       "Resume a cancelled batch",

@@ -10,7 +10,7 @@ import { pageLimit, pageSize } from "../api/Paging.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"
-import { artifactType, LargerBudget, ReviewDecision, Withdrawal } from "./Api.ts"
+import { artifactType, LargerBudget, RetryBatch, ReviewDecision, Withdrawal } from "./Api.ts"
 import { BatchFeed } from "./BatchFeed.ts"
 import { withStart } from "./StartBody.ts"
 
@@ -29,6 +29,7 @@ export const batchHandlers = HttpApiBuilder.group(
     const feed = yield* BatchFeed
     const decisionKeys = refuseUnknownKeys(ReviewDecision)
     const budgetKeys = refuseUnknownKeys(LargerBudget)
+    const retryKeys = refuseUnknownKeys(RetryBatch)
     const withdrawalKeys = refuseUnknownKeys(Withdrawal)
     return handlers
       .handleRaw("start", ({ request, headers }) =>
@@ -42,8 +43,9 @@ export const batchHandlers = HttpApiBuilder.group(
         return changing(input, batches.cancel(params.batchId))
       })
       .handle("retry", (input) => {
-        const { params } = input
-        return changing(input, batches.retry(params.batchId))
+        const { request, params, payload } = input
+        const retrying = changing(input, batches.retry(params.batchId, payload ?? {}))
+        return payload === undefined ? retrying : Effect.andThen(retryKeys(request), retrying)
       })
       .handle("resume", (input) => {
         const { params } = input

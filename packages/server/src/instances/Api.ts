@@ -203,6 +203,10 @@ export const Purged = Schema.Struct({ machine: Schema.String, count: Schema.Int,
 
 export const atEvent = queryParameter("at", Count, "The number of an event: the state the instance was in after it.")
 
+export const ofEvent = queryParameter("sequence", Count, "The number of an event: only the commands that it requested.")
+
+export const latest = queryParameter("limit", Count, "At most so many, the latest. Default: all.")
+
 export const dryRun = queryParameter("dryRun", Flag, "Only decides: what the event would do.")
 
 const path = "/api/v1/instances/:machine/:id"
@@ -351,7 +355,9 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       params,
       success: Schema.Struct({ commands: Schema.Array(StoredCommand) }),
       error,
-    }).annotate(OpenApi.Summary, "List the commands of an instance"),
+    })
+      .annotate(OpenApi.Summary, "List the commands of an instance")
+      .annotate(OpenApi.Transform, (operation) => takes(latest)(takes(ofEvent)(operation))),
     HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }).annotate(
       OpenApi.Summary,
       "List the timers and the delayed events of an instance",

@@ -7,7 +7,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, readParameter, refuseUnknownKeys } from "../serve/Operating.ts"
-import { atEvent, BulkSend, dryRun, ForkInstance, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
+import { atEvent, BulkSend, dryRun, ForkInstance, latest, ofEvent, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
 import { InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
@@ -66,7 +66,12 @@ export const instanceHandlers = HttpApiBuilder.group(
         } = input
         return Effect.andThen(forkKeys(input.request), changing(input, instances.fork(params, sequence ?? through, id)))
       })
-      .handle("commands", ({ params }) => operating(instances.commands(params)))
+      .handle("commands", ({ params, request }) =>
+        Effect.gen(function* () {
+          const [sequence, limit] = [yield* readParameter(request, ofEvent), yield* readParameter(request, latest)]
+          return yield* operating(instances.commands(params, { sequence, limit }))
+        }),
+      )
       .handle("timers", ({ params }) => operating(instances.timers(params)))
       .handle("fireTimer", (input) => {
         const {

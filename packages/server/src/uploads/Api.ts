@@ -77,6 +77,8 @@ export const UploadItem = Schema.Struct({
 
 export const UploadItemHistory = Schema.Struct({
   ...UploadItem.fields,
+  /** Its text, as the file or a correction has it; absent where it was not kept, because it is too large or no text. */
+  source: Schema.optionalKey(Schema.String),
   /** The states it has been in, in order. */
   history: Schema.Array(
     Schema.Struct({
@@ -174,7 +176,10 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       error,
     })
       .annotate(OpenApi.Summary, "Show an item of an upload with its history")
-      .annotate(OpenApi.Description, "The states of the item with their times: ingested, validated, stored or failed, of every try."),
+      .annotate(
+        OpenApi.Description,
+        "The states of the item with their times: ingested, validated, stored or failed, of every try; and its source.",
+      ),
     HttpApiEndpoint.put("correct", "/api/v1/uploads/:batchId/items/:index", {
       params: { ...params, index: Count },
       payload: Schema.Record(Schema.String, Schema.Json),

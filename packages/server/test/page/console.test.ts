@@ -166,6 +166,50 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
   )
 
   it.live(
+    "disables its buttons when the role of the session changes, and says why",
+    () =>
+      Effect.gen(function* () {
+        const { url, client } = yield* served({ serve: { token: Redacted.make(token), readToken: Redacted.make(readToken) } })
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+        const tab = yield* openTab(`${url}/instances/tally/one`)
+        const signIn = (text: string) => `fetch("/api/v1/session", { method: "POST", headers: { "content-type": "application/json" },
+          body: JSON.stringify({ token: "${text}" }) }).then(({ ok }) => ok)`
+        assert.isTrue(yield* tab.evaluate(signIn(token)))
+        yield* tab.evaluate("location.reload()")
+        yield* tab.run((page) => page.getByRole("button", { name: "Pause" }).click())
+        // Another tab signs in with the other token.
+        assert.isTrue(yield* tab.evaluate(signIn(readToken)))
+        yield* tab.run((page) => page.getByRole("button", { name: "Send Pause" }).click())
+        const send = `[...document.querySelectorAll("button")].find((one) => one.innerText.startsWith("Send Pause"))`
+        yield* tab.until(`${send}.disabled && ${send}.title.includes("role read")`)
+        assert.strictEqual((yield* client.instances.get({ params: tally("one") })).sequence, 0)
+      }),
+    timeout,
+  )
+
+  it.live(
+    "shows instances whose definition is gone, and says so",
+    () =>
+      Effect.gen(function* () {
+        const data = yield* temporaryFolder
+        yield* Effect.scoped(
+          Effect.gen(function* () {
+            const { client } = yield* served({ data })
+            yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "left-behind" } })
+          }),
+        )
+        const { url } = yield* served({ data, config: defineConfig({ machines: [] }) })
+        const tab = yield* openTab(`${url}/machines/tally`)
+        yield* tab.shows("has no definition of tally")
+        yield* tab.run((page) => page.getByRole("link", { name: "list them" }).click())
+        yield* tab.run((page) => page.getByRole("link", { name: "left-behind" }).click())
+        yield* tab.until(`/definition/.test(document.querySelector("main").innerText)`)
+        yield* tab.until(`document.querySelector("h1")?.innerText === "left-behind"`)
+      }),
+    timeout,
+  )
+
+  it.live(
     "shows names as text, and keeps them in addresses, whatever they look like",
     () =>
       Effect.gen(function* () {

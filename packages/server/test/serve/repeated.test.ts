@@ -193,12 +193,15 @@ describe("a request whose server was killed before its answer", () => {
         yield* until(where, isResting)
         const { body: failed } = yield* ask(`${where}/items?state=failed`)
         const item = `${where}/items/${failed.items[0].index}`
+        const { body: shown } = yield* ask(item)
+        assert.deepStrictEqual(JSON.parse(shown.source), { type: "story" })
         // The corrected item is stored before the request is repeated, and stays as it is.
         const retried = Effect.andThen(ask(`${where}/retry`, json({})), until(where, isResting))
         const corrected = yield* repeated(item, "correct", { ...good, id: 8864 }, retried, "PUT")
         assert.strictEqual(corrected.status, 204)
         const { body: end } = yield* ask(where)
         assert.deepInclude(end.items, { total: 2, stored: 2, failed: 0 })
+        assert.deepInclude(JSON.parse((yield* ask(item)).body.source), { id: 8864, title: "a file in the cloud" })
         const otherItem = yield* ask(item, { ...json({ ...good, id: 8865 }, { "idempotency-key": "die-correct" }), method: "PUT" })
         assert.strictEqual(otherItem.status, 422)
       }),

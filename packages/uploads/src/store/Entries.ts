@@ -5,7 +5,7 @@ import type { ErrorSummary } from "../batch/UploadBatch.ts"
 import type { ItemId } from "../item/ItemKind.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { EntryValues } from "./Dialect.ts"
-import { CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
+import { ContentRow, CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
 /** An item of a file, to be entered. */
@@ -163,6 +163,13 @@ export const findEntry = (store: UploadStore, batch: number, index: number): Eff
     select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message from ${entries}
     where batch = ${batch} and item_index = ${index}`
   return Effect.map(store.rows("findEntry", EntryRow, found), ([row]) => row)
+}
+
+/** The content that a failed item was given or corrected to; undefined where it was not kept. */
+export const contentOf = (store: UploadStore, batch: number, index: number): Effect.Effect<string | undefined, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  const found = sql`select content from ${entries} where batch = ${batch} and item_index = ${index}`
+  return Effect.map(store.rows("contentOf", ContentRow, found), ([row]) => row?.content ?? undefined)
 }
 
 /** Gives a failed item other content; false where it is none, also while it is tried again with the content it has. */

@@ -54,6 +54,8 @@ export type EntryRow = typeof EntryRow.Type
 export const FailedRow = Schema.Struct({ ...EntryRow.fields, content: Schema.NullOr(Schema.String) })
 export type FailedRow = typeof FailedRow.Type
 
+export const ContentRow = Schema.Struct({ content: Schema.NullOr(Schema.String) })
+
 export const CountRow = Schema.Struct({ state: EntryState, entries: Whole })
 
 export const ReasonRow = Schema.Struct({ reason: ProblemReason, entries: Whole })

@@ -16,6 +16,7 @@ import {
   loadManifest,
   type ManifestFile,
   RelativePath,
+  type RetryChange,
   type ReviewOutcome,
   type ReviewQuery,
   type ReviewSelection,
@@ -153,8 +154,8 @@ const requesting = <A, E, R>(id: BatchId, request: (batches: (typeof Batches)["S
 
 export const cancel = (id: BatchId) => requesting(id, (batches, eventId) => batches.cancel(id, eventId))
 
-/** `changes` are a larger budget or another address of the model. */
-export const retry = (id: BatchId, changes?: SelectionChange) => requesting(id, (batches, eventId) => batches.retry(id, changes, eventId))
+/** `changes` are a larger budget, another address of the model, or which of the failed documents are tried again. */
+export const retry = (id: BatchId, changes?: RetryChange) => requesting(id, (batches, eventId) => batches.retry(id, changes, eventId))
 
 export const resume = (id: BatchId, changes?: SelectionChange) => requesting(id, (batches, eventId) => batches.resume(id, changes, eventId))
 
@@ -270,6 +271,10 @@ const runOf = (run: ExtractionRun) => ({
   ...readingOf(run),
 })
 
+/** What was found in a document, where that is known. */
+const foundIn = ({ entities, facts, forReview }: Pick<ListedStanding, "entities" | "facts" | "forReview">) =>
+  optional({ entities: entities ?? undefined, facts: facts ?? undefined, forReview: forReview ?? undefined })
+
 type ListedStanding = Omit<DocumentStanding, "status" | "round"> & {
   readonly status: DocumentStanding["status"] | "pending"
   readonly round?: number
@@ -289,7 +294,20 @@ export const documents = (id: BatchId, { limit, status: asked, after }: Document
       ),
     )
     const read = new Map<string, ReturnType<typeof runOf>>(runs.map((run) => [run.documentId, runOf(run)]))
-    const documents = found.map((one) => ({ ...one, source: sources.get(one.documentId) ?? one.documentId, ...read.get(one.documentId) }))
+    const spent = yield* Effect.flatMap(RunStore, (store) => store.tokensOf(id))
+    const documents = found.map(({ documentId, status: standing, error, round, ...counted }) => {
+      const run = read.get(documentId)
+      const tokens = run === undefined ? undefined : spent.get(run.runId)
+      return {
+        documentId,
+        status: standing,
+        error,
+        ...optional({ round, tokens: tokens === undefined ? undefined : tokens.input + tokens.output }),
+        source: sources.get(documentId) ?? documentId,
+        ...run,
+        ...foundIn(counted),
+      }
+    })
     return paged({ documents }, found.length === limit ? found.at(-1)?.documentId : undefined)
   })
 
@@ -353,7 +371,7 @@ export const failures = (id: BatchId) =>
     return { groups: all.sort((left, right) => right.count - left.count) }
   })
 
-const sampledDocuments = 20
+const sampledDocuments = 1000
 
 const folderOfBatch = (id: BatchId) => Effect.map(workspaceFolder, (folder) => folderIn(folder, `batches/${id}`))
 

@@ -561,16 +561,19 @@ export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
     return { machine: name, count: isRepeated ? first.count : count, dryRun }
   })
 
-/** The commands that an instance requested. */
-export const commands = (key: InstanceKey) =>
+/** Which commands of an instance: those of one of its events, and at most the latest so many. */
+export interface InstanceCommandQuery {
+  readonly sequence?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** The commands that an instance requested, in the order of their requests. */
+export const commands = (key: InstanceKey, { sequence, limit }: InstanceCommandQuery = {}) =>
   Effect.gen(function* () {
     yield* opened(key)
-    return {
-      commands: yield* Effect.flatMap(
-        Effect.flatMap(Commands, (stored) => stored.ofInstance(key)),
-        withParameters,
-      ),
-    }
+    const all = yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key))
+    const asked = sequence === undefined ? all : all.filter((one) => one.sequence === sequence)
+    return { commands: yield* withParameters(limit === undefined ? asked : asked.slice(-limit)) }
   })
 
 /** The timeouts of its state, and its delayed events with what they are: those are known where its machine is. */

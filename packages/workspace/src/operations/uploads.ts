@@ -192,14 +192,25 @@ export const items = (id: string, { reason, ...query }: EntryQuery & { readonly 
     return paged({ items: found }, after)
   })
 
-/** One item of an upload, with the states it has been in. */
+/** One item of an upload, with the states it has been in and its source. */
 export const history = (id: string, index: number) =>
   Effect.gen(function* () {
-    const { entry, steps } = yield* (yield* Uploads).history(id, index)
+    const uploads = yield* Uploads
+    const { entry, steps, source } = yield* uploads.history(id, index)
     return {
       ...itemOf(entry),
+      ...optional({ source: source ?? (yield* storedSource(uploads, id, entry)) }),
       history: steps.map(({ state, at, attempt, problem }) => ({ state, at, attempt, ...optional({ problem }) })),
     }
+  })
+
+/** The JSON of an item that is stored. */
+const storedSource = (uploads: (typeof Uploads)["Service"], batchId: string, { state, id }: Entry) =>
+  Effect.gen(function* () {
+    if (state !== "stored" || id === undefined) return undefined
+    const { kind } = yield* uploads.status(batchId)
+    const found = yield* Effect.flatMap(uploads.named(kind), (named) => named.item(id))
+    return Option.getOrUndefined(Option.map(found, ({ item }) => JSON.stringify(item)))
   })
 
 /** Gives a failed item other content, for the next retry. An item that would fail again is refused. */

@@ -9,7 +9,7 @@ import { Answer, Panel } from "../../parts/Panel.tsx"
 const most = 50
 
 export const CommandList = ({ machine, id }: { readonly machine: string; readonly id: string }) => {
-  const commands = useRead(reads.commandsOf(machine, id))
+  const commands = useRead(reads.commandsOf(machine, id, { limit: most }))
   return (
     <Panel
       title="Commands"
@@ -26,31 +26,28 @@ export const CommandList = ({ machine, id }: { readonly machine: string; readonl
             <p className="px-4 py-3 text-muted">The instance has requested no effect.</p>
           ) : (
             <ul className="max-h-80 overflow-auto">
-              {requested
-                .toReversed()
-                .slice(0, most)
-                .map(({ key, slot, status, attempts, problem, sequence, enqueuedAt, finishedAt }) => (
-                  <li key={key} className="grid gap-0.5 border-b border-line px-4 py-2 last:border-0">
-                    <span className="flex items-center gap-2">
-                      <b className="min-w-0 truncate font-medium">{slot}</b>
-                      <Badge tone={toneOf(status)}>{status}</Badge>
-                      {attempts > 1 ? <span className="text-xs text-muted">{attempts} attempts</span> : null}
-                      <span className="ml-auto text-xs text-muted">
-                        <Ago at={finishedAt ?? enqueuedAt} />
-                      </span>
+              {requested.toReversed().map(({ key, slot, status, attempts, problem, sequence, enqueuedAt, finishedAt }) => (
+                <li key={key} className="grid gap-0.5 border-b border-line px-4 py-2 last:border-0">
+                  <span className="flex items-center gap-2">
+                    <b className="min-w-0 truncate font-medium">{slot}</b>
+                    <Badge tone={toneOf(status)}>{status}</Badge>
+                    {attempts > 1 ? <span className="text-xs text-muted">{attempts} attempts</span> : null}
+                    <span className="ml-auto text-xs text-muted">
+                      <Ago at={finishedAt ?? enqueuedAt} />
                     </span>
-                    {sequence < 0 ? null : (
-                      <button
-                        type="button"
-                        className="justify-self-start text-xs text-accent hover:underline"
-                        onClick={() => setQuery({ at: sequence })}
-                      >
-                        requested at step {sequence}
-                      </button>
-                    )}
-                    {problem === undefined ? null : <span className="break-words text-bad">{problem}</span>}
-                  </li>
-                ))}
+                  </span>
+                  {sequence < 0 ? null : (
+                    <button
+                      type="button"
+                      className="justify-self-start text-xs text-accent hover:underline"
+                      onClick={() => setQuery({ at: sequence })}
+                    >
+                      requested at step {sequence}
+                    </button>
+                  )}
+                  {problem === undefined ? null : <span className="break-words text-bad">{problem}</span>}
+                </li>
+              ))}
             </ul>
           )
         }

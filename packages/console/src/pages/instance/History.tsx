@@ -1,5 +1,5 @@
 /** All events of an instance, latest first, read while the person scrolls. */
-import { useCallback, useMemo } from "react"
+import { useCallback } from "react"
 import * as reads from "../../api/reads.ts"
 import type { HistoryEntry, InstanceView } from "../../api/types.ts"
 import { hrefOf, setQuery, useQueryState } from "../../app/Router.tsx"
@@ -36,6 +36,7 @@ export const History = ({ view, at }: { readonly view: InstanceView; readonly at
       reads.history(machine, id, {
         order: "desc",
         limit: pageSize,
+        brief: true,
         ...(before === undefined ? {} : { before: Number(before) }),
         ...(event === undefined ? {} : { event }),
       }),
@@ -43,7 +44,6 @@ export const History = ({ view, at }: { readonly view: InstanceView; readonly at
   )
   const { rows, fresh, pages, onEnd, showFresh } = useRows({ address, rowsOf, keyOf })
   const onFilter = useCallback((text: string) => setQuery({ event: text }), [])
-  const columnsHere = useMemo(() => columns, [])
   return (
     <Panel
       title="History"
@@ -71,7 +71,7 @@ export const History = ({ view, at }: { readonly view: InstanceView; readonly at
         <VirtualTable
           label="History"
           rows={rows}
-          columns={columnsHere}
+          columns={columns}
           keyOf={keyOf}
           hrefOf={(row) => hrefOf(["instances", machine, id], { at: row.sequence, event })}
           isCurrent={(row) => row.sequence === at}

@@ -2,8 +2,9 @@
  * One instance, now and at any step of its history. `?at=` is the step; without it the page follows the instance as it changes.
  */
 import { useMemo, useState } from "react"
+import { Refused } from "../../api/Client.ts"
 import * as reads from "../../api/reads.ts"
-import type { InstanceView } from "../../api/types.ts"
+import type { HistoryEntry, InstanceView } from "../../api/types.ts"
 import { useRead } from "../../api/useRead.ts"
 import { hrefOf, Link, navigate, setQuery, useQueryState } from "../../app/Router.tsx"
 import { useKeys } from "../../app/useKeys.ts"
@@ -21,13 +22,15 @@ import { SendPanel } from "./SendPanel.tsx"
 import { Step } from "./Step.tsx"
 import { Timeline } from "./Timeline.tsx"
 import { Timers } from "./Timers.tsx"
-import { wayOf } from "./wayOf.ts"
+import { isChart, wayOf } from "./wayOf.ts"
 
 /** So many of the events before the step show the way on the diagram, and stand on the line of time. */
 const pathEvents = 200
 
 export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly names: ReadonlyArray<string> }) => {
   const view = useRead(reads.instance(machine, id))
+  if (view.data === undefined && view.error instanceof Refused && view.error.kind === "MachineUnregistered")
+    return <Undefined machine={machine} id={id} problem={view.error} />
   return (
     <Answer
       of={view}
@@ -48,10 +51,47 @@ export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly name
   )
 }
 
+/** An instance whose machine this server does not know: what is stored of it can be listed, but not replayed. */
+const Undefined = ({ machine, id, problem }: { readonly machine: string; readonly id: string; readonly problem: Refused }) => {
+  const found = useRead(reads.instances({ machine, search: id }, undefined, 1))
+  const listed = found.data?.instances.find((one) => one.id === id)
+  return (
+    <>
+      <PageHead
+        title={id}
+        crumbs={crumbsOf(machine)}
+        badges={
+          listed === undefined ? null : (
+            <>
+              <Badge tone="info">{listed.state}</Badge>
+              <StatusBadge status={listed.status} outcome={listed.outcome} />
+            </>
+          )
+        }
+      >
+        {listed === undefined ? null : (
+          <>
+            {machine} · {countText(listed.sequence)} {listed.sequence === 1 ? "event" : "events"} · started <Ago at={listed.startedAt} /> ·
+            changed <Ago at={listed.updatedAt} />
+          </>
+        )}
+      </PageHead>
+      <p role="alert" className="mb-4 rounded-lg bg-warn-soft px-4 py-2.5 text-warn">
+        The definition of {machine} is gone: {problem.message}
+      </p>
+      <div className="grid gap-4 xl:grid-cols-2">
+        <CommandList machine={machine} id={id} />
+      </div>
+    </>
+  )
+}
+
 const crumbsOf = (machine: string) => [
   { text: "Instances", href: "/instances" },
   { text: machine, href: hrefOf(["instances"], { machine }) },
 ]
+
+const noEntries: ReadonlyArray<HistoryEntry> = []
 
 const Loaded = ({ view }: { readonly view: InstanceView }) => {
   const { machine, id, status, outcome, reason, startedAt, updatedAt, sequence, state } = view
@@ -68,9 +108,13 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
   })
   // The events up to the step, and some after it for the line of time.
   const start = Math.max(0, Math.min(at - pathEvents + 20, sequence - pathEvents))
-  const events = useRead(reads.history(machine, id, { after: start, limit: pathEvents }))
-  const legal = useRead(isNow && status === "running" ? reads.legalEvents(machine, id) : undefined)
-  const entries = events.data?.entries ?? []
+  // The states of a statechart are among its fields; of any other machine the names are enough.
+  const events = useRead(reads.history(machine, id, { after: start, limit: pathEvents, brief: !isChart(state) }))
+  const legal = useRead(
+    status === "held" || (isNow && status !== "running") ? undefined : reads.legalEvents(machine, id, isNow ? undefined : at),
+    { fixed: !isNow },
+  )
+  const entries = events.data?.entries ?? noEntries
   const way = useMemo(() => wayOf(entries, at, state), [entries, at, state])
   const targets = useMemo(() => new Set(legal.data?.events.flatMap(({ targets: names }) => names)), [legal.data])
   return (
@@ -110,7 +154,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
             here={way.here}
             visited={way.visited}
             taken={way.taken}
-            {...(isNow ? { legal: targets } : {})}
+            legal={targets}
             hrefOf={(name) => hrefOf(["instances"], { machine, state: name })}
             height={380}
           />

@@ -62,7 +62,14 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
               <label htmlFor="repair-event" className="sr-only">
                 Event as JSON
               </label>
-              <JsonInput id="repair-event" value={event} onChange={setEvent} />
+              <JsonInput
+                id="repair-event"
+                value={event}
+                onChange={(next) => {
+                  setEvent(next)
+                  setTried(undefined)
+                }}
+              />
             </>
           ) : (
             <SchemaForm

@@ -25,12 +25,21 @@ export const SendPanel = ({ view, legal, isNow, onLatest }: SendPanelProps) => {
   const event = legal.data?.events.find((one) => one.event === chosen)
   return (
     <Panel title="Send an event" aside={isNow ? "events that this state has a transition for" : undefined}>
-      {view.status !== "running" ? (
+      {!isNow ? (
+        <div className="grid gap-2 text-muted">
+          <p className="flex flex-wrap items-center gap-3">
+            You look at a past step. <Button onClick={onLatest}>Go to the latest</Button>
+          </p>
+          {legal.data === undefined ? null : (
+            <p>
+              {legal.data.events.length === 0
+                ? `${legal.data.state} accepts no event.`
+                : `${legal.data.state} accepts ${legal.data.events.map((one) => one.event).join(", ")}. A fork at this step can be sent them.`}
+            </p>
+          )}
+        </div>
+      ) : view.status !== "running" ? (
         <p className="text-muted">The instance is {view.status}: it takes no events.</p>
-      ) : !isNow ? (
-        <p className="flex flex-wrap items-center gap-3 text-muted">
-          You look at a past step. <Button onClick={onLatest}>Go to the latest</Button>
-        </p>
       ) : (
         <Answer of={legal} rows={2}>
           {({ events }) =>

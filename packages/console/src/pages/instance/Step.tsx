@@ -17,7 +17,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
   const entry = useRead(at === 0 ? undefined : reads.history(machine, id, { after: at - 1, limit: 1 }), { fixed: true })
   const before = useRead(at === 0 ? undefined : reads.stateAt(machine, id, at - 1), { fixed: true })
   const state = useRead(reads.stateAt(machine, id, at), { fixed: true })
-  const commands = useRead(reads.commandsOf(machine, id))
+  const commands = useRead(reads.commandsOf(machine, id, { sequence: at }))
   const here = entry.data?.entries.find(({ sequence }) => sequence === at)
   const changes = useMemo(
     () =>
@@ -52,7 +52,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
           )}
         </section>
       )}
-      <Requested entry={here} commands={commands.data?.commands.filter(({ sequence }) => sequence === at) ?? []} />
+      <Requested entry={here} commands={commands.data?.commands ?? []} />
       <section>
         <h3 className="label mb-1.5">State after this step</h3>
         <Answer of={state} rows={3}>
@@ -69,7 +69,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
 }
 
 const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
-  const { event, from, through, state, at, dedupeId } = entry
+  const { event, from, through, state, at, dedupeId, cause } = entry
   const way = [from, ...through, state._tag]
   return (
     <section>
@@ -80,12 +80,28 @@ const Event = ({ entry }: { readonly entry: HistoryEntry }) => {
           <Ago at={at} />
         </span>
       </p>
-      {dedupeId === undefined ? null : <p className="truncate text-xs text-muted">sent as {dedupeId}</p>}
+      <p className="truncate text-xs text-muted">
+        {causeText(cause)}
+        {dedupeId === undefined ? "" : ` · sent as ${dedupeId}`}
+      </p>
       <div className="mt-2">
         <Fields of={event as Record} empty="The event has no fields." />
       </div>
     </section>
   )
+}
+
+const causeText = (cause: HistoryEntry["cause"]): string => {
+  switch (cause.kind) {
+    case "timer":
+      return `by the timer ${cause.name}`
+    case "command":
+      return `by the result of the command ${cause.key}`
+    case "machine":
+      return `by the machine itself, at step ${cause.sequence}`
+    default:
+      return "by a sender"
+  }
 }
 
 /** A timer's event carries the timer's name. */

@@ -37,10 +37,14 @@ export const wayOf = (entries: ReadonlyArray<HistoryEntry>, at: number, current:
 
 /** The tag; of a statechart the innermost active states by their paths, one of each region. */
 const innermost = (state: AnyState): ReadonlyArray<string> => {
-  const { _tag: tag, value, context, status } = state as AnyState & Readonly<Record<string, unknown>>
-  const isChart = typeof value === "object" && value !== null && context !== undefined && typeof status === "string"
-  const leaves = isChart ? leavesOf(value, "") : []
-  return leaves.length === 0 ? [tag] : leaves
+  const leaves = isChart(state) ? leavesOf(state["value"], "") : []
+  return leaves.length === 0 ? [state._tag] : leaves
+}
+
+/** Whether it is the state of a statechart with states inside others. */
+export const isChart = (state: AnyState): boolean => {
+  const { value, context, status } = state as AnyState & Readonly<Record<string, unknown>>
+  return typeof value === "object" && value !== null && context !== undefined && typeof status === "string"
 }
 
 const leavesOf = (value: unknown, path: string): ReadonlyArray<string> => {

@@ -1,0 +1,54 @@
+/** Servers and browsers for measurements of the console. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { temporaryFolder } from "../../measure/TemporaryFolder.ts"
+
+export interface Filling {
+  readonly kind: "rows" | "history" | "many"
+  readonly total: number
+  /** The address of a PostgreSQL database. Default: a SQLite file of its own. */
+  readonly database?: string
+}
+
+/** Serves a filled workspace for as long as it is used. */
+export const withServer = async <A>({ kind, total, database = "" }: Filling, use: (url: string) => Promise<A>): Promise<A> => {
+  const folder = temporaryFolder()
+  const args = [join(import.meta.dirname, "serving.ts"), folder.file("home"), database, kind, String(total)]
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] })
+  try {
+    const [line] = (await Promise.race([
+      once(child.stdout, "data"),
+      once(child, "exit").then(([code]) => Promise.reject(new Error(`serving.ts ended with ${code} before it was ready`))),
+    ])) as [Buffer]
+    const { port } = JSON.parse(line.toString()) as { readonly port: number }
+    return await use(`http://127.0.0.1:${port}`)
+  } finally {
+    child.stdin.end()
+    if (child.exitCode === null) await once(child, "close")
+    folder.remove()
+  }
+}
+
+/** A browser without a window. CHROMIUM names another one than that of the system. */
+export const withPage = async <A>(use: (page: Page) => Promise<A>): Promise<A> => {
+  const browser: Browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-gpu"],
+  })
+  try {
+    return await use(await browser.newPage({ viewport: { width: 1280, height: 900 } }))
+  } finally {
+    await browser.close()
+  }
+}
+
+/** Ends when an expression is true in the page. The content policy of the page allows no other way to wait for one. */
+export const until = async (page: Page, expression: string): Promise<void> => {
+  for (let turn = 0; turn < 6000; turn++) {
+    if ((await page.evaluate(expression)) === true) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  throw new Error(`not true after a minute: ${expression}`)
+}

@@ -1,0 +1,71 @@
+/** The ways around in a graph: neighbourhoods that expand and undo, versions, and the editor of queries. */
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import { installedBrowser, useBrowser } from "../support/browser.ts"
+import { corpusFolder, smallManifest } from "../support/manifest.ts"
+import { served } from "../support/served.ts"
+
+/** A browser takes a while to start on a busy machine. */
+const timeout = 120_000
+
+const nodes = `document.querySelectorAll("main svg [role=button]").length`
+
+describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromium, where it is installed)", () => {
+  const openTab = useBrowser()
+
+  it.live(
+    "expands and undoes a neighbourhood, reads an earlier version, compares two, and completes and runs queries",
+    () =>
+      Effect.gen(function* () {
+        const { url, client } = yield* served()
+        const batch = (documents: ReadonlyArray<{ readonly source: string }>) =>
+          Effect.gen(function* () {
+            const manifest = { ...smallManifest, documents } as never
+            const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
+            for (let turn = 0; turn < 600 && !(yield* client.batches.get({ params: { batchId } })).isTerminal; turn++)
+              yield* Effect.sleep("100 millis")
+          })
+        yield* batch([{ source: "documents/books.json" }])
+        const { version } = yield* client.knowledge.graph({ params: { namespace: "coast" as never } })
+        yield* batch([{ source: "documents/ada-sol.txt" }, { source: "documents/el-haddad.txt" }])
+        const { entities } = yield* client.knowledge.entities({ params: { namespace: "coast" as never }, query: { search: "Brandt" } })
+        const brandt = entities[0]?.iri ?? ""
+        const tab = yield* openTab(`${url}/knowledge/coast?entity=${encodeURIComponent(brandt)}`)
+        yield* tab.until(`${nodes} > 1`)
+        const before = Number(yield* tab.evaluate(nodes))
+        // Every node is a button; one of them leads further.
+        yield* tab.run((page) => page.locator("main svg [role=button]").last().click())
+        yield* tab.until(`location.search.includes("expand=")`)
+        yield* tab.until(`${nodes} >= ${before}`)
+        yield* tab.run((page) => page.getByRole("button", { name: "Undo" }).click())
+        yield* tab.until(`!location.search.includes("expand=") && ${nodes} === ${before}`)
+        // The version before the second batch has none of its people.
+        yield* tab.run((page) => page.goto(`${url}/knowledge/coast?q=Ada`))
+        yield* tab.shows("Ada Sol")
+        yield* tab.run((page) => page.getByLabel("Version").selectOption(version))
+        yield* tab.until(`location.search.includes("version=${version}")`)
+        yield* tab.shows("No entity has this name")
+        yield* tab.run((page) => page.getByRole("button", { name: "Show the current one" }).click())
+        yield* tab.shows("Ada Sol")
+        yield* tab.run((page) => page.getByRole("button", { name: "Compare from" }).last().click())
+        yield* tab.run((page) => page.getByRole("button", { name: "Compare to" }).first().click())
+        yield* tab.until(`/\\+[1-9][\\d,]* −0 facts/.test(document.querySelector("main").innerText)`)
+        // Queries.
+        yield* tab.run((page) => page.getByRole("link", { name: "SPARQL" }).click())
+        yield* tab.run((page) => page.getByLabel("SPARQL query").fill(""))
+        yield* tab.run((page) => page.getByLabel("SPARQL query").pressSequentially("SELECT ?who ?place { ?who borni"))
+        yield* tab.until(`[...document.querySelectorAll("#sparql-offers button")].some((one) => one.innerText.includes("bornIn"))`)
+        yield* tab.press("Tab")
+        yield* tab.until(`/coast#bornIn> $/.test(document.querySelector("#sparql").value)`)
+        yield* tab.run((page) => page.keyboard.type("?place }"))
+        yield* tab.press("Control+Enter")
+        yield* tab.until(`/[1-9]\\d* rows in/.test(document.querySelector("main").innerText)`)
+        yield* tab.run((page) => page.getByRole("button", { name: "graph", exact: true }).click())
+        yield* tab.until(`location.search.includes("as=graph") && ${nodes} > 1`)
+        yield* tab.evaluate("location.reload()")
+        yield* tab.until(`${nodes} > 1`)
+        assert.deepStrictEqual(tab.problems, [])
+      }),
+    timeout,
+  )
+})
