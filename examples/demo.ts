@@ -1,7 +1,9 @@
 /**
  * `npm run demo`: the shipped corpus goes through the whole pipeline, from documents to a validated graph, on an embedded
- * database. Stop it with Ctrl-C or kill it, and start it again: it resumes where it was.
+ * database. Stop it with Ctrl-C or kill it, and start it again: it resumes where it was. On a terminal it ends with the console, at an
+ * address to open.
  */
+import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -68,7 +70,21 @@ const demo = Effect.gen(function* () {
   out.write(`The report      ${path(join(folder, "batches", id, "validation/report.json"))}\n`)
   out.write(`Ask it          npx node examples/knowledge/ask.ts "SELECT * { ?s ?p ?o } LIMIT 3"\n`)
   out.write(`Start over      rm -r ${path(folder)}\n`)
+  out.write(`See it          npx detent serve --data ${path(folder)}\n`)
 }).pipe(Effect.provide(live(folder)))
+
+/** Serves what the demo made, on a free port, until Ctrl-C: the server prints the address to open. */
+const serveResult = Effect.callback<void>((resume) => {
+  out.write("\nThe console shows all of it, live. Ctrl-C ends it.\n")
+  const cli = fileURLToPath(new URL("../packages/cli/bin/detent.mjs", import.meta.url))
+  const server = spawn(process.execPath, [cli, "serve", "--data", folder, "--port", "0"], { stdio: "inherit" })
+  server.on("error", (error) => resume(Effect.die(error)))
+  server.on("exit", () => resume(Effect.void))
+  return Effect.sync(() => void server.kill("SIGTERM"))
+})
+
+/** A program that reads the output waits for the end, so only a person gets the server. */
+const isPerson = out.isTTY === true && process.stdin.isTTY === true
 
 /** Ctrl-C interrupts the demo; what was done is stored. */
 const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
@@ -85,5 +101,12 @@ const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
 })
 
 if (import.meta.main) {
-  runMain(demo)
+  runMain(
+    isPerson
+      ? Effect.andThen(
+          demo,
+          Effect.suspend(() => (process.exitCode === 1 ? Effect.void : serveResult)),
+        )
+      : demo,
+  )
 }

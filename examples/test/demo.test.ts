@@ -39,6 +39,7 @@ describe("the demo", () => {
     const { code, text } = await run("whole")
     expect(text).toMatch(/\d+ documents gave \d+ facts about \d+ entities/)
     expect(text).toContain("entities.ttl")
+    expect(text).toContain("npx detent serve --data")
     expect(code).toBe(0)
     expect(await graphOf("whole")).toContain("Harbour Lights")
   })
