@@ -152,12 +152,11 @@ const useFound = (text: string): ReadonlyArray<Found> => {
   const wanted = text.toLowerCase()
   const named = all.filter(({ name }) => name.toLowerCase().includes(wanted)).slice(0, text === "" ? pages.length : 3 * most)
   return [
-    ...(instances.data?.instances ?? []).map(({ machine, id }) => ({
-      href: instanceHref(machine, id),
-      name: `${machine} / ${id}`,
-      kind: "instance",
-      icon: "instance" as const,
-    })),
+    ...(instances.data?.instances ?? []).flatMap(({ machine, id }) => [
+      ...(machine === "batch" ? [{ href: hrefOf(["batches", id]), name: id, kind: "batch", icon: "batch" as const }] : []),
+      ...(machine === "UploadBatch" ? [{ href: hrefOf(["uploads", id]), name: id, kind: "upload", icon: "upload" as const }] : []),
+      { href: instanceHref(machine, id), name: `${machine} / ${id}`, kind: "instance", icon: "instance" as const },
+    ]),
     ...named,
     ...(text.length > 1 ? entities : []).map(({ iri, label, namespace }) => ({
       href: hrefOf(["knowledge", namespace], { entity: iri }),

@@ -84,6 +84,8 @@ const readAgain = (stream: LiveStream, client: QueryClient) => {
   }
 }
 
+const isUnderWay = (state: unknown): boolean => ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"].includes(String(state))
+
 /** The addresses whose answers a hint makes old. */
 const concernedBy = ({ topic, data }: LiveEvent): ReadonlyArray<string> => {
   const given = (typeof data === "object" && data !== null ? data : {}) as Readonly<Record<string, unknown>>
@@ -96,7 +98,8 @@ const concernedBy = ({ topic, data }: LiveEvent): ReadonlyArray<string> => {
     case "many":
       return ["/api/v1/instances", "/api/v1/executions"]
     case "batch":
-      return ["/api/v1/batch"]
+      // A batch that has ended may have changed its graph.
+      return isUnderWay(given["state"]) ? ["/api/v1/batch"] : ["/api/v1/batch", "/api/v1/knowledge"]
     case "upload":
       return ["/api/v1/uploads"]
     case "queue":
