@@ -53,6 +53,7 @@ export const sidebar = [
     items: [
       { text: "On one machine", link: "/guides/one-machine" },
       { text: "On PostgreSQL", link: "/guides/postgresql" },
+      { text: "Many nodes", link: "/guides/many-nodes" },
       { text: "Monitoring", link: "/guides/monitoring" },
       { text: "Backup and restore", link: "/guides/backup" },
       { text: "Security", link: "/guides/security" },
