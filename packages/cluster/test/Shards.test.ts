@@ -10,8 +10,8 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { RunnerAddress } from "effect/unstable/cluster/RunnerAddress"
 import * as ShardId from "effect/unstable/cluster/ShardId"
-import type { ClusterTables } from "../src/ClusterTables.ts"
-import { Shards, shardCount } from "../src/Shards.ts"
+import { type ClusterTables, shardCount } from "../src/ClusterTables.ts"
+import { Shards } from "../src/Shards.ts"
 
 const S = State({ Closed: {}, Open: {} })
 const E = Event({ Knock: {}, Enter: {} })
@@ -23,6 +23,7 @@ const address = RunnerAddress.make({ host: "127.0.0.1", port: 7700 })
 const tables: ClusterTables = {
   register: () => Effect.void,
   unregister: () => Effect.void,
+  runners: Effect.succeed([]),
   nodes: Effect.succeed([]),
   drain: () => Effect.succeed(true),
   deadHolders: () => Effect.succeed([]),
@@ -36,6 +37,7 @@ const tables: ClusterTables = {
 const openNode = Effect.gen(function* () {
   const [reading, mayRead] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
   let isHeld = false
+  let fenced = 0
   const memory = yield* MemoryStore.make
   // As a store on a server: the journal must be asked.
   const { local: _, ...journal } = Context.get(memory, Journal)
@@ -46,7 +48,9 @@ const openNode = Effect.gen(function* () {
           Effect.tap(journal.open(key), () => Deferred.await(mayRead)),
         )
       : journal.open(key)
-  const stores = Context.add(memory, Journal, { ...journal, open })
+  const commit: typeof journal.commit = (commits) =>
+    fenced-- > 0 ? Effect.succeed(commits.map(() => ({ _tag: "Fenced" as const, newest: 2 }))) : journal.commit(commits)
+  const stores = Context.add(memory, Journal, { ...journal, open, commit })
   const receivers: Array<Receiver> = []
   let loseLease = () => {}
   const base = yield* Effect.provideContext(Placement.make({ nodeId: "this" }), stores)
@@ -87,6 +91,10 @@ const openNode = Effect.gen(function* () {
     holdReadings: Effect.sync(() => {
       isHeld = true
     }),
+    /** The store takes this node's next commit for one of a node that has lost its lease. */
+    refuseNext: Effect.sync(() => {
+      fenced = 1
+    }),
     reading: Deferred.await(reading),
     letThrough: Deferred.succeed(mayRead, undefined),
     answers,
@@ -116,5 +124,22 @@ it.live("an instance that is leaving when its node loses its lease refuses nothi
     yield* letThrough
     yield* Fiber.join(leaving)
     expect(answers).toMatchObject([{ _tag: "Elsewhere" }])
+  }).pipe(Effect.scoped),
+)
+
+it.live("a start that the fence refuses is for the node that has the instance now, and its sender is not answered that it exists", () =>
+  Effect.gen(function* () {
+    const { engine, answers, acquire, receive, refuseNext } = yield* openNode
+    const key = { machine: Door.name, id: "front" }
+    yield* acquire(key)
+    yield* refuseNext
+    yield* receive(key, { _tag: "Start", state: JSON.stringify({ _tag: "Closed" }), version: 1, at: 7 })
+    expect(answers).toMatchObject([{ _tag: "Elsewhere" }])
+    // A caller on this node is answered when a node has started it.
+    yield* refuseNext
+    const door = yield* engine.ensure(Door, key.id)
+    expect(yield* door.lastSequence).toBe(0)
+    yield* refuseNext
+    expect(yield* engine.startAll(Door, [{ id: "back", input: undefined }])).toMatchObject([{ _tag: "Success" }])
   }).pipe(Effect.scoped),
 )

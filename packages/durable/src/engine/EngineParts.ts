@@ -168,14 +168,17 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     node,
     takeover,
     context,
-    begin: (registered, id, input) =>
-      Effect.suspend(() => {
+    begin: (registered, id, input) => {
+      const begun = Effect.suspend(() => {
         const invalid = invalidId(registered.name, id)
         const routing = invalid === undefined && !table.isClosed ? remote.routeTo({ machine: registered.name, id }) : undefined
         return routing === undefined
           ? Effect.map(table.start(registered, id, input), ({ record }) => record.currentState)
           : remote.start(routing, context, registered, id, input)
-      }),
+      })
+      // A node that lost its lease meanwhile takes another, or starts the instance on the node that has it now.
+      return Effect.retry(begun, { schedule: context.storeRetry, while: ({ _tag }) => _tag === "LockingFailed" })
+    },
     drain,
   }
 }

@@ -1,5 +1,5 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
-import type { ActorExists, InvalidState, MachineStopped } from "@detent/machine"
+import { type ActorExists, type InvalidState, type MachineStopped, PersistenceFailed } from "@detent/machine"
 import { type Node, timersOnEnter } from "@detent/machine/internal"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,6 +14,8 @@ import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 import { invalidId } from "./NewInstance.ts"
 import { retryOnChange } from "./retryOnChange.ts"
+
+const lostLease = new Error("this node has lost its lease, and the instance is not stored; fork it again")
 
 /**
  * The new instance's timeouts start anew: the deadlines of the old one are long over, or belong to it. Its delayed events wait for
@@ -81,8 +83,9 @@ export const forkInstance = (
       fence: resident && isHere ? engine.node?.placement?.fence() : undefined,
     }
     const outcome = yield* engine.journal.fork(from, recovered.sequence, commit)
-    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(engine.journal, { machine: registered.name, id: newId }))
     const forked = { machine: registered.name, id: newId }
+    if (outcome._tag === "Fenced") return yield* Effect.fail(new PersistenceFailed({ ...forked, operation: "fork", cause: lostLease }))
+    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(engine.journal, forked))
     yield* engine.remote.wake(forked)
     yield* engine.table.open(forked)
   })

@@ -5,6 +5,7 @@ import {
   type EventReplayError,
   type InstanceNotFound as InstanceNotFoundError,
   InvalidState,
+  LockingFailed,
   MachineStopped,
   PersistenceFailed,
   type SendError,
@@ -147,6 +148,8 @@ export class InstanceTable {
       this.#starting.set(name, over)
       const started = Effect.flatMap(storeNew(this.#context, commit), (outcome): Effect.Effect<LiveInstance, StartError> => {
         if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)
+        // The node has lost its lease: the instance is not stored, and another node may have it by now.
+        if (outcome._tag === "Fenced") return Effect.fail(new LockingFailed({ ...key, problem: "lost" }))
         if (outcome._tag !== "Stored") return Effect.flip(instanceExists(this.#context.journal, key))
         trace?.stored(0, commit.commands)
         return Effect.sync(() => this.#begin(machine, beginning, commit))

@@ -91,10 +91,11 @@ export const storeNew = (
       groupCommit.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
     }),
     (outcome): Effect.Effect<CommitOutcome, PersistenceFailed> => {
-      // An attempt that was not confirmed may have been stored before the next.
-      if (outcome._tag !== "Unconfirmed" && !(outcome._tag === "Conflict" && isUnconfirmed)) return Effect.succeed(outcome)
+      // An attempt that was not confirmed may have been stored before the next was refused.
+      const isRefused = outcome._tag === "Conflict" || outcome._tag === "Fenced"
+      if (outcome._tag !== "Unconfirmed" && !(isRefused && isUnconfirmed)) return Effect.succeed(outcome)
       isUnconfirmed = true
-      return Effect.flatMap(journal.open(commit), (found) => {
+      return Effect.flatMap(journal.open(commit), (found): Effect.Effect<CommitOutcome, PersistenceFailed> => {
         if (Option.isNone(found)) return outcome._tag === "Unconfirmed" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
         return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
       })

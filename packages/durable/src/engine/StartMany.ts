@@ -62,7 +62,8 @@ export const startAll = (
       else if (rests(registered, beginning)) {
         const commit = newInstanceCommit(engine.context, registered, id, beginning, at)
         if (commit instanceof InvalidState) started[position] = Result.fail(commit)
-        else resting.push({ position, state: beginning.state, commit })
+        // Nothing of it runs here, so that any node may store it, also one that has lost its lease.
+        else resting.push({ position, state: beginning.state, commit: { ...commit, fence: undefined } })
       } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
       else busy.push({ position, id, input })
     }
