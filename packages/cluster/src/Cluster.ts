@@ -50,13 +50,13 @@ import * as Socket from "effect/unstable/socket/Socket"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow, type SharedSettings } from "./ClusterTables.ts"
+import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow, type SharedSettings, shardCount } from "./ClusterTables.ts"
 import { Delivery } from "./Delivery.ts"
 import { forgetDeliveryIds } from "./DeliveryIds.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { Peers } from "./Peers.ts"
 import { callIn, NoMessage, type Progress, path, progressMessage } from "./Protocol.ts"
-import { Shards, shardCount } from "./Shards.ts"
+import { Shards } from "./Shards.ts"
 
 export interface ClusterOptions {
   /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
@@ -94,6 +94,8 @@ export interface ClusterNode {
   readonly working: number
   /** Milliseconds until its lease ends, unless it extends it. */
   readonly leaseMillis: number
+  /** For how long the timer of its instances has been due that is the latest. 0: none is late. */
+  readonly lagMillis: number
   /** It gives up what it has and takes nothing more. */
   readonly draining: boolean
 }
@@ -223,13 +225,14 @@ export const drainNode = (node: string, schema = "detent"): Effect.Effect<boolea
     Option.match({ onNone: () => Effect.succeed(false), onSome: (tables) => tables.drain(node, true) }),
   )
 
-const nodeOf = ({ address, node, startedAt, shards, working, leaseMillis, draining }: NodeRow): ClusterNode => ({
+const nodeOf = ({ address, node, startedAt, shards, working, leaseMillis, lagMillis, draining }: NodeRow): ClusterNode => ({
   address,
   node,
   startedAt,
   shards,
   working,
   leaseMillis,
+  lagMillis,
   draining,
 })
 
@@ -376,7 +379,12 @@ const makeOwners = (tables: ClusterTables) =>
 const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) => void, silenceMillis: number) =>
   Effect.gen(function* () {
     const make = yield* Socket.WebSocketConstructor
-    const withToken: typeof make = (url) => make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
+    const withToken: typeof make = (url) => {
+      const socket = make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
+      // A connection that is given up before it is open fails after its last listener is gone, which would end the process.
+      socket.addEventListener("error", () => undefined)
+      return socket
+    }
     return new Peers({
       open: (url) => Effect.provideService(Socket.makeWebSocket(url), Socket.WebSocketConstructor, withToken),
       run,

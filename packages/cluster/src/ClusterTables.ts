@@ -38,6 +38,14 @@ export interface NodeRow extends SharedSettings {
   readonly working: number
   /** Milliseconds until its lease ends, unless it extends it. */
   readonly leaseMillis: number
+  /** For how long the timer of its instances has been due that is the latest. 0: none is late. */
+  readonly lagMillis: number
+}
+
+/** A node as Effect's cluster needs it. */
+export interface RunnerRow {
+  readonly runner: string
+  readonly draining: boolean
 }
 
 export interface Owner {
@@ -48,7 +56,9 @@ export interface Owner {
 export interface ClusterTables {
   readonly register: (address: string, runner: string, life: NodeLife, settings: SharedSettings) => Effect.Effect<void, SqlError>
   readonly unregister: (address: string, life: NodeLife) => Effect.Effect<void, SqlError>
-  /** Nodes that are alive. */
+  /** Nodes that are alive. Every node asks for them twice a second. */
+  readonly runners: Effect.Effect<ReadonlyArray<RunnerRow>, SqlError>
+  /** Nodes that are alive, with what each has. */
   readonly nodes: Effect.Effect<ReadonlyArray<NodeRow>, SqlError>
   /** Asks a node to give up its shards, or takes that back. False where there is no such node. */
   readonly drain: (node: string, draining: boolean) => Effect.Effect<boolean, SqlError>
@@ -61,6 +71,12 @@ export interface ClusterTables {
   /** The channel on which changes of owners are announced. */
   readonly channel: string
 }
+
+/** Fixed for the life of a database: the shard of an instance depends on it. */
+export const shardCount = 300
+
+/** How many late timers of one machine are looked at. */
+const lateLimit = 1000
 
 const migrations = (schema: string) => ({
   "0001_cluster": Effect.gen(function* () {
@@ -110,6 +126,7 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
     const shards = sql.literal(`${schema}.cluster_shards`)
     const leases = sql.literal(`${schema}.leases`)
     const instances = sql.literal(`${schema}.instances`)
+    const timers = sql.literal(`${schema}.timers`)
     const channel = `${schema}_cluster`
     const isAlive = (row: Fragment) => sql`exists (
       select 1 from ${leases} l where l.name = ${row}.lease and l.token = ${row}.token and l.expires_at > ${now}
@@ -128,9 +145,22 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
           token_mark = excluded.token_mark`.pipe(Effect.asVoid),
       unregister: (address, { lease, token }) =>
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
+      runners: sql<RunnerRow>`select n.runner, n.draining from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
       nodes: Effect.map(
-        // Nodes are few: one look at the index of owners for each. Tables of a version before lack the columns of settings.
-        sql<Omit<NodeRow, "startedAt" | "leaseMillis"> & { started_at: string; lease_millis: string }>`
+        // Nodes are few: one look at the index of owners for each. Tables of a version before lack the columns of settings. Late timers
+        // are found by a loose scan of their index, one step for each machine that has timers.
+        sql<Omit<NodeRow, "startedAt" | "leaseMillis" | "lagMillis"> & { started_at: string; lease_millis: string; lag_millis: string }>`
+          with recursive machines (machine) as (
+            select min(t.machine) from ${timers} t where not t.dead
+            union all
+            select (select min(t.machine) from ${timers} t where not t.dead and t.machine > m.machine) from machines m where m.machine is not null
+          ), late as materialized (
+            select ('x' || left(md5(i.machine || '/' || i.id), 4))::bit(16)::integer % ${shardCount} as shard, min(o.due) as due
+            from machines m cross join lateral (
+              select t.instance, t.due from ${timers} t
+              where t.machine = m.machine and not t.dead and t.due <= ${now} order by t.due limit ${lateLimit}
+            ) o join ${instances} i on i.instance = o.instance group by 1
+          )
           select n.address, n.runner, n.node, n.draining, n.started_at::text as started_at,
             (to_jsonb(n) ->> 'shard_count')::integer as "shardCount", to_jsonb(n) ->> 'token_mark' as "tokenMark", (
             select count(*)::integer from ${shards} s where s.lease = n.lease and s.token = n.token
@@ -138,13 +168,17 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
             select count(*)::integer from ${instances} i where i.resident and i.status = 'running' and i.reason = n.node
           ) as working, (
             select (l.expires_at - ${now})::text from ${leases} l where l.name = n.lease
-          ) as lease_millis
+          ) as lease_millis, (
+            select coalesce(${now} - min(l.due), 0)::text from late l
+            join ${shards} s on s.shard = l.shard where s.lease = n.lease and s.token = n.token
+          ) as lag_millis
           from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
         (rows) =>
-          rows.map(({ started_at, lease_millis, ...row }) => ({
+          rows.map(({ started_at, lease_millis, lag_millis, ...row }) => ({
             ...row,
             startedAt: Number(started_at),
             leaseMillis: Number(lease_millis),
+            lagMillis: Number(lag_millis),
           })),
       ),
       drain: (node, draining) =>

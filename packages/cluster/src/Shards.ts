@@ -10,10 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { PersistenceError } from "effect/unstable/cluster/ClusterError"
 import * as RunnerStorage from "effect/unstable/cluster/RunnerStorage"
-import type { ClusterTables, NodeLife } from "./ClusterTables.ts"
-
-/** Fixed for the life of a database: the shard of an instance depends on it. */
-export const shardCount = 300
+import { type ClusterTables, type NodeLife, shardCount } from "./ClusterTables.ts"
 
 /** Effect's cluster numbers shards from 1, within a group. */
 const group = "default"
@@ -70,7 +67,7 @@ export class Shards {
   readonly storage = RunnerStorage.makeEncoded({
     getRunners: persisting(
       Effect.suspend(() =>
-        Effect.map(this.#options.tables.nodes, (nodes) => nodes.map(({ runner, draining }) => [runner, !draining] as const)),
+        Effect.map(this.#options.tables.runners, (runners) => runners.map(({ runner, draining }) => [runner, !draining] as const)),
       ),
     ),
     register: (address, runner) =>

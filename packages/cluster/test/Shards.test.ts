@@ -49,7 +49,9 @@ const openNode = Effect.gen(function* () {
         )
       : journal.open(key)
   const commit: typeof journal.commit = (commits) =>
-    fenced-- > 0 ? Effect.succeed(commits.map(() => ({ _tag: "Fenced" as const, newest: 2 }))) : journal.commit(commits)
+    commits.some(({ fence }) => fence !== undefined) && fenced-- > 0
+      ? Effect.succeed(commits.map(() => ({ _tag: "Fenced" as const, newest: 2 })))
+      : journal.commit(commits)
   const stores = Context.add(memory, Journal, { ...journal, open, commit })
   const receivers: Array<Receiver> = []
   let loseLease = () => {}

@@ -131,6 +131,7 @@ describe("a cluster that is misconfigured", () => {
 describe("peers that do not behave", () => {
   const garbage: ReadonlyArray<readonly [string, Parameters<typeof createServer>[1], string]> = [
     ["text", (_, response) => response.end("what?"), "Unexpected server response: 200"],
+    ["nothing at all", () => undefined, "it said nothing for 2000 ms"],
     ["that the token is wrong", (_, response) => response.writeHead(401).end(), "it has another token than this node"],
   ]
   for (const [what, answer, reason] of garbage)
@@ -147,7 +148,7 @@ describe("peers that do not behave", () => {
               server.close()
             }),
         )
-        const { engine, cluster } = yield* start(url, yield* localAddress, { patience: "500 millis", lease: "1 second" })
+        const { engine, cluster } = yield* start(url, yield* localAddress, { patience: "2 seconds", lease: "2 seconds" })
         yield* untilAll(cluster)
         yield* engine.start(Counter, "c")
         yield* pretend(url, `127.0.0.1:${port}`)

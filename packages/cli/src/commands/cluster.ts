@@ -2,7 +2,7 @@
 import * as operations from "@detent/workspace/operations/cluster"
 import * as Effect from "effect/Effect"
 import { command } from "../line/Command.ts"
-import { momentText } from "../output/Moment.ts"
+import { durationText, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { changedHere } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
@@ -14,7 +14,7 @@ const status = command(
     summary: "nodes that are alive, and what each has",
     detail:
       "A node is a process that was started with `detent serve --cluster` or `detent worker --cluster`. The instances of a database\n" +
-      "are divided into 300 shards, and each shard belongs to one node.",
+      "are divided into 300 shards, and each shard belongs to one node. LATE is for how long a timer of its instances has been due.",
     arguments: [],
     options: [],
     examples: [{ line: "detent cluster status --database postgres://db/detent", says: "who has what" }],
@@ -22,19 +22,35 @@ const status = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
+      const nodes = yield* operations.nodes
       yield* output.rows(
-        yield* operations.nodes,
+        nodes,
         [
           { title: "ADDRESS", of: ({ address }) => address },
           { title: "", of: ({ draining }) => (draining ? "draining" : ""), looks: (text, _, style) => style.yellow(text) },
           { title: "SHARDS", of: ({ shards }) => String(shards) },
           { title: "AT WORK", of: ({ working }) => String(working) },
+          { title: "LATE", of: ({ lagMillis }) => (lagMillis === 0 ? "" : durationText(lagMillis)) },
           { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
         ],
         "no node is alive: start one with `detent serve --cluster HOST:PORT --database postgres://…`",
       )
+      const reason = reasonOfFreeShards(nodes)
+      if (reason !== undefined) yield* output.note(reason)
     }).pipe(Effect.provide(observing(input))),
 )
+
+const allShards = 300
+
+/** Why the instances of some shards are on no node. Undefined where all are, or no node is alive. */
+const reasonOfFreeShards = (nodes: ReadonlyArray<{ readonly shards: number; readonly draining: boolean }>): string | undefined => {
+  const free = allShards - nodes.reduce((sum, { shards }) => sum + shards, 0)
+  if (free <= 0 || nodes.length === 0) return undefined
+  const reason = nodes.every(({ draining }) => draining)
+    ? "all nodes drain: start one, or start one of these again"
+    : "they move, or the lease of the node that had them has not ended; look again in a few seconds"
+  return `${free} shards have no node: ${reason}`
+}
 
 const drain = command(
   {
@@ -51,6 +67,8 @@ const drain = command(
       const change = { operation: "cluster.drain", params: { node: input.node }, key: input.key }
       const drained = yield* changedHere(change, operations.drain(input.node))
       yield* output.value(drained, () => `${drained.address} gives up its ${drained.shards} shards\n`)
+      const others = (yield* operations.nodes).filter(({ node, draining }) => node !== drained.node && !draining)
+      if (others.length === 0) yield* output.note("no other node takes them: start one, since requests wait until then")
     }).pipe(Effect.provide(observing(input))),
 )
 

@@ -77,6 +77,13 @@ describe("servers as nodes of a cluster", () => {
             const unknown = await detent(["cluster", "drain", "127.0.0.1:1"], { cwd, env })
             assert.strictEqual(unknown.code, 3)
             assert.include(unknown.err, first?.address ?? "")
+            const second = shared.find(({ address }) => address !== first?.address)
+            const last = await detent(["cluster", "drain", second?.address ?? ""], { cwd, env })
+            assert.include(last.err, "no other node takes them: start one")
+            await waitFor(nodes, (found) => found.every(({ shards }) => shards === 0))
+            const idle = await detent(["cluster", "status"], { cwd, env })
+            assert.match(idle.out, /^ADDRESS +SHARDS +AT WORK +LATE +STARTED\n127\.0\.0\.1:\d+ +draining +0 /)
+            assert.include(idle.err, "300 shards have no node: all nodes drain: start one, or start one of these again")
           } finally {
             await Promise.all(servers.map((server) => server.stop("SIGTERM")))
           }

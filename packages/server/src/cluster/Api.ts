@@ -17,6 +17,8 @@ export const ClusterNode = Schema.Struct({
   working: Schema.Int,
   /** Milliseconds until its lease ends, unless it extends it. */
   leaseMillis: Schema.Int,
+  /** For how long the timer of its instances has been due that is the latest. 0: none is late. */
+  lagMillis: Schema.Int,
   /** It gives up what it has and takes nothing more. */
   draining: Schema.Boolean,
 }).annotate({ identifier: "ClusterNode" })
