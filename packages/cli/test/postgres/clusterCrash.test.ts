@@ -178,7 +178,7 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
             assert.strictEqual(results.get(order), Array.from({ length: 6 }, (_, step) => `${order}/${step}`).join(" "))
         })
       }),
-    60_000,
+    180_000,
   )
 
   it.live(
@@ -223,7 +223,7 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
         const [graph, expected] = yield* Effect.promise(() => Promise.all([graphIn("data"), graphIn("undisturbed")]))
         assert.strictEqual(graph, expected)
       }),
-    60_000,
+    180_000,
   )
 
   it.live(
@@ -272,7 +272,7 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
           assert.deepStrictEqual(batchRow, { stored: good, failed: 30_000 - good, next_index: 30_000 })
         })
       }),
-    60_000,
+    180_000,
   )
 })
 

@@ -7,6 +7,9 @@ const token = "a secret of the tests that is long enough"
 
 export const lease = 2000
 
+/** A busy machine takes its time to hand instances over: callers get no error for that. */
+const patience = 30_000
+
 /** Answers of the machines, not errors of the cluster. */
 const refusals = new Set(["InvalidTransition", "TransitionRefused", "MachineStopped"])
 
@@ -18,7 +21,7 @@ export const clusterNodes = (url: string, count: number) =>
     store: { _tag: "Postgres" as const, url },
     workers: count,
     clients: 24,
-    each: (index: number) => ({ cluster: { address: `127.0.0.1:${ports[index]}`, token, lease } }),
+    each: (index: number) => ({ cluster: { address: `127.0.0.1:${ports[index]}`, token, lease, patience } }),
   }))
 
 /** The same, with a line between each node and the others that can be cut. One more can join, under the number after theirs. */
@@ -32,7 +35,7 @@ export const clusterNodesBehindProxies = (url: string, count: number) =>
       }),
     )
     const each = (index: number) => ({
-      cluster: { address: lines[index]?.address ?? "", listen: lines[index]?.listen ?? "", token, lease },
+      cluster: { address: lines[index]?.address ?? "", listen: lines[index]?.listen ?? "", token, lease, patience },
     })
     return {
       proxies: lines.map(({ proxy }) => proxy),

@@ -44,7 +44,7 @@ describe("nodes of a cluster under load", () => {
         expect(ran.problems).toEqual([])
         expect(troubles(ran.failures)).toEqual([])
       }),
-    60_000,
+    180_000,
   )
 
   it.live(
@@ -74,6 +74,6 @@ describe("nodes of a cluster under load", () => {
         expect(ran.problems).toEqual([])
         expect(troubles(ran.failures).filter((failure) => failure !== "PersistenceFailed")).toEqual([])
       }),
-    60_000,
+    180_000,
   )
 })

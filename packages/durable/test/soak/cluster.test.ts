@@ -28,7 +28,7 @@ describe("nodes of a cluster under load", () => {
         expect(ran.problems).toEqual([])
         expect(ran.fired).toBeGreaterThan(5)
       }),
-    120_000,
+    300_000,
   )
 
   it.live(
@@ -52,7 +52,7 @@ describe("nodes of a cluster under load", () => {
         )
         expect(ran.problems).toEqual([])
       }),
-    120_000,
+    300_000,
   )
 
   it.live(
@@ -76,7 +76,7 @@ describe("nodes of a cluster under load", () => {
         expect(ran.problems).toEqual([])
         expect(troubles(ran.failures)).toEqual([])
       }),
-    120_000,
+    300_000,
   )
 
   it.live(
@@ -93,6 +93,6 @@ describe("nodes of a cluster under load", () => {
         )
         expect(ran.problems).toEqual([])
       }),
-    120_000,
+    300_000,
   )
 })
