@@ -25,9 +25,9 @@ const copy = command(
       "Tables of your own are not copied; they are named at the end.",
     arguments: [],
     options: [
-      { name: "from", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; default: the database of this workspace" },
+      { name: "from", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…. Default: the database of this workspace" },
       { name: "to", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; an empty database" },
-      { name: "to-data", kind: "text", value: "DIR", summary: "copy the files of the data folder there; default: they stay" },
+      { name: "to-data", kind: "text", value: "DIR", summary: "copy the files of the data folder there. Default: they stay" },
       { name: "force", kind: "flag", summary: "copy although a process works in the source" },
     ],
     examples: [

@@ -30,7 +30,7 @@ const start = command(
     arguments: [{ name: "workflow", summary: "the workflow's name; `detent machine show workflow/NAME` shows what it takes" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "what it is started with" },
-      { name: "id", kind: "text", value: "ID", summary: "its id; default: the one that the workflow derives from what it is started with" },
+      { name: "id", kind: "text", value: "ID", summary: "its id. Default: the one that the workflow derives from what it is started with" },
       keyOption,
     ],
     examples: [

@@ -26,7 +26,7 @@ const query = command(
     name: "graph query",
     summary: "ask the graph in SPARQL",
     arguments: [{ name: "sparql", summary: "the query, or - to read it from stdin" }],
-    options: [namespace, { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "give up after so long" }],
+    options: [namespace, { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "give up after this time" }],
     examples: [
       {
         line: 'detent graph query "SELECT ?name { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?name } LIMIT 5"',

@@ -37,8 +37,8 @@ const packageSource = (packages: string | undefined) =>
 const init = command(
   {
     name: "init",
-    summary: "make a project that runs",
-    arguments: [{ name: "folder", summary: "where; default: the template's name", optional: true, complete: "folder" }],
+    summary: "make a project",
+    arguments: [{ name: "folder", summary: "where. Default: the template's name", optional: true, complete: "folder" }],
     options: [
       {
         name: "template",

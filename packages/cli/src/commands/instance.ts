@@ -48,7 +48,7 @@ const list = command(
         kind: "text",
         value: "ORDER",
         choices: ["oldest", "newest"],
-        summary: "by the time of the last change; default: oldest first",
+        summary: "by the time of the last change. Default: oldest first",
       },
       { name: "search", kind: "text", value: "START", summary: "only ids that begin with this, listed by machine and id" },
       { name: "machine", kind: "text", value: "NAME", summary: "only of this machine" },
@@ -225,7 +225,7 @@ const watch = command(
       "Also of executions, as workflow/NAME/ID. Ends with 1 where the end is a failure.",
     arguments: [instanceArgument],
     options: [
-      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "begin after event number N; default: with the next event" },
+      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "begin after event number N. Default: with the next event" },
     ],
     examples: [
       { line: "detent instance watch order-7", says: "from now on" },
@@ -277,7 +277,7 @@ const start = command(
     arguments: [machineArgument, { name: "id", summary: "its id" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "what it begins with" },
-      { name: "state", kind: "text", value: "STATE", summary: "begin in this state, with all its fields; default: the first state" },
+      { name: "state", kind: "text", value: "STATE", summary: "begin in this state, with all its fields. Default: the first state" },
       keyOption,
     ],
     examples: [
@@ -388,7 +388,7 @@ const repair = command(
     summary: "replace a stored event that no longer fits, and let a held instance continue",
     arguments: [
       instanceArgument,
-      { name: "sequence", summary: "the number of the event, as the error and the history tell it" },
+      { name: "sequence", summary: "the number of the event, as the error and the history show it" },
       { name: "event", summary: "the event's name" },
     ],
     options: [
@@ -440,7 +440,7 @@ const fork = command(
     summary: "a new instance with the history of another up to an event",
     detail: "Nothing that the first instance requested is executed again.",
     arguments: [instanceArgument, { name: "id", summary: "the id of the new instance" }],
-    options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to take over; default: all" }, keyOption],
+    options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to take over. Default: all" }, keyOption],
     examples: [{ line: "detent instance fork order-7 order-7-again --through 2", says: "begins where order-7 was after its second event" }],
   },
   (input) =>

@@ -181,7 +181,7 @@ const diagram = command(
       },
       { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
       { name: "instance", kind: "text", value: "ID", summary: "draw the way that this instance took" },
-      { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG; default: light" },
+      { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG. Default: light" },
     ],
     examples: [
       { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
@@ -211,7 +211,7 @@ const diagram = command(
 const check = command(
   {
     name: "machine check",
-    summary: "find stored instances that have not ended and that the definition of now could not open",
+    summary: "find stored instances that have not ended and that the current definition could not open",
     detail:
       "Run it before a deploy: nothing is changed. Instances that have ended are not opened any more; they are counted and skipped.\n" +
       "Ends with 1 when there is one that would not open, or one of a machine that is not in detent.config.ts.",

@@ -55,7 +55,7 @@ const serve = command(
     summary: "the server with its workers, for a deployment",
     arguments: [],
     options: [
-      { name: "observe", kind: "flag", summary: "answer questions only: nothing is worked on or changed here" },
+      { name: "observe", kind: "flag", summary: "read-only: this process executes and changes nothing" },
       ...listenOptions,
       ...clusterOptions,
     ],

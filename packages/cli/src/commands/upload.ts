@@ -34,7 +34,7 @@ const run = command(
       "Items are those of Hacker News, or of an upload that detent.config.ts defines: `detent upload kinds` lists them.",
     arguments: [{ name: "file", summary: "the file", complete: "file" }],
     options: [
-      { name: "kind", kind: "text", value: "NAME", summary: "what its items are; default: the first upload of the configuration" },
+      { name: "kind", kind: "text", value: "NAME", summary: "what its items are. Default: the first upload of the configuration" },
       { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
       { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
       keyOption,
@@ -438,7 +438,7 @@ const search = command(
         summary: "only of this type",
       },
       { name: "by", kind: "text", value: "AUTHOR", summary: "only by this author" },
-      { name: "kind", kind: "text", value: "NAME", summary: "what the items are; default: HackerNews" },
+      { name: "kind", kind: "text", value: "NAME", summary: "what the items are. Default: HackerNews" },
       { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only with this value; several are separated by commas" },
       { name: "upload", kind: "text", value: "ID", summary: "only of this upload" },
       {

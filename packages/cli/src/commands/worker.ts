@@ -16,7 +16,7 @@ const worker = command(
   {
     name: "worker",
     serves: true,
-    summary: "do the work of others: batches, uploads, commands, timers",
+    summary: "a worker without a server: batches, uploads, commands, timers",
     detail: "Start as many as you like on one PostgreSQL. On SIGTERM it hands back what it has not finished.",
     arguments: [],
     options: [

@@ -94,7 +94,7 @@ function verbsOf(noun) {
  */
 function optionLine({ name, short, kind, value, choices, summary, default: fallback }) {
   const flag = `${short === undefined ? "" : `-${short}, `}--${name}${kind === "flag" ? "" : ` ${value ?? "VALUE"}`}`
-  return [flag, `${withChoices(summary, choices)}${fallback === undefined ? "" : ` (default: ${fallback})`}`]
+  return [flag, `${withChoices(summary, choices)}${fallback === undefined ? "" : `. Default: ${fallback}`}`]
 }
 
 /**

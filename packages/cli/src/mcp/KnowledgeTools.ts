@@ -51,13 +51,13 @@ const batchParameters = {
   }),
   ontology: optional(Schema.String, "path of the ontology; for a folder without manifest"),
   namespace: optional(Schema.String, "the graph to add to; for a folder without manifest"),
-  shapes: optional(Schema.String, "path of SHACL shapes to validate with; default: derived from the ontology"),
+  shapes: optional(Schema.String, "path of SHACL shapes to validate with. Default: derived from the ontology"),
   examples: optional(Schema.String, "path of sentences with their facts, to learn from"),
   extractor: optional(
     Schema.String,
-    "built-in, openai:MODEL or anthropic:MODEL; default: the manifest's, then that of the configuration, then built-in",
+    "built-in, openai:MODEL or anthropic:MODEL. Default: the manifest's, then that of the configuration, then built-in",
   ),
-  budget: optional(Schema.String, "stop before models cost more, like 5usd or 200000tokens; default: that of the configuration"),
+  budget: optional(Schema.String, "stop before models cost more, like 5usd or 200000tokens. Default: that of the configuration"),
 }
 
 type BatchParameters = Schema.Struct<typeof batchParameters>["Type"]
@@ -98,7 +98,7 @@ export const ListReview = Tool.make("list_review", {
     status: optional(Schema.Literals(["open", "accepted", "rejected"]), "default: open"),
     property,
     below,
-    limit: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many; default: 50"),
+    limit: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many. Default: 50"),
     after: optional(Schema.String, "`next` of the page before"),
   }),
   success: Schema.Struct({ facts: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
@@ -117,7 +117,7 @@ export const DecideReview = Tool.make("decide_review", {
     facts: Schema.Array(Schema.String)
       .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
       .annotate({ description: "ids of list_review" }),
-    by: optional(Schema.String, "who decides; default: the name of the user that runs this program"),
+    by: optional(Schema.String, "who decides. Default: the name of the user that runs this program"),
     key: optional(Schema.String, "your own id for it: decided again under the same one, it is answered, not repeated"),
   }),
   success: Schema.Struct({ outcome: Schema.Json }),

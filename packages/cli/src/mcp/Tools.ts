@@ -18,7 +18,7 @@ export const argumentsOf = <const Fields extends Schema.Struct.Fields>(fields: F
   Schema.Struct(fields).annotate({ messageUnexpectedKey: `This argument is not known; known are ${Object.keys(fields).join(", ")}` })
 
 const instance = Schema.String.annotate({ description: "MACHINE/ID, or the id alone where only one machine has it" })
-const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many; default: 50")
+const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many. Default: 50")
 export const failure = ToolRefused
 
 export const looking = { failure }
@@ -43,7 +43,7 @@ export const ListInstances = Tool.make("list_instances", {
       "only with this status; held ones wait for a repair; failed ones are final in a state of failure",
     ),
     search: optional(Schema.String, "only ids that begin with this, listed by machine and id"),
-    order: optional(Schema.Literals(["oldest", "newest"]), "by the time of the last change; default: oldest"),
+    order: optional(Schema.Literals(["oldest", "newest"]), "by the time of the last change. Default: oldest"),
     limit,
     after: optional(Schema.String, "`next` of the page before"),
   }),
@@ -82,7 +82,7 @@ export const WatchInstance = Tool.make("watch_instance", {
   description: "Waits until an instance or execution takes a further event or ends, at most this many seconds, and returns the events.",
   parameters: argumentsOf({
     instance,
-    after: optional(Schema.Int, "only events after this sequence number; default: those that come from now on"),
+    after: optional(Schema.Int, "only events after this sequence number. Default: those that come from now on"),
     seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
   }),
   success: Schema.Struct({ instance: Schema.Json, entries: Schema.Array(Schema.Json) }),
@@ -151,7 +151,7 @@ export const StartInstance = Tool.make("start_instance", {
     machine: Schema.String.annotate({ description: "the machine's name, as list_machines has it" }),
     id: Schema.String.annotate({ description: "the id of the new instance" }),
     fields: optional(Schema.Record(Schema.String, Schema.Json), "the fields of the state"),
-    state: optional(Schema.String, "the state to begin in; default: the first one"),
+    state: optional(Schema.String, "the state to begin in. Default: the first one"),
     key,
   }),
   success: Schema.Struct({ instance: Schema.Json }),
@@ -167,7 +167,7 @@ export const StartExecution = Tool.make("start_execution", {
   parameters: argumentsOf({
     workflow: execution.workflow,
     payload: optional(Schema.Record(Schema.String, Schema.Json), "what it is started with"),
-    id: optional(Schema.String, "its id; default: the one that the workflow derives from its payload"),
+    id: optional(Schema.String, "its id. Default: the one that the workflow derives from its payload"),
     key,
   }),
   success: Schema.Struct({ execution: Schema.Json }),
@@ -213,7 +213,7 @@ export const SendToExecution = Tool.make("send_execution_event", {
     ...execution,
     event: Schema.String.annotate({ description: "the event's name" }),
     value: optional(Schema.Json, "the event's value"),
-    beforeStart: optional(Schema.Boolean, "keep it for an execution that is started later; default: false"),
+    beforeStart: optional(Schema.Boolean, "keep it for an execution that is started later. Default: false"),
     key,
   }),
   success: Schema.Struct({ execution: Schema.Json }),
@@ -248,8 +248,8 @@ export const RetryCommand = Tool.make("retry_command", {
     "Executes a failed command again. Refused where its instance has ended or would refuse the result, except by force. As a dry run it only says whether it would be executed; otherwise it needs the role operate.",
   parameters: argumentsOf({
     command: Schema.String.annotate({ description: "the command's key, as list_commands has it" }),
-    force: optional(Schema.Boolean, "also where no instance would take the result; default: false"),
-    dryRun: optional(Schema.Boolean, "change nothing; default: false"),
+    force: optional(Schema.Boolean, "also where no instance would take the result. Default: false"),
+    dryRun: optional(Schema.Boolean, "change nothing. Default: false"),
     key,
   }),
   success: Schema.Struct({ command: Schema.Json, dryRun: Schema.Boolean }),
