@@ -1,5 +1,6 @@
 /**
- * Builds the documentation site into `docs/.vitepress/dist`: installs VitePress on first use, generates the reference pages, builds.
+ * Builds the documentation site into `docs/.vitepress/dist`: installs VitePress on first use, generates the reference pages, builds,
+ * and searches the built index for the questions of readers.
  * Without the network once VitePress is installed.
  *
  *     npm run docs                builds
@@ -12,6 +13,7 @@ import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
 import { installOnDemand } from "../scripts/install-on-demand.mjs"
 import { generated, pageOf } from "./pages.mjs"
+import { searchProblems } from "./search.mjs"
 
 const here = import.meta.dirname
 const node = join(here, "..", "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
@@ -28,3 +30,8 @@ const tool = join(here, "node_modules", "vitepress", "bin", "vitepress.js")
 const { status, error } = spawnSync(node, [tool, values.serve ? "dev" : "build", here, ...base], { cwd: here, stdio: "inherit" })
 if (error) console.error(error.message)
 process.exitCode = status ?? 1
+if (status === 0 && !values.serve) {
+  const problems = await searchProblems(values.base ?? "/docs/guide/")
+  for (const problem of problems) console.error(problem)
+  if (problems.length > 0) process.exitCode = 1
+}

@@ -1,12 +1,11 @@
 /** The site has every page in its sidebar, answers the questions of its readers, and speaks plainly. */
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { expect, it } from "vitest"
 import { blocksOf, proseLines } from "../../scripts/markdown.mjs"
 import { errorsOf, kindsOf, nextStepsOf, packages } from "../generate/errors.mjs"
 import { nextSteps } from "../generate/nextSteps.mjs"
 import { generated, pageOf, written } from "../pages.mjs"
 import { sidebar } from "../sidebar.mjs"
+import { questions } from "./questions.mjs"
 
 const linked = sidebar.flatMap(({ items }) => items.map(({ link }) => `docs${link}.md`))
 
@@ -31,11 +30,6 @@ it("docs/generate/nextSteps.mjs names errors that exist", () => {
   const tags = new Set(errors.map(({ tag }) => tag))
   expect(Object.keys(nextSteps).filter((tag) => !tags.has(tag))).toEqual([])
 })
-
-const questions = readFileSync(join(import.meta.dirname, "questions.md"), "utf8")
-  .split("\n")
-  .map((line) => /^\| (.*?) +\| \[.*\]\(\.\.\/(.*?)\) +\| (.*?) +\|$/.exec(line))
-  .flatMap((row) => (row === null ? [] : [{ question: row[1], page: `docs/${row[2]}`, words: (row[3] ?? "").split(", ") }]))
 
 it("there are twenty questions", () => {
   expect(questions.length).toBeGreaterThanOrEqual(20)
