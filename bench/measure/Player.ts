@@ -1,5 +1,5 @@
 /**
- * A contestant in a process of its own that lives for a whole contest and does what it is told, so that contestants can
+ * A contestant in a process of its own that lives for a whole contest and executes calls, so that contestants can
  * take many short turns without starting anew, and so that one can be killed.
  */
 import { type ChildProcess, spawn } from "node:child_process"
@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { join } from "node:path"
 import { atExit } from "./AtExit.ts"
 
-/** What a contestant can be told to do. Arguments and results cross a process border. */
+/** What a contestant can be asked to do. Arguments and results cross a process border. */
 export type Abilities = Readonly<Record<string, (...args: ReadonlyArray<never>) => Promise<unknown>>>
 
 export interface Player<A extends Abilities> {

@@ -1,4 +1,4 @@
-/** The process of one player: loads its abilities, and does what it is told until it is told to leave. */
+/** The process of one player: loads its abilities, and executes calls until one makes it leave. */
 import type { Abilities, PlayerAnswer, PlayerRequest } from "./Player.ts"
 
 const [, , module = "", name = "", options = "{}"] = process.argv

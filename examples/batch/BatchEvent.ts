@@ -1,6 +1,6 @@
 /**
  * What the rest of the world hears of a batch. These are facts that have happened; the machine's own events, in
- * `Batch.ts`, are what it is told.
+ * `Batch.ts`, are what it receives.
  */
 import * as Schema from "effect/Schema"
 

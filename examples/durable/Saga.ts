@@ -68,7 +68,7 @@ const companies = Layer.succeed(Companies, {
 })
 
 const main = Effect.gen(function* () {
-  // With `discard` it is started, or found where an earlier process started it, and its id is told at once.
+  // With `discard` it is started, or found where an earlier process started it, and its id is returned at once.
   const trip = yield* Trip.execute({ traveller: "Ada" }, { discard: true })
   yield* Console.log("the trip is under way; stop this with Ctrl-C and run it again, and it resumes")
   // The same traveller is the same trip: this one waits for its end.

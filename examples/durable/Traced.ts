@@ -1,6 +1,6 @@
 /**
  * The spans of an order, sent to whatever takes OTLP: Jaeger, Grafana Tempo, an OpenTelemetry collector. The tracer is provided
- * to the engine too, so that timers and commands are told.
+ * to the engine too, so that timers and commands have spans.
  *
  * Run it: `npx node examples/durable/Traced.ts http://localhost:4318/v1/traces`
  */

@@ -1,4 +1,4 @@
-/** What is left to say when all orders have ended. */
+/** The summary when all orders have ended. */
 import type { Board, Row } from "./Board.ts"
 import type { Style } from "./Style.ts"
 

@@ -178,7 +178,7 @@ describe("a batch", () => {
     }),
   )
 
-  it.effect("extracts, resolves and completes, and tells the world", () =>
+  it.effect("extracts, resolves and completes, and publishes its events", () =>
     Effect.gen(function* () {
       const { machine, factTags, statuses } = makeWorld(["two"])
       const batch = yield* spawn(machine, request)
@@ -238,7 +238,7 @@ describe("a batch", () => {
     }),
   )
 
-  it.effect("works on as many documents at a time as it is told to", () =>
+  it.effect("works on as many documents at a time as its limit says", () =>
     Effect.gen(function* () {
       const { machine } = makeWorld()
       const batch = yield* spawn(machine, { ...request, config: { ...config, concurrency: 3 } })

@@ -10,7 +10,7 @@ import { chargeAt, E, Order, S, Shop } from "../durable/OrderOutbox.ts"
 
 const run = promisify(execFile)
 
-/** A shop that writes down what it is asked for, in front of a processor that loses so many answers. */
+/** A shop that writes down what it is asked for, in front of a processor that loses its first answers. */
 const shopWith = (lostAnswers: number) =>
   Effect.gen(function* () {
     const processor = yield* startCardProcessor(lostAnswers)
@@ -39,7 +39,7 @@ const allOver = Effect.gen(function* () {
 })
 
 describe("an order with an outbox", () => {
-  it.live("is charged once though the processor loses its answers, and is told the receipt", () =>
+  it.live("is charged once though the processor loses its answers, and gets the receipt", () =>
     Effect.gen(function* () {
       const { processor, mails, shipped, shop } = yield* shopWith(2)
       yield* Effect.gen(function* () {

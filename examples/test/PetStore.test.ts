@@ -43,7 +43,7 @@ describe("a pet store", () => {
       expect((await run(process.execPath, [program, filename])).stdout).toBe(`p1 was not sold again: NotForSale\n${kept}`)
     }))
 
-  it("sells to one of those who come at once", () =>
+  it("sells to one of several buyers at once", () =>
     inFolder((filename) =>
       Effect.runPromise(
         Effect.gen(function* () {

@@ -16,7 +16,7 @@ const subscribed = Effect.gen(function* () {
 })
 
 describe("the README's subscription", () => {
-  it.effect("ends with its trial unless somebody subscribes", () =>
+  it.effect("ends with its trial unless it is subscribed", () =>
     Effect.gen(function* () {
       const { subscription, emails } = yield* subscribed
       yield* TestClock.adjust("14 days")
@@ -49,7 +49,7 @@ describe("the README's subscription", () => {
     }),
   )
 
-  it.effect("is told in thirty lines", () =>
+  it.effect("has thirty lines", () =>
     Effect.sync(() => {
       const source = readFileSync(join(import.meta.dirname, "../readme/Subscription.ts"), "utf8")
       expect(source.split("\n").filter((line) => line !== "").length).toBeLessThanOrEqual(30)

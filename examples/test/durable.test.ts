@@ -30,7 +30,7 @@ it("the durable program of the README charges once, however often it is run", as
   }
 }, 30_000)
 
-it.live("a sale becomes a domain event, and one that was told before is not told again", () =>
+it.live("a sale becomes a domain event, and one that was published before is not published again", () =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const commands = yield* Commands
@@ -62,7 +62,7 @@ it.live("a sale becomes a domain event, and one that was told before is not told
   }).pipe(Effect.provide(saleStore(":memory:"))),
 )
 
-it("the spans of an order reach whoever takes OTLP", async () => {
+it("the spans of an order reach a receiver of OTLP", async () => {
   const names: Array<string> = []
   const server = createServer((request, response) => {
     let body = ""

@@ -80,7 +80,7 @@ test("reads the code of a throttled request", async () => {
   await assert.rejects(bucket.file("throttled.txt").getMetadata(), { code: 429 })
 })
 
-test("is told that content with another checksum is refused", async () => {
+test("gets a refusal of content with another checksum", async () => {
   await assert.rejects(bucket.file("wrong.txt").save("x", { resumable: false, metadata: { md5Hash: "AAAAAAAAAAAAAAAAAAAAAA==" } }), {
     code: 400,
   })

@@ -14,7 +14,7 @@ export const memory: Part = ({ quick }) =>
       const module = new URL("./contestants/detentPopulation.ts", import.meta.url).href
       const database = await server.createDatabase(`population_${turns++}`)
       return withPlayers([startPlayer<Population>("detent", module, "population", { database })], async ([player]) => {
-        if (player === undefined) throw new Error("nobody plays")
+        if (player === undefined) throw new Error("no player has started")
         const { heapBytes, stateBytes } = await player.tell("start", count)
         await player.tell("send", "Note", 1000)
         const { perSecond: notes } = await player.tell("send", "Note", quick ? 2000 : 5000)

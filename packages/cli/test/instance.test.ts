@@ -178,7 +178,7 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
     assert.deepInclude(JSON.parse((await detent("instance", "show", "hall", "--json")).out), { status: "held" })
   })
 
-  it("that are held are repaired when somebody agrees to it, in a terminal or with --yes", async () => {
+  it("that are held are repaired when the user agrees, in a terminal or with --yes", async () => {
     const repair = ["instance", "repair", "hall", "1", "Switch", "--with", '{"level":"dim"}']
     assert.strictEqual((await detent(...repair)).code, 4)
     assert.strictEqual((await detent("instance", "repair", "hall", "one", "Switch", "--yes")).code, 2)

@@ -54,7 +54,7 @@ class Client {
 }
 
 describe("detent mcp", { timeout: 120_000 }, () => {
-  it("lets an agent look, and nothing else, unless it is told otherwise", async () => {
+  it("lets an agent only read, unless a role says otherwise", async () => {
     const client = new Client()
     const { serverInfo, protocolVersion, capabilities, instructions } = await client.initialize()
     assert.notInclude(instructions, "act with")
@@ -119,9 +119,9 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const { result: starting } = await client.call("start_batch", { source: "corpus" })
     assert.isTrue(starting.isError)
 
-    const { result: nobody } = await client.call("read_history", { instance: "cellar" })
-    assert.isTrue(nobody.isError)
-    assert.include(nobody.content[0].text, "there is no instance cellar")
+    const { result: unknown } = await client.call("read_history", { instance: "cellar" })
+    assert.isTrue(unknown.isError)
+    assert.include(unknown.content[0].text, "there is no instance cellar")
     const { error: wrong } = await client.call("read_history", { instance: 7 })
     assert.strictEqual(wrong.code, -32602)
     for (const [tool, given, known] of [

@@ -27,7 +27,7 @@ const begun = (line: string) => {
 }
 
 describe("the story of the README", { timeout: 120_000 }, () => {
-  it("goes as it is told: the upload is killed in the middle, resumes, and has every item once", async () => {
+  it("works as written: the upload is killed in the middle, resumes, and has every item once", async () => {
     const [make = "", run = "", retry = "", list = "", ...others] = steps
     assert.deepStrictEqual(others, [])
     assert.strictEqual((await begun(make).ended).code, 0)

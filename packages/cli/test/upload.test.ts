@@ -41,7 +41,7 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.match(page.out, /^UPLOAD +FILE +STATE +IN ALL +STORED +REFUSED +STARTED\n\S+ +good\.json +completed +300 +300 +0 /)
   })
 
-  it("of which some items are refused finishes in part; why is told, and only those are tried again", async () => {
+  it("of which some items are refused finishes in part with the reasons, and only those are tried again", async () => {
     const { code, out, err } = await detent("upload", "run", "mixed.jsonl")
     assert.strictEqual(code, 5)
     assert.match(out, /^rate +\d+ items\/s$/m)
@@ -85,7 +85,7 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual((await detent("upload", "search", "--where", "nothing", "--json")).code, 2)
   })
 
-  it("that is not there, or no file of items, is told apart", async () => {
+  it("that is not there, or no file of items, has an error of its own", async () => {
     const [nobody, nothing, missing, folder, cursor] = await Promise.all([
       detent("upload", "show", "batch-none"),
       detent("upload", "retry", "batch-none"),

@@ -60,7 +60,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("what is not there is told apart from what cannot be read", () =>
+    it.effect("a missing blob and an unreadable one fail differently", () =>
       Effect.gen(function* () {
         const { storage, uri, folder } = yield* fresh
         assert.strictEqual((yield* Effect.flip(storage.get(uri)))._tag, "BlobNotFound")
@@ -112,7 +112,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("set at a generation writes only while nobody else has written", () =>
+    it.effect("set at a generation writes only while no other process has written", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         const first = yield* storage.set(uri, "first")
@@ -126,7 +126,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("remove at a generation removes only while nobody else has written", () =>
+    it.effect("remove at a generation removes only while no other process has written", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         const first = yield* storage.set(uri, "first")

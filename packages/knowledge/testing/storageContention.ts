@@ -42,7 +42,7 @@ export const registerContention = (it: Vitest.MethodsNonLive<Storage>, fresh: Fr
     }),
   )
 
-  it.effect("no change is lost among those who read and set at a generation", () =>
+  it.effect("no change is lost among processes that read and set at a generation", () =>
     Effect.gen(function* () {
       const { storage, uri } = yield* fresh
       yield* storage.set(uri, "0")

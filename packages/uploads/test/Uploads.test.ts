@@ -132,7 +132,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("whoever wants to know is told of every outcome, and cannot hold it up", () =>
+  it.effect("a listener gets every outcome, and cannot delay it", () =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
       const notices: Array<Notice> = []

@@ -60,7 +60,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("a batch that a process entered and died before it began is begun by whoever uploads the file next", () =>
+  it.effect("a batch that a process entered and died before it began is begun by the next upload of the file", () =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
       const path = file("a.json", [story(1)])

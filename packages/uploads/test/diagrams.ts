@@ -11,15 +11,15 @@ import { type BatchWork, loadBatchWorkflow, loadItemWorkflow, readDefinition } f
 
 const folder = join(import.meta.dirname, "..", "diagrams")
 
-const nobody = () => Effect.die("a diagram does nothing")
+const unused = () => Effect.die("a diagram does nothing")
 const noWork: BatchWork = {
-  inspect: nobody,
-  validate: nobody,
-  extract: nobody,
-  retryFailed: nobody,
-  count: nobody,
-  summarizeErrors: nobody,
-  notify: nobody,
+  inspect: unused,
+  validate: unused,
+  extract: unused,
+  retryFailed: unused,
+  count: unused,
+  summarizeErrors: unused,
+  notify: unused,
 }
 
 /** The diagrams by file name, as they should be. */

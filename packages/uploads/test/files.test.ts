@@ -1,4 +1,4 @@
-/** Files that are wrong: what is told, where, and that the rest continues. */
+/** Files that are wrong: the error, its place, and that the rest continues. */
 import { truncateSync, writeFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"
 import { describe, expect, it } from "@effect/vitest"
@@ -140,7 +140,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("text in another encoding is told as such, and none of it is stored", () =>
+  it.effect("text in another encoding has an error of its own, and none of it is stored", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       const text = JSON.stringify([story(1), story(2, { title: "Zürich" })])
@@ -153,7 +153,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("items with whatever in their names and values fail alone, and are told by reason", () =>
+  it.effect("items with whatever in their names and values fail alone, and are reported by reason", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       const hostile = [

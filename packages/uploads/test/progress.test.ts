@@ -68,7 +68,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("why a batch was cancelled is told, and whether it can be retried", () =>
+  it.effect("the status says why a batch was cancelled, and whether it can be retried", () =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
       yield* run(

@@ -24,7 +24,7 @@ const sent = (items: ReadonlyArray<object>) => {
 }
 
 describe.each(databases)("$name", (database) => {
-  it.effect("two who send different files as the same batch at once: one is told, the file of the other is whole", () =>
+  it.effect("two who send different files as the same batch at once: one gets an error, the file of the other is whole", () =>
     Effect.gen(function* () {
       const { folder, run } = yield* makeDesk(database)
       const inbox = `${folder}/inbox`
@@ -47,7 +47,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("whoever sends a file and goes away the moment its batch has begun leaves a batch with its file", () =>
+  it.effect("a client that disconnects when its batch has begun leaves a batch with its file", () =>
     Effect.gen(function* () {
       const { folder, run } = yield* makeDesk(database)
       const hasBegun = (batchId: string) =>
@@ -89,7 +89,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("bytes that cannot be kept are told as such, and leave no batch", () =>
+  it.effect("bytes that cannot be stored fail the request, and leave no batch", () =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)
       const notFolder = file("taken", "a file where the folder should be")
@@ -106,7 +106,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("a batch that was entered and not begun is begun by whoever sends its file again", () =>
+  it.effect("a batch that was entered and not begun is begun by the next request that sends its file", () =>
     Effect.gen(function* () {
       const { folder, run } = yield* makeDesk(database)
       yield* run(

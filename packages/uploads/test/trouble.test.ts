@@ -1,4 +1,4 @@
-/** What goes wrong around a batch: requests, checks, databases, files that vanish. What is told, and how it continues. */
+/** What goes wrong around a batch: requests, checks, databases, files that vanish. The errors, and how it continues. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -99,7 +99,7 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
-  it.effect("whoever cannot be told does not keep a batch from its end", () =>
+  it.effect("a listener that fails does not keep a batch from its end", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       let calls = 0
@@ -190,7 +190,7 @@ describe.each(databases)("$name", (database) => {
 
   const repair = Effect.flatMap(SqlClient, (sql) => sql.unsafe(breaking[database.name]?.repair ?? ""))
 
-  it.effect("a file that is gone, or another one, when a batch continues is told; put back, the batch is completed", () =>
+  it.effect("a file that is gone, or another one, when a batch continues is an error; put back, the batch is completed", () =>
     Effect.gen(function* () {
       const desk = yield* makeDesk(database)
       const path = `${desk.folder}/items.json`

@@ -31,7 +31,7 @@ describe("a query that is refused", () => {
       'at 1:65 (line:column) expected one of "a", "b", "c", "d", "e" and others',
     ],
     ["SELECT * { }", "too deep", "too deep; correct it"],
-  ])("%s is told what is wrong with it", (sparql, problem, expected) => {
+  ])("%s is refused with what is wrong", (sparql, problem, expected) => {
     assert.include(told(sparql, problem), `the query was refused: ${expected}`)
   })
 })

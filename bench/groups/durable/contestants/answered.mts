@@ -11,7 +11,7 @@ export const onAnswered = (peer: string, text: string, tell: (values: ReadonlyAr
     prototype.query = function (...args) {
       const answer = query.apply(this, [...args])
       const { statement, values } = statementOf(args)
-      // Whoever asked is told of failures.
+      // The caller of the statement handles failures.
       if (statement.includes(text) && answer instanceof Promise) answer.then(() => tell(values)).catch(() => undefined)
       return answer
     }

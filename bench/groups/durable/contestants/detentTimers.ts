@@ -1,6 +1,6 @@
 /**
  * Instances of Detent whose state has a timeout. Every call of the transition is counted, also one by a replay; what can be seen
- * of it is told when it is stored. In the end the journal has to have one event of each.
+ * of it is reported when it is stored. In the end the journal has to have one event of each.
  */
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"

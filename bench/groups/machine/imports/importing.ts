@@ -1,4 +1,4 @@
-/** Imports the module it is told to, in a process that has imported nothing else, and prints what that took. */
+/** Imports the module of its arguments, in a process that has imported nothing else, and prints what that took. */
 const [, , path = ""] = process.argv
 const before = process.cpuUsage()
 const start = performance.now()

@@ -13,7 +13,7 @@ export type OrderEvent =
   | { readonly type: "Deliver" }
   | { readonly type: "Cancel" }
 
-/** Made once: making events is nobody's work in these measurements. */
+/** Made once: the time to make events is not measured. */
 export const events: ReadonlyArray<OrderEvent> = [
   { type: "AddItem", item: "book", price: 20 },
   { type: "AddItem", item: "pen", price: 2 },

@@ -22,7 +22,7 @@ export class WorkerProcess {
   #isOpen = false
   isAlive = true
 
-  /** Starts the process; it loads its modules and waits to be told what to open. */
+  /** Starts the process; it loads its modules and waits for what to open. */
   constructor() {
     this.#child = fork(join(import.meta.dirname, "worker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#child.stderr?.on("data", (data) => {

@@ -12,7 +12,7 @@ import { underLoad } from "./Run.ts"
 
 const postgres = (url: string): StoreAddress => ({ _tag: "Postgres", url })
 
-/** What a sender may be told besides that its event was not fit. */
+/** Errors that a sender may get besides a refusal of its event. */
 const troubles = (failures: ReadonlyArray<string>) =>
   new Set(failures.filter((tag) => tag !== "InvalidTransition" && tag !== "MachineStopped" && tag !== "TransitionRefused"))
 

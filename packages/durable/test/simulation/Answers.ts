@@ -71,8 +71,8 @@ const judgeOne = (all: ReadonlyArray<Sent>, sent: Sent, known: Known | undefined
     const [from, state] = [stateText(sent.machine, answer.from), stateText(sent.machine, answer.state)]
     // Sent again after a prune, it is answered with the sequence of a later snapshot.
     if (known.pruned > 0 && from === state && known.states.includes(state, sequence)) return []
-    if (known.states[sequence] !== state) return [`${name} was told ${state}, the journal says ${known.states[sequence]}`]
-    return known.states[sequence - 1] === from ? [] : [`${name} was told it came from ${from}`]
+    if (known.states[sequence] !== state) return [`${name} was answered ${state}, the journal says ${known.states[sequence]}`]
+    return known.states[sequence - 1] === from ? [] : [`${name} was answered that it came from ${from}`]
   })
   return [...unanswered, ...judged]
 }
@@ -101,7 +101,7 @@ const judgeRefusal = (
   }
   // A first attempt whose answer was lost may still arrive after a second was refused.
   if (sequence === undefined || attempts > 1) return []
-  return [`${name} is journaled at ${sequence}, and its sender was told ${error._tag}: ${error.message}`]
+  return [`${name} is journaled at ${sequence}, and its sender got ${error._tag}: ${error.message}`]
 }
 
 interface Span {

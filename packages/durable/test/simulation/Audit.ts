@@ -36,7 +36,7 @@ export interface Judged {
   readonly tokens: ReadonlyMap<string, number>
   /** Events that a journaled decision sent to the instance itself, and that are in the journal. */
   readonly raised: { readonly journaled: number; readonly missing: number }
-  /** How often a deadline passed and was told. */
+  /** How often a deadline passed and was reported. */
   readonly fired: number
 }
 

@@ -65,7 +65,7 @@ describe("what a batch tells the world", () => {
     }),
   )
 
-  it.live("is followed by whoever watches: progress never goes back, and ends at 100", () =>
+  it.live("is followed by its readers: progress never goes back, and ends at 100", () =>
     Effect.gen(function* () {
       const { layer, folder } = yield* harbour({ files })
       yield* Effect.gen(function* () {

@@ -27,7 +27,7 @@ const obstacle = () => {
   }
 }
 
-/** Stops whoever writes a file of this batch's, or of the canonical graph, whose address ends so. */
+/** Stops the process that writes a file of this batch's, or of the canonical graph, whose address ends so. */
 const stopping =
   (wait: Effect.Effect<void>, isStopped: (uri: string) => boolean) =>
   (files: StorageService): StorageService => ({
@@ -150,7 +150,7 @@ describe("cancelling", () => {
     }),
   )
 
-  it.live("and resuming twice at once resumes once: the other is told", () =>
+  it.live("and resuming twice at once resumes once: the other call fails", () =>
     Effect.gen(function* () {
       const { wait, reached, remove } = obstacle()
       const { layer, folder, data } = yield* harbour({ files, extractor: lookout([], () => wait) })

@@ -217,7 +217,7 @@ describe("a batch with a document that fails", () => {
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
         expect((yield* Effect.flip(batches.retry(id))).message).toMatch(/retried 1 times, as often as allowed/)
         expect(yield* batches.state(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
-        // Whoever has removed the cause may still continue with it.
+        // A user who has removed the cause may still continue with it.
         yield* batches.resume(id)
         expect(yield* batches.awaitEnd(id)).toMatchObject({ _tag: "Failed", retryCount: 1 })
         yield* batches.resume(id)

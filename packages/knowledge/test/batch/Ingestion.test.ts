@@ -172,7 +172,7 @@ describe("ingestion", () => {
         expect(ends.map(({ _tag }) => _tag)).toEqual(["Completed", "Completed", "Completed", "Completed"])
         const { passings, published } = yield* canonical(data)
         expect(passings).toBe(24)
-        // The file shows what the graph holds, whoever wrote it last.
+        // The file shows what the graph holds, independent of the last writer.
         expect(published.match(/rdf:predicate sea:passed/g)).toHaveLength(24)
       }).pipe(Effect.provide(layer))
     }),

@@ -1,4 +1,4 @@
-/** What a batch has stored and somebody damaged, removed or kept from being written. */
+/** Stored files of a batch that were damaged, removed or kept from being written. */
 import { join } from "node:path"
 import { zstdCompressSync } from "node:zlib"
 import { Journal, type JournalService } from "@detent/durable"

@@ -71,7 +71,7 @@ describe("a manifest is refused before anything starts", () => {
     }),
   )
 
-  it.live("and all that is wrong with it is told at once", () =>
+  it.live("and all that is wrong with it is reported at once", () =>
     Effect.gen(function* () {
       const message = yield* refusal(
         manifest(["lost.txt", "one.txt", "one.txt", "sound.mp3"], {

@@ -79,7 +79,7 @@ export interface Setting {
   readonly files: Readonly<Record<string, string | Uint8Array>>
   readonly extractor?: ExtractorService
   readonly storage?: (files: StorageService) => StorageService
-  /** A SQLite file unless told. */
+  /** Default: a SQLite file. */
   readonly store?: (filename: string) => ReturnType<typeof SqliteStore.layer> | ReturnType<typeof PostgresStore.layer>
   readonly patience?: Duration.Input
   readonly contentLimits?: ContentLimitOptions
@@ -139,7 +139,7 @@ export const canonical = (data: string) =>
     return { lines, published, passings: lines.filter((line) => line.includes(`<${base}passed> <urn`)).length }
   })
 
-/** What was told of a batch until its end, in order, without times. */
+/** The published events of a batch until its end, in order, without times. */
 export const toldOf = (id: BatchId, last: string) =>
   Effect.gen(function* () {
     const log = yield* BatchEventLog

@@ -20,7 +20,7 @@ const sourceOf = (reading: Reading, source: string, words: string) => {
 }
 
 describe("the format", () => {
-  it.effect("is told by the content type, else by the name", () =>
+  it.effect("is found by the content type, else by the name", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* formatOf({ name: "a.TXT" }), "txt")
       assert.strictEqual(yield* formatOf({ name: "gs://b/x.tar.html" }), "html")
@@ -289,7 +289,7 @@ describe("CSV", () => {
     }),
   )
 
-  it.effect("that is broken is told by line", () =>
+  it.effect("that is broken is reported with its line", () =>
     Effect.gen(function* () {
       const broken = yield* failure("a.csv", 'name,note\nAda,x\nBo,a"b"c\n')
       assert.include(broken, { _tag: "DocumentMalformed", line: 3 })

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 
 export interface PdfOptions {
-  /** Of whoever wants to read it. */
+  /** The password to read it. */
   readonly password?: string
 }
 

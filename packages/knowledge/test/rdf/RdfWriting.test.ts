@@ -128,7 +128,7 @@ _:x ex:p "olá"@pt-br .
     }),
   )
 
-  it.effect("that is broken is told by line", () =>
+  it.effect("that is broken is reported with its line", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(read("<urn:a> <urn:b> <urn:c> .\n<urn:a> <urn:b .\n"))
       assert.strictEqual(error.line, 2)

@@ -26,7 +26,7 @@ export class CrashProcess {
   #wake: () => void = () => undefined
   isDone = false
 
-  /** Loads its modules and waits to be told what to extract. */
+  /** Loads its modules and waits for what to extract. */
   constructor() {
     this.#child = fork(join(import.meta.dirname, "crashWorker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#gone = once(this.#child, "exit")

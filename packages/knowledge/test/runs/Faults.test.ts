@@ -38,7 +38,7 @@ const files = async (folder: string): Promise<ReadonlyArray<string>> =>
     .map((one) => join(one.parentPath, one.name))
 
 describe("a failed run", () => {
-  it.live("that two resume at once is resumed by one, and the other is told", () =>
+  it.live("that two resume at once is resumed by one, and the other call fails", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       const { fault, before } = failingAt(7)
@@ -60,7 +60,7 @@ describe("a failed run", () => {
     }),
   )
 
-  it.live("that two nodes resume at once is resumed by one, and the other is told", () =>
+  it.live("that two nodes resume at once is resumed by one, and the other call fails", () =>
     Effect.gen(function* () {
       const asked: Array<number> = []
       const { fault, before } = failingAt(7)
@@ -165,7 +165,7 @@ describe("a failed run", () => {
 describe("what a run left", () => {
   const shortText = "Ship1 passed Ship2. Ship3 passed Ship4."
 
-  it.live("in a row that somebody changed is refused as damaged", () =>
+  it.live("in a row that was changed by hand is refused as damaged", () =>
     Effect.gen(function* () {
       const { layer, request } = yield* opened(passing([]), { "log.txt": shortText })
       yield* Effect.gen(function* () {
@@ -180,7 +180,7 @@ describe("what a run left", () => {
     }),
   )
 
-  it.live("in a file that somebody changed is refused as damaged, and in one that is gone as missing", () =>
+  it.live("in a file that was changed by hand is refused as damaged, and in one that is gone as missing", () =>
     Effect.gen(function* () {
       const { layer, request, root } = yield* opened(quotingMuch(passing([])), { "log.txt": longText })
       yield* Effect.gen(function* () {

@@ -81,7 +81,7 @@ const opened = (fault: Fault, patience: Duration.Input, log: Array<string> = [])
   })
 
 describe("a store of runs whose database is away", () => {
-  it.live("is asked again, and the log is told once, however many ask", () =>
+  it.live("is asked again, with one warning in the log, however many ask", () =>
     Effect.gen(function* () {
       const log: Array<string> = []
       const fault = { unheard: 0, isStored: false }
@@ -116,7 +116,7 @@ describe("a store of runs whose database is away", () => {
         const failed = yield* runs.changeStatus(run, { expectedVersion: 1, status: "failed", at, error: "away" })
         expect(failed).toMatchObject({ status: "failed", statusVersion: 2 })
         expect(Option.getOrThrow(yield* runs.get(run.runId))).toEqual(failed)
-        // Somebody else's change is told all the same.
+        // A change by another process is reported all the same.
         fault.unheard = 1
         fault.isStored = false
         const told = yield* Effect.flip(runs.changeStatus(run, { expectedVersion: 1, status: "cancelled", at }))

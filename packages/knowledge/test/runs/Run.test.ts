@@ -55,7 +55,7 @@ describe("a run", () => {
     assert.strictEqual(changed(changed(queued, "cancelled", 2000), "running", 3000).status, "running")
   })
 
-  it("tells whoever saw an older version", () => {
+  it("refuses a writer that saw an older version", () => {
     const running = changed(queued, "running", 2000)
     const late = changeStatus(running, { expectedVersion: 0, status: "cancelled", at: at(3000) })
     assert.isTrue(Result.isFailure(late))

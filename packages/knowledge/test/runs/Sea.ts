@@ -74,7 +74,7 @@ export interface PortOptions<E> {
   readonly root: string
   readonly extractor: ExtractorService
   readonly nodeId?: string
-  /** A SQLite file in the root unless told. */
+  /** Default: a SQLite file in the root. */
   readonly store?: ReturnType<typeof SqliteStore.layer> | Layer.Layer<Layer.Success<ReturnType<typeof SqliteStore.layer>>, E>
   /** Below the root. */
   readonly artifacts?: string

@@ -14,7 +14,7 @@ interface Damage {
 }
 
 describe("a row of a run that makes no sense", () => {
-  it.live("is told of with its table, its run, and what to do", () =>
+  it.live("is reported with its table, its run, and the next step", () =>
     Effect.gen(function* () {
       const { layer, request } = yield* opened(passing([]), { "log.txt": "Ship1 passed Ship2." })
       yield* Effect.gen(function* () {

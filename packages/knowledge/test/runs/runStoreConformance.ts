@@ -157,7 +157,7 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           const kept = Option.getOrThrow(yield* runs.checkpoint(run.runId, 1))
           expect(kept.result_json.textHash).toBe(contentHashOf("first 1"))
           expect(kept.created_at).toBe(at.epochMilliseconds)
-          // Whoever comes late, after a pause of his process for one, changes nothing of what the checkpoint names.
+          // A writer that comes late, such as after a pause of its process, changes nothing of what the checkpoint names.
           expect(yield* loadArtifact(run.runId, "batch_1.nt")).toBe("first 1")
           expect(Option.getOrThrow(yield* runs.artifact(run.runId, "batch_1.nt")).content_hash).toBe(kept.entity_snapshot_hash)
           expect(Option.getOrThrow(yield* runs.lastCheckpoint(run.runId)).batch_index).toBe(2)
@@ -221,7 +221,7 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
         }),
       )
 
-      it.effect("end with their last batch, unless somebody has changed them meanwhile", () =>
+      it.effect("end with their last batch, unless another process has changed them meanwhile", () =>
         Effect.gen(function* () {
           const runs = yield* RunStore
           const end = { expectedVersion: 1, status: "succeeded", at } as const

@@ -162,7 +162,7 @@ describe("a folder as storage", () => {
     assert.deepInclude(denied, { _tag: "StorageFailed", retryable: false })
   })
 
-  it.live("knows by the generation that somebody edited the file", () =>
+  it.live("knows by the generation that the file was edited", () =>
     Effect.gen(function* () {
       const root = newRoot()
       const storage = yield* FileStorage.make({ root })

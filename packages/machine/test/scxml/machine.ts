@@ -1,6 +1,6 @@
 /**
  * The machine of a chart: compound states are groups, atomic and final states are states. All events of a chart are one event of the
- * machine, whose transitions are told apart by guards that fall through from a state to the groups around it.
+ * machine, whose transitions are distinguished by guards that fall through from a state to the groups around it.
  */
 import { Event, history, Machine, State, spawn, stay } from "@detent/machine"
 import * as Effect from "effect/Effect"

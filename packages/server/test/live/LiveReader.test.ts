@@ -5,7 +5,7 @@ import { Channel, type Frame, frameOf } from "../../src/serve/live/Channel.ts"
 import { Channels } from "../../src/serve/live/Channels.ts"
 import type { LiveReader } from "../../src/serve/live/LiveReader.ts"
 
-/** A store of frames, and a channel that is told of those that are added later. */
+/** A store of frames, and a channel that gets those that are added later. */
 const world = (stored: number) => {
   const all: Array<Frame> = Array.from({ length: stored }, (_, index) => frameOf(index + 1, "event", { n: index + 1 }))
   const channels = new Channels()
@@ -105,7 +105,7 @@ describe("readers of a live stream", () => {
     }),
   )
 
-  it.effect("are told all there is and a last word when it has come to its end; who comes later begins anew", () =>
+  it.effect("get all events and a last one when it has ended; a later reader begins anew", () =>
     Effect.gen(function* () {
       const { all, channels, channel, add } = world(700)
       const [slow, quick] = [channels.reader("one", channel, 0), channels.reader("one", channel, 700)]

@@ -388,7 +388,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
   )
 
   it.live(
-    "says that an unknown id, machine or page is not there, and how to go on",
+    "says that an unknown id, machine or page is not there, and what to do next",
     () =>
       Effect.gen(function* () {
         const { url } = yield* served()

@@ -49,7 +49,7 @@ describe("two servers on one PostgreSQL", () => {
     () =>
       Effect.gen(function* () {
         const database = yield* freshDatabase
-        // Whoever works on a batch needs its files.
+        // The process that works on a batch needs its files.
         const data = yield* temporaryFolder
         const { client, url } = yield* served({ database, data })
         const other = yield* served({ database, data })

@@ -13,7 +13,7 @@ const detailFor = (order: unknown) =>
   })
 
 describe("a problem", () => {
-  it.effect("with what was stored is told in one line", () =>
+  it.effect("with stored data is answered in one line", () =>
     Effect.gen(function* () {
       assert.match(yield* detailFor({ lines: [] }), /: total is missing$/)
       assert.match(yield* detailFor({ total: 1, lines: [{ count: "x" }] }), /: Expected [^\n]* at lines\.0\.count$/)

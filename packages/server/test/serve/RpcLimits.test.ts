@@ -9,7 +9,7 @@ import { defaultLimits } from "../../src/serve/ServeOptions.ts"
 const limits = RpcLimits.layer({ ...defaultLimits, requests: 2, streams: 1, answerTimeout: "60 seconds" })
 
 describe("procedures under way", () => {
-  it.effect("are as many as there is room for, each kind by itself, and whoever ends in any way makes room", () =>
+  it.effect("are as many as there is room for, each kind by itself, and a request that ends in any way makes room", () =>
     Effect.gen(function* () {
       const procedures = yield* RpcLimits
       const started = (procedure: Effect.Effect<never, unknown>) => Effect.forkChild(procedure, { startImmediately: true })

@@ -110,7 +110,7 @@ describe("bad input", () => {
     }),
   )
 
-  it.live("what is missing or wrong in an event or a request is told in one sentence", () =>
+  it.live("what is missing or wrong in an event or a request is answered in one sentence", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
@@ -190,7 +190,7 @@ describe("slow work", () => {
     Effect.as(thought.await, S.Idle()),
   )
 
-  it.live("is told to take too long, instead of being waited for", () =>
+  it.live("is refused for taking too long, instead of being waited for", () =>
     Effect.gen(function* () {
       const config = defineConfig({ machines: [Thinker] })
       const { client, url } = yield* served({ config, serve: { limits: { answerTimeout: "1 second", stopTimeout: "1 second" } } })
@@ -204,7 +204,7 @@ describe("slow work", () => {
 })
 
 describe("bad connections", () => {
-  it.live("what is no HTTP is told so, and what has too many headers too", () =>
+  it.live("bytes that are no HTTP are refused, and so are too many headers", () =>
     Effect.gen(function* () {
       const { url } = yield* served()
       const nonsense = yield* conversation(url, (write) => write("HELLO\r\n\r\n"), 5000)
@@ -241,7 +241,7 @@ describe("bad connections", () => {
     }),
   )
 
-  it.live("more requests at once than there is room for are told to come back", () =>
+  it.live("more requests at once than there is room for are answered with retry-after", () =>
     Effect.gen(function* () {
       const { url } = yield* served({ serve: { limits: { requests: 2 } } })
       const slow = (write: (text: string) => void) =>

@@ -10,7 +10,7 @@ import { killServer, startServer } from "../support/serverProcess.ts"
 
 const start = (data: string, port: string) => startServer("serving.ts", data, port)
 
-/** What was told to be busy, or not told at all, is sent again under the same key. */
+/** A request that was answered as busy, or not at all, is sent again under the same key. */
 const insistently = <A, E>(send: Effect.Effect<A, E>) => Effect.retry(send, { schedule: Schedule.spaced("50 millis"), times: 400 })
 
 describe("a server that is killed under load", () => {
@@ -71,7 +71,7 @@ describe("a server that is killed under load", () => {
   )
 })
 
-describe("a server that is told to stop", () => {
+describe("a server that gets SIGTERM", () => {
   it.live(
     "answers what it has begun, ends its streams, and ends with 0",
     () =>

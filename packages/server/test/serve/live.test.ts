@@ -17,7 +17,7 @@ import { corpus, request, served, temporaryFolder } from "../support/served.ts"
 const key = { machine: "tally", id: "one" }
 const add = (by: number) => ({ params: key, headers: {}, payload: { _tag: "Add", by } })
 
-/** So many that a batch of them does not end before it is told to. */
+/** So many that a batch of them does not end before it is cancelled. */
 const manyDocuments = Effect.gen(function* () {
   const documents = yield* temporaryFolder
   const text = yield* Effect.promise(() => readFile(join(corpus, "documents/ada-sol.txt"), "utf8"))
@@ -54,7 +54,7 @@ describe("live streams of an instance", () => {
     }),
   )
 
-  it.live("end with the instance, and whoever comes back then is told so", () =>
+  it.live("end with the instance, and a client that reconnects then gets 204", () =>
     Effect.gen(function* () {
       const { client, url } = yield* served()
       yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
@@ -166,7 +166,7 @@ describe("live streams of a batch", () => {
         finished.events.map(({ event, data }) => [event, data.state]),
         [["status", "Completed"]],
       )
-      // A browser comes back by itself to a stream that ended, unless it is told that there is nothing more.
+      // A browser comes back by itself to a stream that ended, unless it gets 204.
       for (const { events } of [one, again, finished]) {
         const back = yield* request(address, { headers: { "last-event-id": events.at(-1)?.id ?? "" } })
         assert.deepStrictEqual([back.status, back.text], [204, ""])
@@ -179,7 +179,7 @@ describe("live streams of a batch", () => {
         ids,
         [...ids].sort((a, b) => a - b),
       )
-      // What the live readers saw is what is told from the log, but for progress of which only the latest is kept.
+      // What the live readers saw is what the log has, but for progress of which only the latest is kept.
       const told = new Set(again.events.map(({ id }) => id))
       for (const { id, event } of one.events.slice(1, -1)) assert.isTrue(told.has(id) || event === "StageProgress", event)
     }),
@@ -218,11 +218,11 @@ describe("live streams of a batch", () => {
   )
 
   it.live(
-    "do not end before all was told, though the batch has ended",
+    "do not end before all events were sent, though the batch has ended",
     () =>
       Effect.gen(function* () {
         const { client, url } = yield* served()
-        // What a batch tells of its stages is told by commands.
+        // Commands publish the events of a batch's stages.
         yield* client.commands.pause({ params: { queue: "batch" } })
         const { batchId } = yield* client.batches.start({
           headers: {},

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { json, request, served } from "../support/served.ts"
 
-/** A WebSocket that sends whatever it is told to. */
+/** A WebSocket that sends any text. */
 const open = (url: string) =>
   Effect.acquireRelease(
     Effect.promise(
@@ -209,7 +209,7 @@ describe("a WebSocket of procedures", () => {
         const { url } = yield* served()
         const conversation = yield* open(url)
         conversation.socket.pause()
-        // What is told of a procedure that is none names it, and so is as long as the question.
+        // The answer for an unknown procedure names it, and so is as long as the question.
         const question = asking("1", "x".repeat(500_000), {})
         for (let count = 0; count < 60; count++) conversation.send(question)
         yield* Effect.sleep("3 seconds")

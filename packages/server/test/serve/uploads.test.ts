@@ -163,7 +163,7 @@ describe("uploads over HTTP", () => {
     }),
   )
 
-  it.live("are streamed live until they rest, and a client that comes back is told to stop", () =>
+  it.live("are streamed live until they rest, and a client that reconnects gets 204", () =>
     Effect.gen(function* () {
       const { url } = yield* served()
       const { batchId } = JSON.parse((yield* send(url, form(yield* items(6000)))).text)

@@ -17,7 +17,7 @@ export interface Work {
   readonly dies?: Death
 }
 
-/** When so many items have been checked, each time the file is read, or when somebody is to be told of the outcome. */
+/** When so many items have been checked, each time the file is read, or when a listener gets the outcome. */
 export type Death = { readonly _tag: "Checking"; readonly items: number } | { readonly _tag: "Telling" }
 
 export interface Finished {

@@ -41,7 +41,7 @@ describe.each(databases)("$name", (database) => {
         const { address, folder } = yield* makeDesk(database)
         const path = `${folder}/items.ndjson`
         const written = yield* Effect.promise(() => writeItemFile(path, { items, layout: "lines", bad, seed: 11 }))
-        // Duplicates are good items to whoever looks at one alone.
+        // Duplicates are good items when each is checked alone.
         const checked = items - (written.bad.get("not_json") ?? 0)
         expect(yield* Effect.promise(() => work(address, { _tag: "Upload", path }, death(checked)))).toBeUndefined()
         const finished = yield* Effect.promise(() => work(address, { _tag: "Resume" }))
@@ -52,7 +52,7 @@ describe.each(databases)("$name", (database) => {
   )
 
   it.live(
-    "killed while failed items are tried again, and when that is told, every one of them is entered once",
+    "killed while failed items are tried again, and when that is reported, every one of them is entered once",
     () =>
       Effect.gen(function* () {
         const { address, file, run } = yield* makeDesk(database)

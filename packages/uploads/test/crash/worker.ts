@@ -1,4 +1,4 @@
-/** A process that uploads or resumes as it is told, until it is killed. */
+/** A process that uploads or resumes by its arguments, until it is killed. */
 import { flushCompileCache } from "node:module"
 import { Engine } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
@@ -16,14 +16,14 @@ const doWork = ({ batchId, ask, kind = HackerNews.name }: Work) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
     tell({ _tag: "Open" })
-    // Whoever was killed may have got as far as asking.
+    // The killed process may have got as far as asking.
     if (ask._tag === "Retry") yield* uploads.retryFailed(batchId)
     if (ask._tag === "Upload") yield* Effect.catchTags(uploads.start(ask.path, { batchId, kind }), { BatchExists: () => Effect.void })
     const { state, items, problem } = yield* uploads.finished(batchId)
     tell({ _tag: "Finished", state, items, problem: problem?.message })
   })
 
-/** Dies in the middle of a step, as it is told to. */
+/** Dies in the middle of the step of its arguments. */
 const dying = (death: Death | undefined): UploadsOptions => {
   const die = () => process.kill(process.pid, "SIGKILL")
   if (death === undefined) return {}

@@ -96,7 +96,7 @@ describe("the items of a file", () => {
     }),
   )
 
-  it.effect("a file that is not there, no gzip, or too large is told as such", () =>
+  it.effect("a file that is not there, no gzip, or too large has an error of its own", () =>
     Effect.gen(function* () {
       const folder = yield* freshFolder
       const path = `${folder}/items`

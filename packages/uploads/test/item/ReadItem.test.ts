@@ -75,7 +75,7 @@ describe("reading an item", () => {
     expect(readItem('{"id":1,"type":"story","by":"eve"}', check)).toMatchObject({ _tag: "Good" })
   })
 
-  it("cuts what is told of an item, never in the middle of a character", () => {
+  it("cuts the report of an item, never in the middle of a character", () => {
     const told = readItem('{"id":1,"type":"story"}', () => `x${"🚀".repeat(400)}`)
     const message = told._tag === "Bad" ? told.problem.message : ""
     expect([message.length, message.isWellFormed()]).toEqual([500, true])

@@ -64,7 +64,7 @@ export const databases: ReadonlyArray<Database> = [sqlite, postgres]
 export const storeLayer = (address: Address) =>
   address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
 
-/** Uploads have no timers and no commands: where a test lets days pass, nobody has to look for any. */
+/** Uploads have no timers and no commands: where a test lets days pass, no process looks for any. */
 const quietEngine = { sweeper: { interval: "1 day" }, worker: false } as const
 
 /** Everything a process that uploads has, made anew wherever it is used. */

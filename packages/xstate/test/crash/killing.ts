@@ -1,4 +1,4 @@
-/** Processes that take all scenarios through their steps and are killed on the way, and what is left in the end. */
+/** Processes that take all scenarios through their steps and are killed on the way, and what is stored in the end. */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** What a process that runs a batch is told, and what it tells. */
+/** The messages to a process that runs a batch, and its answers. */
 export interface Work {
   /** The same after every restart; two processes at once have two. */
   readonly node: string

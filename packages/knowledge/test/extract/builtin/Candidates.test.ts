@@ -62,7 +62,7 @@ describe("what a clause is about", () => {
   const cases: ReadonlyArray<readonly [string, string, string, string | undefined]> = [
     ["the name before a relative clause", "Sor House is led by Joan Ek, who was born in Lisbon.", "Lisbon", "Joan Ek"],
     ["the name before an apposition", "They met at Sor House, a school near Lisbon.", "Lisbon", "Sor House"],
-    ["not the place where somebody else does something", "Joan Ek lived in Sor, where she founded Holm Works.", "Holm Works", undefined],
+    ["not the place where another person does something", "Joan Ek lived in Sor, where she founded Holm Works.", "Holm Works", undefined],
     ["not the name before in a list", "Owl runs on Tern, the Wren system and the Kite.", "Wren", undefined],
   ]
   for (const [what, text, object, expected] of cases) {

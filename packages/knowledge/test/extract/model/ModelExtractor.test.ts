@@ -205,7 +205,7 @@ for (const api of ["anthropic", "chat", "responses"] as const) {
       }).pipe(Effect.scoped),
     )
 
-    it.live("is told which entities the document has named, and may say that a name is another one of theirs", () =>
+    it.live("gets the entities that the document has named, and may say that a name is another one of theirs", () =>
       Effect.gen(function* () {
         const said = [
           { quote: "Ada Sol", class: "Person", known: 1, confidence: 0.9 },
