@@ -24,7 +24,10 @@ export async function searchProblems(base) {
     searchOptions: { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 } },
   })
   return questions.flatMap(({ question, page, search }) => {
-    const found = [...new Set(engine.search(search).map((/** @type {{ readonly id: string }} */ { id }) => pageOf(id, base)))].slice(0, seen)
+    const found = [...new Set(engine.search(search).map((/** @type {{ readonly id: string }} */ { id }) => pageOf(id, base)))].slice(
+      0,
+      seen,
+    )
     return found.includes(page) ? [] : [`"${search}" does not find ${page}, which answers "${question}"; it finds ${found.join(", ")}`]
   })
 }

@@ -60,7 +60,6 @@ export const sidebar = [
       { text: "Troubleshooting", link: "/guides/troubleshooting" },
     ],
   },
-  { text: "Migration", items: [{ text: "From XState", link: "/migration/from-xstate" }] },
   {
     text: "Systems",
     items: [
@@ -71,6 +70,7 @@ export const sidebar = [
   {
     text: "Migration",
     items: [
+      { text: "From XState", link: "/migration/from-xstate" },
       { text: "From Temporal", link: "/migration/from-temporal" },
       { text: "From DBOS", link: "/migration/from-dbos" },
       { text: "From BullMQ", link: "/migration/from-bullmq" },

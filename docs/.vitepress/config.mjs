@@ -9,10 +9,12 @@ export default {
   // Where `detent serve` serves it. `npm run docs -- --base /` builds it for another place.
   base: "/docs/guide/",
   cleanUrls: true,
+  head: [["link", { rel: "icon", type: "image/svg+xml", href: "/docs/guide/logo.svg" }]],
   srcExclude: ["test/**", "snippets/**"],
   // The same anchors as on GitHub, where the pages are read too.
   markdown: { anchor: { slugify: slug } },
   themeConfig: {
+    logo: "/logo.svg",
     search: { provider: "local" },
     sidebar,
     outline: { level: [2, 3] },

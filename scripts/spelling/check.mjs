@@ -56,7 +56,7 @@ async function loadSpeller() {
 function documents() {
   const files = globSync(["*.md", "docs/**/*.md", "packages/*/README.md", "examples/README.md", "infra/**/*.md", "kubernetes/*.md"], {
     cwd: root,
-    exclude: (name) => name === "node_modules" || name === ".vitepress" || name === "reference",
+    exclude: (name) => name === "node_modules" || name === ".vitepress" || name === "reference" || name === "test",
   })
   return files
     .sort()

@@ -11,7 +11,7 @@ const problemsOf = (text: string): ReadonlyArray<string> => {
   const [, head = "", body = ""] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text) ?? []
   const releases = head.split("\n").map((line) => /^["']?([^"':]+)["']?: (patch|minor|major)$/.exec(line))
   return [
-    ...(releases.length === 0 || releases.includes(null) ? ["it names no release, such as \"@detent/machine\": minor"] : []),
+    ...(releases.length === 0 || releases.includes(null) ? ['it names no release, such as "@detent/machine": minor'] : []),
     ...releases.flatMap((release) => (release !== null && !names.includes(release[1] ?? "") ? [`there is no package ${release[1]}`] : [])),
     ...(body.trim() === "" ? ["it has no text"] : []),
   ]
