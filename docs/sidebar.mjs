@@ -54,6 +54,8 @@ export const sidebar = [
       { text: "On one machine", link: "/guides/one-machine" },
       { text: "On PostgreSQL", link: "/guides/postgresql" },
       { text: "Many nodes", link: "/guides/many-nodes" },
+      { text: "On Kubernetes", link: "/guides/kubernetes" },
+      { text: "On Google Cloud", link: "/guides/google-cloud" },
       { text: "Monitoring", link: "/guides/monitoring" },
       { text: "Backup and restore", link: "/guides/backup" },
       { text: "Security", link: "/guides/security" },

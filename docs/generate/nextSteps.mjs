@@ -29,6 +29,8 @@ export const nextSteps = {
   SequenceConflict: 'Read the instance again and send the event again, or use `onConflict: "reload"`.',
   ServerFailed: "Do what the server's message says; its log has the cause of a failure.",
   TaskFailed: "Correct the content that the task reads. Another attempt ends the same way.",
+  TaskGivenUp: "Remove the problem that the message names, then resume the batch, or retry the dead letter.",
+  TaskPostponed: "Nothing: the queue delivers it again.",
   TokenWeak: "Make one with `openssl rand -hex 32`.",
   ToolRefused: "Do what the message says.",
   TransitionRefused: "Act on the reason. It is the one that the guard or the decision gave.",

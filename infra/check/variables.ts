@@ -29,6 +29,10 @@ export const variables: Readonly<Record<string, Variable>> = {
   ANTHROPIC_API_KEY: { set: "deployment", for: ["server", "worker", "activity"] },
   ACTIVITY_NAME: { set: "task" },
   ACTIVITY_INPUT: { set: "task" },
+  ACTIVITY_KEY: { set: "task" },
+  ACTIVITY_ATTEMPTS: { set: "task" },
+  // Cloud Run sets it.
+  CLOUD_RUN_TASK_ATTEMPT: { set: "task" },
   DETENT_READ_TOKEN: user,
   OPENAI_API_KEY: user,
   OPENAI_BASE_URL: user,
@@ -61,7 +65,14 @@ export const variables: Readonly<Record<string, Variable>> = {
 }
 
 /** For configurations of projects, which read them themselves; the names are those of the specification. */
-export const forProjects: ReadonlyArray<string> = ["GCP_PROJECT_ID", "GCP_REGION", "STORAGE_BUCKET"]
+export const forProjects: ReadonlyArray<string> = [
+  "GCP_PROJECT_ID",
+  "GCP_REGION",
+  "STORAGE_BUCKET",
+  "TASKS_ENDPOINT",
+  "TASKS_SERVICE_ACCOUNT",
+  "TASKS_JOB",
+]
 
 /** How the sources read a variable. */
 const reads: ReadonlyArray<RegExp> = [

@@ -1,2 +1,15 @@
-/** What the image serves by itself. A detent.config.ts of yours beside it is taken instead. */
-export default { knowledge: {}, uploads: ["hacker-news"] }
+/**
+ * What the image serves by itself. A detent.config.ts of yours beside it is taken instead. Where a deployment names an endpoint for
+ * Cloud Tasks, batches with `dispatch: "tasks"` use its queue; elsewhere the queue is in the database.
+ */
+const {
+  GCP_PROJECT_ID: project,
+  GCP_REGION: location,
+  TASKS_ENDPOINT: endpoint,
+  TASKS_SERVICE_ACCOUNT: serviceAccount,
+  TASKS_JOB: job,
+} = process.env
+
+const cloudTasks = { queue: "cloud-tasks", project, location, serviceAccount, endpoint, ...(job ? { job } : {}) }
+
+export default { knowledge: endpoint ? { tasks: cloudTasks } : {}, uploads: ["hacker-news"] }

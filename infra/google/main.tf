@@ -7,15 +7,25 @@ data "google_secret_manager_secret" "anthropic_api_key" {
   secret_id = "ANTHROPIC_API_KEY"
 }
 
+data "google_project" "main" {
+  project_id = var.project_id
+}
+
 locals {
   data_location = "gs://${module.storage.bucket_name}/detent"
 
+  # The address of the service follows from its name, so that the service itself can be given it.
+  endpoint = "https://api-server-${data.google_project.main.number}.${var.region}.run.app"
+
   # What the image and the configuration of a project read.
   environment = {
-    GCP_PROJECT_ID = var.project_id
-    GCP_REGION     = var.region
-    STORAGE_BUCKET = module.storage.bucket_name
-    DETENT_DATA    = local.data_location
+    GCP_PROJECT_ID        = var.project_id
+    GCP_REGION            = var.region
+    STORAGE_BUCKET        = module.storage.bucket_name
+    DETENT_DATA           = local.data_location
+    TASKS_ENDPOINT        = local.endpoint
+    TASKS_SERVICE_ACCOUNT = module.service_accounts.tasks_invoker_email
+    TASKS_JOB             = "activity-runner"
   }
 
   secret_environment = {

@@ -8,7 +8,16 @@
  */
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
-import { Engine, type EngineOptions, type Journal, type LeasePlacementOptions, type Leases, Placement, type Timers } from "@detent/durable"
+import {
+  type Commands,
+  Engine,
+  type EngineOptions,
+  type Journal,
+  type LeasePlacementOptions,
+  type Leases,
+  Placement,
+  type Timers,
+} from "@detent/durable"
 import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import type * as Duration from "effect/Duration"
@@ -33,6 +42,11 @@ import type { Storage } from "./storage/Storage.ts"
 import { StorageFailed } from "./storage/StorageError.ts"
 import type { AllowedSince } from "./storage/StorageLocation.ts"
 import * as StorageLocation from "./storage/StorageLocation.ts"
+import { taskQueueOf } from "./tasks/ConfiguredQueue.ts"
+import { TaskCallers } from "./tasks/TaskCallers.ts"
+import type { TaskQueue } from "./tasks/TaskQueue.ts"
+import type { TaskWorkerOptions } from "./tasks/TaskWorker.ts"
+import * as TaskWorker from "./tasks/TaskWorker.ts"
 import type { ContentLimitOptions } from "./threads/ContentLimits.ts"
 import { WorkerPool } from "./threads/WorkerPool.ts"
 
@@ -58,6 +72,10 @@ export interface KnowledgeOptions {
   readonly settings?: KnowledgeSettings
   /** How much time and memory the work on one document, ontology, batch or query may take. Default: those of `settings`. */
   readonly contentLimits?: ContentLimitOptions
+  /** Where batches with `dispatch: "tasks"` put their tasks. Default: the queue of `settings`, which is the durable one by default. */
+  readonly tasks?: Layer.Layer<TaskQueue, never, Commands>
+  /** How tasks are run in this process. `false`: it runs none. */
+  readonly taskWorker?: TaskWorkerOptions | false
   /** Where blobs are. Default: in the folder. */
   readonly storage?: Layer.Layer<Storage, StorageFailed>
 }
@@ -66,7 +84,8 @@ export interface KnowledgeOptions {
 export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
-  return Reviews.publishing.pipe(
+  return runningTasks(options).pipe(
+    Layer.provideMerge(Reviews.publishing),
     Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
@@ -75,7 +94,7 @@ export const layer = (options: KnowledgeOptions) => {
     // One process is one node with one lease, for its batches and for the runs of their documents.
     Layer.provideMerge(Layer.effect(Placement, Placement.inContextOrMake(placement))),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | Commands | SqlClient>
 }
 
 /** Options of a pipeline on engines that its caller opens. */
@@ -90,14 +109,31 @@ export const layerOnEngine = (options: OnEngineOptions) =>
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+  ) satisfies Layer.Layer<
+    Batches | Reviews | GraphQuery | GraphFacts,
+    unknown,
+    Engine | WorkflowEngine.WorkflowEngine | Commands | SqlClient
+  >
+
+/**
+ * Runs tasks on what `layerOnEngine` provides, until this layer closes. It is a layer of its own, since it has to close before the
+ * engines do.
+ */
+export const runningTasks = ({ folder, settings, taskWorker = {} }: Pick<KnowledgeOptions, "folder" | "settings" | "taskWorker">) =>
+  taskWorker === false
+    ? Layer.empty
+    : TaskWorker.layer(StorageLocation.folderAt(folder), { concurrency: settings?.tasks?.concurrency, ...taskWorker })
 
 /** The same on an engine that observes: no run is taken up. */
 export const layerOnObservingEngine = (options: OnEngineOptions) =>
   withReviews(options).pipe(
     Layer.provideMerge(Layer.mergeAll(asking(options), Extractions.layer)),
     Layer.provideMerge(kept(options)),
-  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Engine | WorkflowEngine.WorkflowEngine | SqlClient>
+  ) satisfies Layer.Layer<
+    Batches | Reviews | GraphQuery | GraphFacts,
+    unknown,
+    Engine | WorkflowEngine.WorkflowEngine | Commands | SqlClient
+  >
 
 const withReviews = (options: OnEngineOptions, batches: BatchesOptions = {}) => {
   const folder = StorageLocation.folderAt(options.folder)
@@ -127,7 +163,7 @@ export const layerObserving = (options: KnowledgeOptions) =>
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
     // No workflow is known to this one, so it runs none.
     Layer.provideMerge(WorkflowEngine.layerMemory),
-  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | SqlClient>
+  ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | Commands | SqlClient>
 
 const asking = (options: OnEngineOptions) => Layer.provideMerge(GraphFacts.layer, GraphQuery.layerWith(limitsOf(options)))
 
@@ -148,6 +184,8 @@ const kept = (options: OnEngineOptions) => {
     ArtifactStore.layer(folder),
     CanonicalGraph.layer(folder),
     options.extractors ?? Extractors.layerWith(options.settings ?? {}),
+    options.tasks ?? taskQueueOf(options.settings?.tasks),
+    TaskCallers.layer(options.settings?.tasks),
   ).pipe(
     Layer.provideMerge(workersOf(options)),
     Layer.provideMerge(

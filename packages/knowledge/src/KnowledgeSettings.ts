@@ -13,6 +13,7 @@ import * as Schema from "effect/Schema"
 import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import type { BudgetLimits } from "./extract/model/Budget.ts"
 import { PriceTable } from "./extract/model/Cost.ts"
+import { TaskSettings } from "./tasks/TaskSettings.ts"
 import { ContentLimitOptions } from "./threads/ContentLimits.ts"
 
 /**
@@ -105,5 +106,7 @@ export const KnowledgeSettings = Schema.Struct({
   limits: Schema.optionalKey(ModelLimits),
   /** How much time and memory the work on one document, ontology, batch or query may take. */
   contentLimits: Schema.optionalKey(ContentLimitOptions),
+  /** The queue of batches with `dispatch: "tasks"`. Default: `{ queue: "durable" }`. */
+  tasks: Schema.optionalKey(TaskSettings),
 })
 export type KnowledgeSettings = typeof KnowledgeSettings.Type

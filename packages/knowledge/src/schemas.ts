@@ -3,6 +3,7 @@
  * clients import this, and none of the libraries that read documents and graphs is loaded.
  */
 
+export { ActivityName } from "./batch/ActivityName.ts"
 export { BatchConfig } from "./batch/BatchConfig.ts"
 export { isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
 export { type BatchState, batchStates, type LanguageCount } from "./batch/BatchState.ts"

@@ -87,6 +87,8 @@ export interface WorkspaceOptions {
    * configuration makes it one.
    */
   readonly cluster?: ClusterSettings | false
+  /** Whether the tasks of batches are run here. Default: where commands are executed. */
+  readonly tasks?: boolean
 }
 
 /** The facts about the opened workspace. */
@@ -204,6 +206,9 @@ const inhabited = (options: Opening) =>
 
     const knowledge = (yield* isOn("knowledge", options)) ? yield* build(yield* knowledgeIn(options), engines) : undefined
     const uploads = (yield* isOn("uploads", options)) ? yield* build(yield* uploadsIn(options), engines) : undefined
+    // Tasks use the engines, so they end before these do.
+    if (knowledge !== undefined && runsTasks(options))
+      yield* buildIn(yield* Scope.fork(scope), yield* tasksIn(options), Context.merge(engines, knowledge))
     const provided = Context.add(engines, Systems, {
       knowledge: Option.fromNullishOr(knowledge),
       uploads: Option.fromNullishOr(uploads),
@@ -349,6 +354,14 @@ const knowledgeIn = ({ data, role, readable = [], allowedSince, knowledge = {}, 
     const options = { ...kept, ...given, folder: data, readable, allowedSince }
     return role === "observe" ? Knowledge.layerOnObservingEngine(options) : Knowledge.layerOnEngine(options)
   })
+
+const tasksIn = ({ data, knowledge = {}, config }: Opening) =>
+  Effect.map(loadKnowledge, ({ Knowledge }) => {
+    const { taskWorker, settings = config?.knowledge } = knowledge
+    return Knowledge.runningTasks({ folder: data, ...optional({ settings, taskWorker }) })
+  })
+
+const runsTasks = (options: Opening): boolean => options.tasks ?? (options.role === "work" && engineOptions(options).worker !== false)
 
 const uploadsIn = ({ data, uploads, config }: Opening) =>
   Effect.gen(function* () {

@@ -1,6 +1,10 @@
-/** `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. */
+/**
+ * `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. With ACTIVITY_KEY it is
+ * a task of a queue, which fails for good after ACTIVITY_ATTEMPTS attempts.
+ */
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
 import { folderAt } from "@detent/knowledge/StorageLocation"
+import { deliver } from "@detent/workspace/operations/activities"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -15,7 +19,8 @@ const activity = command(
     summary: "run one activity and end: what a job runner or Cloud Tasks starts",
     detail:
       "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.\n" +
-      "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.",
+      "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.\n" +
+      "With ACTIVITY_KEY it is a task of a queue: late, it does nothing and ends with 0; failed for good, it is a dead letter.",
     arguments: [{ name: "name", summary: "which one", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true }],
     options: [{ name: "input", kind: "text", value: "JSON", summary: "what it works on" }],
     examples: [
@@ -30,13 +35,25 @@ const activity = command(
       const output = yield* Output
       const name = yield* nameOf(input.name ?? process.env["ACTIVITY_NAME"])
       const given = yield* inputOf(input.input ?? process.env["ACTIVITY_INPUT"])
+      const key = process.env["ACTIVITY_KEY"]
       return yield* Effect.gen(function* () {
+        if (key !== undefined && key !== "") {
+          const outcome = yield* deliver(name, given, { key, isLast: isLastAttempt() })
+          return yield* output.write(`${JSON.stringify(outcome)}\n`)
+        }
         const { data } = yield* Workspace
         const result = yield* runActivity(folderAt(data), name, given)
         yield* output.write(`${JSON.stringify(result)}\n`)
-      }).pipe(Effect.provide(knowledge.working(input)))
+      }).pipe(Effect.provide(knowledge.activity(input)))
     }),
 )
+
+/** Cloud Run counts the attempts of a job from 0. Without a count there is only one. */
+const isLastAttempt = (): boolean => {
+  const attempt = Number(process.env["CLOUD_RUN_TASK_ATTEMPT"] ?? 0)
+  const attempts = Number(process.env["ACTIVITY_ATTEMPTS"] ?? 1)
+  return !(attempt + 1 < attempts)
+}
 
 const nameOf = (text: string | undefined): Effect.Effect<ActivityName, WrongUsage> =>
   Effect.mapError(

@@ -69,6 +69,8 @@ const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Syste
     estimating: (place: Place, readable: ReadonlyArray<string>): Opened<S> =>
       withServices(opened(place, { role: "observe", readable }, [system])),
     acting: (place: Place): Opened<S> => withServices(opened(place, actingOptions, [system])),
+    /** The same to run one activity: tasks of the queue are left to other processes. */
+    activity: (place: Place): Opened<S> => withServices(opened(place, { role: "work", engine: { resume: false }, tasks: false }, [system])),
     /** Opens the workspace to work on one batch or upload. Other unfinished work is left to other processes. */
     working: (place: Place, readable: ReadonlyArray<string> = []): Opened<S> =>
       withServices(opened(place, { role: "work", readable, engine: { resume: false } }, [system])),

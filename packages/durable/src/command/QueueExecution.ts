@@ -24,8 +24,10 @@ export interface QueueOptions<A> {
 export interface QueueContext extends AsyncContext {
   /** The same for each execution of the command: pass it on as idempotency key. */
   readonly key: string
-  /** The number of executions, this one included. */
+  /** The number of executions, this one included, since it was last retried by hand. */
   readonly attempts: number
+  /** How often it was retried by hand after it had failed for good. */
+  readonly round: number
   readonly instance: InstanceKey | undefined
   readonly enqueuedAt: number
 }
@@ -49,7 +51,7 @@ export const queueExecution = <A>(
 
   const execution = (command: ClaimedCommand): Effect.Effect<Verdict, never, unknown> =>
     Effect.suspend(() => {
-      const { key, attempts, instance, enqueuedAt, queue, slot, parameters } = command
+      const { key, attempts, round, instance, enqueuedAt, queue, slot, parameters } = command
       let payload: A
       try {
         payload = decode(parameters)
@@ -57,7 +59,9 @@ export const queueExecution = <A>(
         return judge(failed(new Error("its payload does not fit the schema of its queue", { cause }), false), attempts)
       }
       const called = { machine: `queue ${queue}`, what: `the handler of ${slot}`, isFailure: () => true }
-      const handled = callHandler(called, { key, attempts, instance, enqueuedAt }, (context) => handle(payload, context as QueueContext))
+      const handled = callHandler(called, { key, attempts, round, instance, enqueuedAt }, (context) =>
+        handle(payload, context as QueueContext),
+      )
       return Effect.flatMap(Effect.exit(handled), (exit): Effect.Effect<Verdict> => {
         const outcome = outcomeOf(exit, undefined)
         switch (outcome._tag) {

@@ -1,7 +1,7 @@
 /**
  * The stages of a batch as activities that a job runner starts one by one: extraction for each document, then resolution,
  * validation and ingestion. Each uses the configuration of its batch and reports to it, so that the activities of a batch with
- * `dispatch: "activities"` move it to its end. Run again with the same input, an activity finds what it did before or does the same.
+ * `dispatch: "activities"` or `"tasks"` move it to its end. Run again with the same input, an activity finds what it did before or does the same.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -21,25 +21,28 @@ import { pathsOfDocument } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
+import type { ActivityName } from "./ActivityName.ts"
 import { selectionOf } from "./BatchConfig.ts"
 import { BatchEvent } from "./BatchEvent.ts"
-import { BatchEventLog } from "./BatchEventLog.ts"
-import { E } from "./BatchMachine.ts"
+import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
+import { Batches } from "./Batches.ts"
+import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
 import { DocumentJson, documentRecord, writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { LanguageCounts, roundOf, usageOf } from "./ExtractionReport.ts"
 import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
-import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest } from "./StageRun.ts"
+import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest, stateOfActivity } from "./StageRun.ts"
 
+export { ActivityName } from "./ActivityName.ts"
 export { ActivityRefused } from "./StageRun.ts"
-
-export const ActivityName = Schema.Literals(["extraction", "resolution", "validation", "ingestion"])
-export type ActivityName = typeof ActivityName.Type
 
 const durationMs = Count
 
-export const ExtractionInput = Schema.Struct({ batchId: BatchId, documentId: DocumentId, sourceUri: StorageUri, ontologyUri: StorageUri })
+/** Which batch an activity is of. `attempt` is set by tasks: one of an earlier attempt does nothing. */
+const part = { batchId: BatchId, attempt: Schema.optionalKey(Count) }
+
+export const ExtractionInput = Schema.Struct({ ...part, documentId: DocumentId, sourceUri: StorageUri, ontologyUri: StorageUri })
 
 export const ExtractionOutput = Schema.Struct({
   documentId: DocumentId,
@@ -51,15 +54,19 @@ export const ExtractionOutput = Schema.Struct({
   unchanged: Schema.optionalKey(Schema.Boolean),
 })
 
-export const ResolutionInput = Schema.Struct({ batchId: BatchId, documentGraphUris: Schema.Array(StorageUri) })
+export const ResolutionInput = Schema.Struct({
+  ...part,
+  /** Default: those of all documents that the batch has extracted. */
+  documentGraphUris: Schema.optionalKey(Schema.Array(StorageUri)),
+})
 
 export const ResolutionOutput = Schema.Struct({ resolvedUri: StorageUri, entitiesTotal: Count, clustersFormed: Count, durationMs })
 
-export const ValidationInput = Schema.Struct({ batchId: BatchId, resolvedUri: StorageUri, shaclUri: Schema.optionalKey(StorageUri) })
+export const ValidationInput = Schema.Struct({ ...part, resolvedUri: StorageUri, shaclUri: Schema.optionalKey(StorageUri) })
 
 export const ValidationOutput = Schema.Struct({ validatedUri: StorageUri, conforms: Schema.Boolean, violations: Count, durationMs })
 
-export const IngestionInput = Schema.Struct({ batchId: BatchId, validatedUri: StorageUri, targetNamespace: Namespace })
+export const IngestionInput = Schema.Struct({ ...part, validatedUri: StorageUri, targetNamespace: Namespace })
 
 export const IngestionOutput = Schema.Struct({ canonicalUri: StorageUri, triplesIngested: Count, durationMs })
 
@@ -96,13 +103,13 @@ const running = <I, O, E, R>(
   input: unknown,
   run: (input: I) => Effect.Effect<O, E, R>,
 ): Effect.Effect<unknown, E | ActivityInputRefused, R> =>
-  Effect.mapError(
-    Schema.decodeUnknownEffect(Schema.toCodecJson(inputSchema))(input),
-    ({ message }) => new ActivityInputRefused({ activity, problem: message }),
-  ).pipe(
+  decoded(activity, inputSchema, input).pipe(
     Effect.flatMap(run),
     Effect.flatMap((output) => Effect.orDie(Schema.encodeEffect(Schema.toCodecJson(outputSchema))(output))),
   )
+
+const decoded = <I>(activity: ActivityName, schema: Schema.Codec<I, unknown>, input: unknown): Effect.Effect<I, ActivityInputRefused> =>
+  Effect.mapError(Schema.decodeUnknownEffect(Schema.toCodecJson(schema))(input), ({ message }) => refused(activity, message))
 
 const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Type) =>
   Effect.gen(function* () {
@@ -189,6 +196,46 @@ const writeRecord = (
     yield* storage.set(uri, yield* Effect.orDie(Schema.encodeEffect(DocumentJson)(record)))
   })
 
+/**
+ * Reports to its batch that an activity failed for good: the document counts as failed, or the batch fails in this stage. Nothing is
+ * reported twice, nor to a batch that waits for something else.
+ */
+export const reportGivenUp = (folder: StorageFolder, name: ActivityName, input: unknown, problem: string) =>
+  Effect.gen(function* () {
+    if (name === "extraction") return yield* documentGivenUp(folder, yield* decoded(name, ExtractionInput, input), problem)
+    const { batchId } = yield* decoded(name, Schema.Struct(part), input)
+    const batch = yield* Effect.flatMap(Batches, (batches) => batches.state(batchId))
+    if (batch._tag !== stateOfActivity[name]) return
+    const fault = E.Fail({ stage: stageOf(batch), attempt: batch.attempt, error: { code: givenUpCode, message: problem } })
+    const { report } = yield* Batches
+    yield* Effect.catchIf(report(batchId, fault, `${batch.attempt}/${batch._tag}/failed`), isPassedBy, () => Effect.void)
+  })
+
+/** The code of a batch whose stage was tried as often as its queue allows. */
+const givenUpCode = "TaskGivenUp"
+
+const documentGivenUp = (folder: StorageFolder, input: typeof ExtractionInput.Type, problem: string) =>
+  Effect.gen(function* () {
+    const stage = yield* stageRequest(folder, input.batchId, "Extracting")
+    const { batch, report } = stage
+    if (batch?._tag !== "Extracting") return
+    const { batchId, attempt } = batch
+    const document = yield* documentOf(stage.manifest, input)
+    const standing = (yield* Effect.flatMap(BatchEventLog, (log) => log.standings(batchId, [document.documentId]))).get(document.documentId)
+    // What the activity itself has reported is not said again, but the batch may not have taken it.
+    const isReported = standing?.status === "completed" || standing?.status === "set-aside" || isFailedIn(standing, roundOf(batch))
+    if (!isReported && batch.config.failurePolicy === "failFast") {
+      const error = { code: givenUpCode, message: `document ${document.sourceUri}: ${problem}` }
+      return yield* report(E.Fail({ stage: "extracting", attempt, error }), `${attempt}/Extracting/failed`)
+    }
+    yield* reportDocument(folder, stage, document, (round, at) =>
+      isReported ? undefined : facts.DocumentFailed.make({ batchId, at, documentId: document.documentId, round, error: problem }),
+    )
+  })
+
+const isFailedIn = (standing: DocumentStanding | undefined, round: number): boolean =>
+  standing?.status === "failed" && standing.round >= round
+
 const refused = (activity: ActivityName, problem: string) => new ActivityInputRefused({ activity, problem })
 
 /** The document as the manifest names it. */
@@ -218,7 +265,7 @@ const reportDocument = (
   folder: StorageFolder,
   { batch, report, manifest }: StageRequest,
   { documentId }: ManifestDocument,
-  eventOf: (round: number, at: number) => DocumentEnd,
+  eventOf: (round: number, at: number) => DocumentEnd | undefined,
 ) =>
   Effect.gen(function* () {
     if (batch?._tag !== "Extracting") return
@@ -230,8 +277,9 @@ const reportDocument = (
     const standing = (yield* log.standings(batchId, [documentId])).get(documentId)
     if (standing?.status !== "completed") {
       const event = eventOf(round, at)
-      if (event._tag !== "DocumentsUnchanged") yield* log.emit(facts.DocumentStarted.make({ batchId, at, documentId, round }))
-      yield* log.emit(event)
+      if (event !== undefined && event._tag !== "DocumentsUnchanged")
+        yield* log.emit(facts.DocumentStarted.make({ batchId, at, documentId, round }))
+      if (event !== undefined) yield* log.emit(event)
     }
     const { completed, failed, "set-aside": setAside } = yield* log.counts(batchId)
     const { entities, facts: relations, usage } = yield* runs.totals(batchId)
@@ -291,8 +339,12 @@ const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequ
 const resolution = (folder: StorageFolder) => (input: typeof ResolutionInput.Type) =>
   Effect.gen(function* () {
     const stage = yield* stageRequest(folder, input.batchId, "Resolving")
-    const documents = Stream.fromIterable((yield* extractedGraphs(folder, stage, input.documentGraphUris)).map(linesAt))
-    const work = resolveEntities(folder, { ...stage.request, _tag: "Resolving" }, documents)
+    const { documentGraphUris: given } = input
+    const state = { ...stage.request, _tag: "Resolving" } as const
+    const work =
+      given === undefined
+        ? resolveEntities(folder, state)
+        : resolveEntities(folder, state, Stream.fromIterable((yield* extractedGraphs(folder, stage, given)).map(linesAt)))
     const { value, durationMs } = yield* reported(stage, "Resolving", work, E.ResolutionComplete)
     return { resolvedUri: value.graph.uri, entitiesTotal: value.entitiesTotal, clustersFormed: value.clustersFormed, durationMs }
   })

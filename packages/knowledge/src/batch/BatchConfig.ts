@@ -13,10 +13,10 @@ export const FailurePolicy = Schema.Literals(["continue", "failFast", "retryFail
 export type FailurePolicy = typeof FailurePolicy.Type
 
 /**
- * Who does the work of a batch: the process that holds it, or activities, which a job runner starts one by one and which report to
- * the batch.
+ * Who does the work of a batch: the process that holds it; tasks, which the batch puts into the queue of activities; or activities,
+ * which a job runner starts one by one. Tasks and activities report to the batch.
  */
-export const Dispatch = Schema.Literals(["process", "activities"])
+export const Dispatch = Schema.Literals(["process", "tasks", "activities"])
 export type Dispatch = typeof Dispatch.Type
 
 export const BatchConfig = Schema.Struct({

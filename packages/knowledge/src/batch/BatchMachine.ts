@@ -70,7 +70,14 @@ export const stages = Slot.Effects({
   runValidation: Slot.effect({ state: S.Validating.schema }, { success: Validated, failure: BatchFault }),
   runIngestion: Slot.effect({ state: S.Ingesting.schema }, { success: Schema.Union([Ingested, Moved]), failure: BatchFault }),
   endWork: { state: S.Cancelled.schema },
+  /** Has the work of a stage done elsewhere, and lasts until the state is left. */
+  dispatchStage: Slot.effect(
+    { state: Schema.Union([S.Extracting.schema, S.Resolving.schema, S.Validating.schema, S.Ingesting.schema]) },
+    { success: Schema.Never, failure: BatchFault },
+  ),
 })
+
+type Dispatched = typeof S.Extracting.Type | typeof S.Resolving.Type | typeof S.Validating.Type | typeof S.Ingesting.Type
 
 const facts = BatchEvent.cases
 
@@ -83,23 +90,25 @@ const refusals: ReadonlySet<string> = new Set(["InvalidTransition", "TransitionR
   SendError["_tag"]
 >)
 
-/** Sends what a stage has come to. Activities do the work of a batch that says so, and report it. */
+/** Sends what a stage has come to. Tasks or activities do the work of a batch that says so, and report it. */
 const staged = <A>(
-  state: Parameters<typeof stageOf>[0] & Pick<BatchState, "attempt" | "config">,
+  state: Dispatched,
   send: (event: typeof E.Type) => Effect.Effect<void, SendError>,
+  dispatchStage: (request: { readonly state: Dispatched }) => Effect.Effect<never, BatchFault>,
   stage: Effect.Effect<A, BatchFault>,
   eventOf: (value: A) => typeof E.Type,
-): Effect.Effect<void, SendError> =>
-  state.config.dispatch === "activities"
-    ? Effect.void
-    : stage.pipe(
-        Effect.match({
-          onSuccess: eventOf,
-          onFailure: (error): typeof E.Type => E.Fail({ stage: stageOf(state), attempt: state.attempt, error }),
-        }),
-        Effect.flatMap(send),
-        Effect.catchIf(isPassedBy, () => Effect.void),
-      )
+): Effect.Effect<void, SendError> => {
+  const { dispatch = "process" } = state.config
+  const work: Effect.Effect<A, BatchFault> = dispatch === "process" ? stage : dispatchStage({ state })
+  return work.pipe(
+    Effect.match({
+      onSuccess: eventOf,
+      onFailure: (error): typeof E.Type => E.Fail({ stage: stageOf(state), attempt: state.attempt, error }),
+    }),
+    Effect.flatMap(send),
+    Effect.catchIf(isPassedBy, () => Effect.void),
+  )
+}
 
 export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, event: E, effects: stages, initial: S.Pending })
   .on(S.Pending, E.StartExtraction, S.Extracting, ({ state, at }) =>
@@ -215,22 +224,35 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       ),
     { runs: ["emitBatchEvent"] },
   )
-  .spawn(S.Extracting, ({ state, effects, self }) => staged(state, self.send, effects.processDocuments({ state }), E.ExtractionComplete), {
-    runs: ["processDocuments"],
-  })
-  .spawn(S.Resolving, ({ state, effects, self }) => staged(state, self.send, effects.runResolution({ state }), E.ResolutionComplete), {
-    runs: ["runResolution"],
-  })
-  .spawn(S.Validating, ({ state, effects, self }) => staged(state, self.send, effects.runValidation({ state }), E.ValidationComplete), {
-    runs: ["runValidation"],
-  })
+  .spawn(
+    S.Extracting,
+    ({ state, effects, self }) =>
+      staged(state, self.send, effects.dispatchStage, effects.processDocuments({ state }), E.ExtractionComplete),
+    {
+      runs: ["processDocuments", "dispatchStage"],
+    },
+  )
+  .spawn(
+    S.Resolving,
+    ({ state, effects, self }) => staged(state, self.send, effects.dispatchStage, effects.runResolution({ state }), E.ResolutionComplete),
+    {
+      runs: ["runResolution", "dispatchStage"],
+    },
+  )
+  .spawn(
+    S.Validating,
+    ({ state, effects, self }) => staged(state, self.send, effects.dispatchStage, effects.runValidation({ state }), E.ValidationComplete),
+    {
+      runs: ["runValidation", "dispatchStage"],
+    },
+  )
   .spawn(
     S.Ingesting,
     ({ state, effects, self }) =>
-      staged(state, self.send, effects.runIngestion({ state }), (done) =>
+      staged(state, self.send, effects.dispatchStage, effects.runIngestion({ state }), (done) =>
         "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
       ),
-    { runs: ["runIngestion"] },
+    { runs: ["runIngestion", "dispatchStage"] },
   )
   .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }), { runs: ["endWork"] })
 

@@ -12,10 +12,11 @@ import { Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
-import { BatchMachine, E } from "./BatchMachine.ts"
+import { BatchMachine, E, stageOf } from "./BatchMachine.ts"
 import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
+import { dispatchStage } from "./StageDispatch.ts"
 
 /** Files of batches go below the folder. `stateOf` reads the state of a batch as it is stored now; undefined where it is gone. */
 export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, ReadError>) =>
@@ -37,6 +38,7 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
     runValidation: ({ state }) => failing("validating", validateGraph(folder, state)),
     runIngestion: ({ state }) => failing("ingesting", ingestGraph(folder, state)),
     endWork: ({ state }) => Effect.orDie(endWork(folder, state)),
+    dispatchStage: ({ state }) => failing(stageOf(state), dispatchStage(state)),
   })
 
 /** An interrupt is a cancel, which has changed the state, or a stop of the process, after which the stage is taken up again. */

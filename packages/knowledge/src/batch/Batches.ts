@@ -32,6 +32,7 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
+import type { TaskQueue } from "../tasks/TaskQueue.ts"
 import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { E, S } from "./BatchMachine.ts"
@@ -145,7 +146,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
   Effect.gen(function* () {
     const engine = yield* Engine
     const services = yield* Effect.context<
-      Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog | ReviewStore
+      Storage | ArtifactStore | RunStore | Extractors | Extractions | CanonicalGraph | BatchEventLog | ReviewStore | TaskQueue
     >()
     const storage = yield* Storage
     const extractors = yield* Extractors
@@ -183,7 +184,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           const manifest = yield* Effect.provide(fixManifest(folder, batchId, beside, file), services)
           const selection = yield* extractors.choose({ ...selectionOf(wanted), ...manifestExtractor(file) })
           // Activities have keys of their own.
-          if (wanted.dispatch !== "activities") yield* extractors.check(selection)
+          if (wanted.dispatch === undefined || wanted.dispatch === "process") yield* extractors.check(selection)
           const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
           yield* storage.set(manifestUri, yield* Effect.orDie(encodeManifest(manifest)))
           const pending = S.Pending({

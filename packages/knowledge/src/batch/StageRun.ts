@@ -15,6 +15,7 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, startHash } from "../storage/Storage.ts"
 import type { StorageError } from "../storage/StorageError.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
+import type { ActivityName } from "./ActivityName.ts"
 import { defaultBatchConfig } from "./BatchConfig.ts"
 import { Batches } from "./Batches.ts"
 import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
@@ -37,6 +38,14 @@ type Stage = "Extracting" | "Resolving" | "Validating" | "Ingesting"
 const stages: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
 
 const activityOf = { Extracting: "extraction", Resolving: "resolution", Validating: "validation", Ingesting: "ingestion" } as const
+
+/** The state in which a batch waits for an activity. */
+export const stateOfActivity = {
+  extraction: "Extracting",
+  resolution: "Resolving",
+  validation: "Validating",
+  ingestion: "Ingesting",
+} as const satisfies Readonly<Record<ActivityName, Stage>>
 
 /** How long an activity waits for a batch that was started and is not yet at its first stage. */
 const patience = "10 seconds"

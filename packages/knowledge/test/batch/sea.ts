@@ -84,6 +84,10 @@ export interface Setting {
   readonly patience?: Duration.Input
   readonly contentLimits?: ContentLimitOptions
   readonly retention?: Duration.Input
+  /** The documents of another harbour, instead of `files`: their ids follow from where they are. */
+  readonly from?: string
+  readonly tasks?: Knowledge.KnowledgeOptions["tasks"]
+  readonly taskWorker?: Knowledge.KnowledgeOptions["taskWorker"]
 }
 
 /** The layer can be provided several times: each is a new start of the program. */
@@ -95,14 +99,18 @@ export const harbour = ({
   patience,
   contentLimits,
   retention,
+  from,
+  tasks,
+  taskWorker,
 }: Setting) =>
   Effect.gen(function* () {
     const root = yield* Effect.acquireRelease(
       Effect.promise(() => mkdtemp(join(tmpdir(), "detent-batch-"))),
       (path) => Effect.promise(() => rm(path, { recursive: true })),
     )
-    const input = join(root, "input")
+    const input = from ?? join(root, "input")
     yield* Effect.promise(async () => {
+      if (from !== undefined) return
       await mkdir(input)
       for (const [name, text] of Object.entries({ "sea.ttl": ontology, "shapes.ttl": shapes, ...files }))
         await writeFile(join(input, name), text)
@@ -116,6 +124,8 @@ export const harbour = ({
         ...(patience === undefined ? {} : { patience }),
         ...(contentLimits === undefined ? {} : { contentLimits }),
         retention,
+        ...(tasks === undefined ? {} : { tasks }),
+        ...(taskWorker === undefined ? {} : { taskWorker }),
         extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))),
         storage: Layer.effect(Storage, Effect.map(FileStorage.make({ root: data, readable: [input] }), storage)),
       }).pipe(Layer.provideMerge(store(join(root, "batches.db"))), Layer.provide(sharedWorkers)),

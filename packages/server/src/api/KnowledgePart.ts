@@ -1,7 +1,8 @@
 /** The part of the API that a server with knowledge answers. */
 import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import { ActivityApi } from "../activities/Api.ts"
 import { BatchApi } from "../batches/Api.ts"
 import { KnowledgeApi } from "../knowledge/Api.ts"
 import { Refusing } from "./Refusing.ts"
 
-export class KnowledgePart extends HttpApi.make("detent").add(BatchApi, KnowledgeApi).middleware(Refusing) {}
+export class KnowledgePart extends HttpApi.make("detent").add(BatchApi, KnowledgeApi, ActivityApi).middleware(Refusing) {}

@@ -2,6 +2,7 @@
 import { Systems } from "@detent/workspace/Systems"
 import * as Layer from "effect/Layer"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import { activityHandlers } from "../activities/Http.ts"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { BatchFeed } from "../batches/BatchFeed.ts"
 import { batchHandlers } from "../batches/Http.ts"
@@ -14,7 +15,7 @@ import { knowledgeHandlers } from "./Http.ts"
 export const api = KnowledgePart
 
 export const routes = Layer.mergeAll(
-  HttpApiBuilder.layer(KnowledgePart).pipe(Layer.provide(Layer.mergeAll(batchHandlers, knowledgeHandlers))),
+  HttpApiBuilder.layer(KnowledgePart).pipe(Layer.provide(Layer.mergeAll(batchHandlers, knowledgeHandlers, activityHandlers))),
   rpcRoutes(ReceivedExecutionRpc.merge(ReceivedCommandRpc, ReceivedBatchRpc)).pipe(
     Layer.provide(Layer.mergeAll(batchProcedures, commandProcedures, executionProcedures)),
     Layer.provide(rpcServices),

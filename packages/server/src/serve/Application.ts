@@ -134,7 +134,7 @@ export interface Addresses {
 
 /** What the addresses of each system begin with. */
 const addressesOf: Readonly<Record<SystemOff["system"], RegExp>> = {
-  knowledge: /^\/api\/v1\/(?:batch|knowledge)(?:\/|$)/,
+  knowledge: /^\/(?:api\/v1\/(?:batch|knowledge)|activities)(?:\/|$)/,
   uploads: /^\/api\/v1\/(?:uploads|upload-kinds|items)(?:\/|$)/,
 }
 

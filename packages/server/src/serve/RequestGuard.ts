@@ -53,7 +53,7 @@ export class RequestGuard {
     if (this.#isTooLarge(request)) return tooLarge(isUpload(request) ? this.#options.uploadBytes : this.#options.bodyBytes)
     const session = this.#roleOfSession(request)
     const role = session ?? this.#roleOf(headers.authorization)
-    if (role === undefined && !isOpen(url) && !isEntry(request) && !this.#options.isPage(request))
+    if (role === undefined && !isOpen(url) && !isEntry(request) && !this.#options.isPage(request) && !isQueueCall(request))
       return headers.authorization === undefined ? noToken : wrongToken
     const abused = headers.authorization === undefined ? browserProblem(request, session !== undefined) : undefined
     if (abused !== undefined) return abused
@@ -96,6 +96,14 @@ const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || 
 /** Opens or ends a session: the caller need not have one, and of any role. */
 const isEntry = ({ method, url = "" }: IncomingMessage): boolean =>
   (method === "POST" || method === "DELETE") && pathOf(url) === "/api/v1/session"
+
+/** An activity, which the server may run for as long as its queue waits. */
+export const isActivity = ({ method, url = "" }: IncomingMessage): boolean =>
+  method === "POST" && /^\/activities\/(?:extraction|resolution|validation|ingestion)$/.test(pathOf(url))
+
+/** A call of an activity with a token of Google's form: the handler verifies it. */
+const isQueueCall = (request: IncomingMessage): boolean =>
+  isActivity(request) && /^bearer +[\w-]+\.[\w-]+\.[\w-]+$/i.test(request.headers.authorization ?? "")
 
 /** SPARQL queries use POST but change nothing. Procedures check the role themselves. */
 const isLooking = (request: IncomingMessage): boolean => {

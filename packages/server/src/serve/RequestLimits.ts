@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { discardRest, type ProblemResponse, refuse } from "./ProblemResponse.ts"
-import { isUpload, pathOf } from "./RequestGuard.ts"
+import { isActivity, isUpload, pathOf } from "./RequestGuard.ts"
 
 interface Visit {
   readonly request: IncomingMessage
@@ -69,7 +69,7 @@ export class RequestLimits {
       visit.age++
       const { request, response } = visit
       if (!request.complete) this.#arriving(visit)
-      else if (!response.headersSent && visit.age > this.#limits.answerSeconds) refuse(response, tooSlow)
+      else if (!response.headersSent && visit.age > this.#limits.answerSeconds && !isActivity(request)) refuse(response, tooSlow)
     }
   }
 

@@ -1,0 +1,123 @@
+/**
+ * A stage whose work is done elsewhere: with `dispatch: "tasks"` as tasks of the queue, with `dispatch: "activities"` by whatever the
+ * user's job runner starts. The stage ends when an activity reports it to the batch.
+ */
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
+import { Storage } from "../storage/Storage.ts"
+import { TaskQueue } from "../tasks/TaskQueue.ts"
+import { BatchEvent } from "./BatchEvent.ts"
+import { BatchEventLog } from "./BatchEventLog.ts"
+import type { S } from "./BatchState.ts"
+import { roundOf } from "./ExtractionReport.ts"
+import type { ManifestDocument } from "./Manifest.ts"
+import { loadManifest } from "./StageFiles.ts"
+
+type Extracting = typeof S.Extracting.Type
+type Dispatched = Extracting | typeof S.Resolving.Type | typeof S.Validating.Type | typeof S.Ingesting.Type
+
+/** Enqueues the tasks of the stage. Those that the queue may have given up without a word are enqueued again after its patience. */
+export const dispatchStage = (state: Dispatched) =>
+  Effect.gen(function* () {
+    const queue = yield* TaskQueue
+    if (state.config.dispatch !== "tasks") {
+      if (state._tag === "Extracting") yield* persistently(beginAgain(state))
+      return yield* Effect.never
+    }
+    if (queue.patience === undefined) {
+      yield* persistently(enqueueStage(state, 0))
+      return yield* Effect.never
+    }
+    const patience = Duration.toMillis(queue.patience)
+    const beganAt = state._tag === "Extracting" ? state.failuresSince : (state.updatedAt ?? state.createdAt)
+    for (;;) {
+      // The same after a restart, so that a restart sends nothing twice.
+      const turn = Math.max(0, Math.floor(((yield* Clock.currentTimeMillis) - beganAt) / patience))
+      yield* persistently(enqueueStage(state, turn))
+      yield* Effect.sleep(Math.max(1, beganAt + (turn + 1) * patience - (yield* Clock.currentTimeMillis)))
+    }
+  })
+
+/** A queue or a database that is away for a while does not end a batch. */
+const persistently = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.retry(
+    Effect.tapError(effect, (error) =>
+      isPassing(error) ? Effect.logWarning(`tasks are enqueued again in a moment: ${String(error)}`) : Effect.void,
+    ),
+    {
+      schedule: Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")]),
+      while: isPassing,
+    },
+  )
+
+const isPassing = (error: { readonly _tag: string; readonly retryable?: boolean }): boolean =>
+  error._tag === "EventJournalError" || error.retryable === true
+
+const enqueueStage = (state: Dispatched, turn: number) =>
+  Effect.gen(function* () {
+    const queue = yield* TaskQueue
+    const { batchId, attempt } = state
+    const again = "resolvedAgain" in state ? (state.resolvedAgain ?? 0) : 0
+    const keyOf = (...parts: ReadonlyArray<string | number>) => [batchId, attempt, ...parts, `turn-${turn}`].join(":")
+    switch (state._tag) {
+      case "Extracting": {
+        const { ontologyUri, documents } = yield* pendingDocuments(state)
+        return yield* Effect.forEach(
+          documents,
+          ({ documentId, sourceUri }) =>
+            queue.enqueue("extraction", { batchId, attempt, documentId, sourceUri, ontologyUri }, { key: keyOf("extraction", documentId) }),
+          { concurrency: 64, discard: true },
+        )
+      }
+      case "Resolving":
+        return yield* queue.enqueue("resolution", { batchId, attempt }, { key: keyOf("resolution", again) })
+      case "Validating": {
+        const { uri: resolvedUri } = state.resolvedGraph
+        return yield* queue.enqueue("validation", { batchId, attempt, resolvedUri }, { key: keyOf("validation", again) })
+      }
+      case "Ingesting": {
+        const { targetNamespace, validatedGraph } = state
+        const input = { batchId, attempt, validatedUri: validatedGraph.uri, targetNamespace }
+        return yield* queue.enqueue("ingestion", input, { key: keyOf("ingestion", again) })
+      }
+    }
+  })
+
+/** The documents that are not done. Where all are, one of them: its activity finds that, and reports the end of the stage. */
+const pendingDocuments = (state: Extracting) =>
+  Effect.gen(function* () {
+    const { ontologyUri, documents, done } = yield* beginAgain(state)
+    const pending = documents.filter(({ documentId }) => !done.has(documentId))
+    return { ontologyUri, documents: pending.length === 0 ? documents.slice(0, 1) : pending }
+  })
+
+/** Documents that failed in an earlier attempt are begun again: until their activity has ended they do not count as failed. */
+const beginAgain = (state: Extracting) =>
+  Effect.gen(function* () {
+    const { batchId } = state
+    const log = yield* BatchEventLog
+    const { ontologyUri, documents } = yield* loadManifest(yield* Storage, state.manifestUri)
+    const standings = yield* log.standings(
+      batchId,
+      documents.map(({ documentId }) => documentId),
+    )
+    const round = roundOf(state)
+    const at = yield* Clock.currentTimeMillis
+    const isFailedBefore = ({ documentId }: ManifestDocument) => {
+      const standing = standings.get(documentId)
+      return standing?.status === "failed" && standing.round < round
+    }
+    yield* Effect.forEach(
+      documents.filter(isFailedBefore),
+      ({ documentId }) => log.emit(BatchEvent.cases.DocumentStarted.make({ batchId, at, documentId, round })),
+      { concurrency: 64, discard: true },
+    )
+    const done = new Set(
+      documents.filter((one) => isOver(standings.get(one.documentId)?.status) && !isFailedBefore(one)).map(({ documentId }) => documentId),
+    )
+    return { ontologyUri, documents, done }
+  })
+
+const isOver = (status: string | undefined): boolean => status === "completed" || status === "failed" || status === "set-aside"

@@ -1,0 +1,151 @@
+/**
+ * Runs a task that a queue has delivered: for the first time, again, or when its batch does not wait for it any more. What became of it
+ * is one of: done, late (nothing was done), to be delivered again (`TaskPostponed`), or given up (`TaskGivenUp`), of which the batch
+ * is notified before the queue is.
+ */
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { reportGivenUp, runActivity } from "../batch/Activities.ts"
+import { BatchEventLog } from "../batch/BatchEventLog.ts"
+import { Batches } from "../batch/Batches.ts"
+import { isTerminal } from "../batch/BatchProgress.ts"
+import type { BatchState } from "../batch/BatchState.ts"
+import { stateOfActivity } from "../batch/StageRun.ts"
+import { describe } from "../storage/Describe.ts"
+import { BatchId } from "../storage/Identity.ts"
+import { Count } from "../storage/Quantity.ts"
+import type { StorageFolder } from "../storage/Uri.ts"
+import type { Task } from "./Task.ts"
+
+/** What follows from a delivery. */
+export const TaskOutcome = Schema.Union([
+  Schema.Struct({ outcome: Schema.Literal("done"), result: Schema.Unknown }),
+  /** The batch has what the task would do, or does not want it any more. */
+  Schema.Struct({ outcome: Schema.Literal("late"), reason: Schema.String }),
+])
+export type TaskOutcome = typeof TaskOutcome.Type
+
+/** The task failed, and is to be delivered again. */
+export class TaskPostponed extends Schema.TaggedError<TaskPostponed>()("TaskPostponed", { problem: Schema.String }) {
+  override get message() {
+    return `it is to be tried again: ${this.problem}`
+  }
+}
+
+/** The task failed for good. Its batch knows. */
+export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp", { problem: Schema.String }) {
+  override get message() {
+    return this.problem
+  }
+}
+
+/** Tasks of batches have both; a call by hand may have no attempt. */
+const Target = Schema.Struct({ batchId: BatchId, attempt: Count })
+
+const decodeTarget = Schema.decodeUnknownOption(Target)
+
+/** `isLast`: the queue delivers it no more, so that any failure is one for good. */
+export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "activity" | "input">, isLast: boolean) =>
+  Effect.gen(function* () {
+    const target = Option.getOrUndefined(decodeTarget(input))
+    const late = target === undefined ? undefined : yield* lateness(activity, target)
+    if (late !== undefined) return late
+    const exit = yield* Effect.exit(
+      Effect.gen(function* () {
+        return yield* runActivity(folder, activity, input)
+      }),
+    )
+    if (Exit.isSuccess(exit)) {
+      if (target !== undefined) yield* checkTaken(activity, target)
+      return { outcome: "done", result: exit.value } as const satisfies TaskOutcome
+    }
+    if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
+    const error = Cause.squash(exit.cause)
+    const problem = describe(error)
+    // The batch may have ended, or gone back a stage, because of this failure or meanwhile.
+    const since = target === undefined ? undefined : yield* lateness(activity, target)
+    if (since !== undefined && isPassed(error)) return since
+    if (isTransient(error) && !isLast) return yield* new TaskPostponed({ problem })
+    yield* Effect.catchCause(Effect.asVoid(reportGivenUp(folder, activity, input, problem)), (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : hasNoBatch(cause) ? Effect.void : postponedBy(cause),
+    )
+    return yield* new TaskGivenUp({ problem })
+  })
+
+/** Notifies the batch of a task that failed for good, where it still waits for it. */
+export const giveUpTask = (folder: StorageFolder, { activity, input }: Pick<Task, "activity" | "input">, problem: string) =>
+  Effect.gen(function* () {
+    const target = Option.getOrUndefined(decodeTarget(input))
+    if (target === undefined || (yield* lateness(activity, target)) !== undefined) return
+    yield* reportGivenUp(folder, activity, input, problem)
+  })
+
+/** An input that cannot be read names no batch that could be notified. */
+const hasNoBatch = (cause: Cause.Cause<unknown>): boolean => {
+  const tag = tagOf(Cause.squash(cause))
+  return tag === "ActivityInputRefused" || tag === "BatchNotFound"
+}
+
+const postponedBy = (cause: Cause.Cause<unknown>) =>
+  Effect.fail(new TaskPostponed({ problem: `its batch could not be notified: ${describe(Cause.squash(cause))}` }))
+
+type Waiting = typeof Target.Type
+
+const stages: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
+
+/** Why the batch does not wait for this task; undefined where it does. */
+const lateness = (activity: Task["activity"], { batchId, attempt }: Waiting) =>
+  Effect.gen(function* () {
+    const late = (reason: string) => ({ outcome: "late", reason: `${batchId} ${reason}` }) as const satisfies TaskOutcome
+    const found = yield* storedState(batchId)
+    if (Option.isNone(found)) return late("is not there any more")
+    const state = found.value
+    if (state.attempt !== attempt) return late(`is in attempt ${state.attempt}, and this is a task of attempt ${attempt}`)
+    if (isTerminal(state)) return late(`is ${state._tag}`)
+    return stages.indexOf(state._tag) > stages.indexOf(stateOfActivity[activity]) ? late(`is ${state._tag}: it has the result`) : undefined
+  })
+
+const storedState = (batchId: BatchId) =>
+  Effect.flatMap(Batches, (batches) => batches.state(batchId)).pipe(
+    Effect.asSome,
+    Effect.catchTag("BatchNotFound", () => Effect.succeedNone),
+    Effect.mapError((error) => new TaskPostponed({ problem: describe(error) })),
+  )
+
+/** A process that is being stopped sends nothing to a batch: then the task has not reached it, and is delivered again. */
+const checkTaken = (activity: Task["activity"], { batchId, attempt }: Waiting) =>
+  Effect.gen(function* () {
+    const state = Option.getOrUndefined(yield* storedState(batchId))
+    if (state?._tag !== stateOfActivity[activity] || state.attempt !== attempt) return
+    if (state._tag === "Extracting") {
+      const { completed, failed, "set-aside": setAside } = yield* Effect.flatMap(BatchEventLog, (log) => log.counts(batchId))
+      if (completed + failed + setAside < state.documentsTotal) return
+    }
+    return yield* new TaskPostponed({ problem: `${batchId} has not taken the result` })
+  })
+
+const tagOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : ""
+
+/** The failure follows from what the batch did meanwhile. */
+const isPassed = (error: unknown): boolean => tagOf(error) === "ActivityRefused"
+
+/** Failures that the same call meets again until a user does something. */
+const lasting: ReadonlySet<string> = new Set([
+  "ActivityInputRefused",
+  "AddressRefused",
+  "ArtifactDamaged",
+  "BatchStopped",
+  "BlobNotFound",
+  "ManifestRefused",
+  "StorageFull",
+])
+
+/** Errors say by themselves whether another attempt may help. Those that do not say, and defects, are tried again. */
+const isTransient = (error: unknown): boolean => {
+  if (typeof error === "object" && error !== null && "retryable" in error && typeof error.retryable === "boolean") return error.retryable
+  return !lasting.has(tagOf(error))
+}

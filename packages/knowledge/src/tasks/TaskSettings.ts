@@ -1,0 +1,68 @@
+/** `knowledge.tasks` of `detent.config.ts`: where batches with `dispatch: "tasks"` put their tasks. */
+import * as Schema from "effect/Schema"
+import { ActivityName } from "../batch/ActivityName.ts"
+
+const Name = Schema.String.check(Schema.isPattern(/^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/))
+const Positive = Schema.Int.check(Schema.isGreaterThan(0))
+
+/** An address without user, password, query and fragment. */
+const Address = Schema.String.check(
+  Schema.makeFilter(
+    (text) => {
+      if (!URL.canParse(text)) return false
+      const { protocol, username, password, search, hash } = new URL(text)
+      return (protocol === "https:" || protocol === "http:") && `${username}${password}${search}${hash}` === ""
+    },
+    { expected: "an address like https://api-server-123.europe-west1.run.app" },
+  ),
+)
+
+const Email = Schema.String.check(Schema.isPattern(/^[^@\s]+@[^@\s]+$/, { expected: "the address of a service account" }))
+
+const common = {
+  /** How many tasks this process runs at once. Default: 10. */
+  concurrency: Schema.optionalKey(Positive),
+}
+
+export const OwnQueueSettings = Schema.Struct({
+  /** `durable`: as commands of the database, which every working process runs. `memory`: in this process. */
+  queue: Schema.Literals(["durable", "memory"]),
+  ...common,
+})
+
+export const CloudTasksSettings = Schema.Struct({
+  queue: Schema.Literal("cloud-tasks"),
+  ...common,
+  project: Name,
+  location: Name,
+  /** The queue in Cloud Tasks. Default: `workflow-tasks`. */
+  name: Schema.optionalKey(Name),
+  /** The account that signs the calls of Cloud Tasks, and whose calls the server takes. */
+  serviceAccount: Email,
+  /** Where Cloud Tasks reaches the server. */
+  endpoint: Address,
+  /** What the tokens of the calls are made out to. Default: `endpoint`. */
+  audience: Schema.optionalKey(Schema.NonEmptyString),
+  /** A Cloud Run job in the same project and location, for activities that may take longer than a call. Default: none. */
+  job: Schema.optionalKey(Name),
+  /** The activities that the job runs. Default: resolution, validation and ingestion. */
+  jobActivities: Schema.optionalKey(Schema.Array(ActivityName)),
+  /** How often the job runs a task that fails: one more than its `max_retries`. Default: 4. */
+  jobAttempts: Schema.optionalKey(Positive),
+  /** As the queue says. Default: 5. */
+  maxAttempts: Schema.optionalKey(Positive),
+  /** As the queue says, in seconds. Default: 3,600. */
+  maxRetrySeconds: Schema.optionalKey(Positive),
+  /** How long one call may take, in seconds: 15 to 1,800. Default: 1,800. */
+  dispatchSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 15, maximum: 1800 }))),
+  /** Of Cloud Tasks. Default: Google's. */
+  tasksUrl: Schema.optionalKey(Address),
+  /** Of Cloud Run. Default: Google's. */
+  runUrl: Schema.optionalKey(Address),
+  /** The keys that tokens are signed with, as a JSON Web Key Set. Default: Google's. */
+  keysUrl: Schema.optionalKey(Address),
+})
+export type CloudTasksSettings = typeof CloudTasksSettings.Type
+
+export const TaskSettings = Schema.Union([OwnQueueSettings, CloudTasksSettings])
+export type TaskSettings = typeof TaskSettings.Type

@@ -1,0 +1,125 @@
+/** Batches with `dispatch: "tasks"`, on the queues of this process and of the database. */
+import { DeadLetters } from "@detent/durable"
+import { RetryPolicy } from "@detent/machine"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { Batches } from "../../src/batch/Batches.ts"
+import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import type { Chunk } from "../../src/extract/Extractor.ts"
+import { BatchId } from "../../src/storage/Identity.ts"
+import { activitiesQueue, TaskQueue, TaskQueueFailed, type TaskQueueService } from "../../src/tasks/TaskQueue.ts"
+import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "../batch/sea.ts"
+
+const files = documentsOf(6)
+const names = Object.keys(files)
+const batchId = BatchId.make("batch-0123456789ab")
+
+const quick = { retry: RetryPolicy.fixed({ delay: "5 millis", maxAttempts: 5 }) }
+
+const failing = (retryable: boolean) =>
+  new ExtractionFailed({ extractor: "lookout", reason: retryable ? "Unavailable" : "Refused", retryable, detail: "no answer" })
+
+/** When a document was extracted is the one thing that differs. */
+const withoutTimes = (text: string) => text.replaceAll(/"[^"]*"\^\^(?:xsd:dateTime|<[^>]*dateTime>)/g, "a time")
+
+/** The graph of a batch, and its end. */
+const outcomeOf = (setting: Partial<Setting>, config: object) =>
+  Effect.gen(function* () {
+    const { data, input, folder, layer } = yield* harbour({ files, taskWorker: quick, ...setting })
+    return yield* Effect.gen(function* () {
+      const batches = yield* Batches
+      yield* batches.start(folder, manifest(names), { batchId, config })
+      const end = yield* batches.awaitEnd(batchId)
+      return { end, input, graph: yield* canonical(data) }
+    }).pipe(Effect.provide(layer))
+  })
+
+/** Every third call of the extractor fails, as long as it is not the third for the same text. */
+const unreliable = () => {
+  const calls = new Map<string, number>()
+  let count = 0
+  return lookout([], ({ text }: Chunk) => {
+    const seen = calls.get(text) ?? 0
+    calls.set(text, seen + 1)
+    return count++ % 3 === 0 && seen < 2 ? Effect.fail(failing(true)) : Effect.void
+  })
+}
+
+/** Each task is enqueued twice, under its key, and every third comes late. */
+const twiceAndLate = (queue: Layer.Layer<TaskQueue, never, never>) =>
+  Layer.effect(
+    TaskQueue,
+    Effect.map(TaskQueue, (inner): TaskQueueService => {
+      let count = 0
+      return {
+        patience: undefined,
+        enqueue: (activity, input, { key }) => {
+          const delay = count++ % 3 === 0 ? { delay: "30 millis" as const } : {}
+          return Effect.andThen(
+            inner.enqueue(activity, input, { key, ...delay }),
+            // Under another key, as a queue that delivers twice.
+            Effect.andThen(inner.enqueue(activity, input, { key }), inner.enqueue(activity, input, { key: `${key}:again`, ...delay })),
+          )
+        },
+      }
+    }),
+  ).pipe(Layer.provideMerge(queue))
+
+describe("a batch by tasks", { timeout: 180_000 }, () => {
+  for (const [name, queue] of [
+    ["in memory", TaskQueue.layerMemory],
+    ["in the database", TaskQueue.layerDurable],
+  ] as const)
+    it.live(`${name} ends like one in process, byte for byte, though calls fail, come twice and late`, () =>
+      Effect.gen(function* () {
+        const expected = yield* outcomeOf({}, {})
+        assert.strictEqual(expected.end._tag, "Completed")
+        const tasks = twiceAndLate(queue as Layer.Layer<TaskQueue>)
+        const got = yield* outcomeOf({ tasks, extractor: unreliable(), from: expected.input }, { dispatch: "tasks" })
+        assert.strictEqual(got.end._tag, "Completed")
+        assert.isNotEmpty(got.graph.published)
+        assert.strictEqual(withoutTimes(got.graph.published), withoutTimes(expected.graph.published))
+        assert.deepStrictEqual(got.graph.lines.map(withoutTimes), expected.graph.lines.map(withoutTimes))
+      }).pipe(Effect.scoped),
+    )
+
+  it.live("counts a document whose task fails for good as failed, keeps a dead letter, and tries it again when the batch is resumed", () =>
+    Effect.gen(function* () {
+      let isAway = true
+      const bad = Object.values(files)[0] ?? ""
+      const extractor = lookout([], ({ text }) => (isAway && text === bad ? Effect.fail(failing(true)) : Effect.void))
+      const { data, folder, layer } = yield* harbour({ files, extractor, taskWorker: quick })
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        yield* batches.start(folder, manifest(names), { batchId, config: { dispatch: "tasks" } })
+        const partial = yield* batches.awaitEnd(batchId)
+        assert.deepInclude(partial, { _tag: "PartiallyCompleted", documentsCompleted: 5, documentsFailed: 1 })
+        const { commands } = yield* DeadLetters.list({ queue: activitiesQueue })
+        assert.strictEqual(commands.length, 1)
+        assert.include(commands[0]?.problem, "no answer")
+        isAway = false
+        yield* batches.resume(batchId)
+        const end = yield* batches.awaitEnd(batchId)
+        assert.deepInclude(end, { _tag: "Completed", documentsCompleted: 6, documentsFailed: 0, attempt: 1 })
+        assert.strictEqual((yield* canonical(data)).passings, 6)
+      }).pipe(Effect.provide(layer))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("fails where the queue takes no tasks, and says what to do", () =>
+    Effect.gen(function* () {
+      const refusing = Layer.succeed(TaskQueue, {
+        patience: undefined,
+        enqueue: () =>
+          Effect.fail(
+            new TaskQueueFailed({ queue: "q", problem: "404 Queue does not exist.", nextStep: "create the queue", retryable: false }),
+          ),
+      })
+      const { end } = yield* outcomeOf({ tasks: refusing }, { dispatch: "tasks" })
+      assert.strictEqual(end._tag, "Failed")
+      assert.deepInclude(end._tag === "Failed" ? end.error : {}, { code: "TaskQueueFailed" })
+      assert.include(end._tag === "Failed" ? end.error.message : "", "create the queue")
+    }).pipe(Effect.scoped),
+  )
+})

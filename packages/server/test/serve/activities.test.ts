@@ -1,0 +1,152 @@
+/** `POST /activities/:name`, and a whole batch that Cloud Tasks carries there. */
+import { readFile } from "node:fs/promises"
+import { type AddressInfo, createServer } from "node:net"
+import { join } from "node:path"
+import { Batches, type BatchId } from "@detent/knowledge"
+import { type FakeCloudTasks, startFakeCloudTasks } from "@detent/knowledge/testing/cloud"
+import { defineConfig } from "@detent/server"
+import { assert, describe, it } from "@effect/vitest"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
+import { afterAll, beforeAll } from "vitest"
+import { corpusFolder, smallManifest } from "../support/manifest.ts"
+import { json, request, served } from "../support/served.ts"
+
+const serviceAccount = "tasks-invoker@project.iam.gserviceaccount.com"
+const queue = "projects/project/locations/here/queues/workflow-tasks"
+const token = "a-token-of-the-operator"
+const batchId = "batch-0123456789ab" as BatchId
+
+let fake: FakeCloudTasks
+
+beforeAll(async () => {
+  fake = await startFakeCloudTasks({ queues: [queue], maxAttempts: 5 })
+  process.env["GCE_METADATA_HOST"] = new URL(fake.url).host
+  process.env["GOOGLE_APPLICATION_CREDENTIALS"] = ""
+  process.env["CLOUDSDK_CONFIG"] = "/nonexistent"
+})
+
+afterAll(() => fake.close())
+
+const freePort = Effect.promise(
+  () =>
+    new Promise<number>((resolve) => {
+      const server = createServer().listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as AddressInfo
+        server.close(() => resolve(port))
+      })
+    }),
+)
+
+const cloud = Effect.gen(function* () {
+  const port = yield* freePort
+  const endpoint = `http://127.0.0.1:${port}`
+  const tasks = {
+    queue: "cloud-tasks",
+    project: "project",
+    location: "here",
+    serviceAccount,
+    endpoint,
+    tasksUrl: fake.url,
+    keysUrl: fake.keysUrl,
+    maxAttempts: 5,
+  } as const
+  const home = yield* served({ config: defineConfig({ knowledge: { tasks } }), serve: { port, token: Redacted.make(token) } })
+  return { ...home, endpoint }
+})
+
+/** When a document was extracted is the one thing that differs. */
+const withoutTimes = (text: string) => text.replaceAll(/generatedAtTime>? "[^"]+"/g, "generatedAtTime")
+
+const ended = (home: Effect.Success<ReturnType<typeof served>>, config: object) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    yield* batches.start(corpusFolder as never, smallManifest as never, { batchId, config })
+    const end = yield* batches.awaitEnd(batchId)
+    const files = ["canonical/final.ttl", "resolution/merges.json", "validation/report.ttl"].map((name) =>
+      join(home.data, "batches", batchId, name),
+    )
+    return { end, files: yield* Effect.promise(() => Promise.all(files.map(async (file) => withoutTimes(await readFile(file, "utf8"))))) }
+  }).pipe(Effect.provideContext(home.context as Context.Context<Batches>))
+
+describe("activities over HTTP", { timeout: 120_000 }, () => {
+  it.live("carry a batch of Cloud Tasks to the same end, byte for byte, though a third of the calls fail, come twice or late", () =>
+    Effect.gen(function* () {
+      const expected = yield* ended(yield* served(), {})
+      const faults = ["lost", "twice", "answer lost", { lateByMillis: 100 }] as const
+      fake.deliveryPlan = (_, index) => (index % 3 === 0 ? faults[(index / 3) % faults.length] : undefined)
+      const got = yield* ended(yield* cloud, { dispatch: "tasks" })
+      fake.deliveryPlan = () => undefined
+      assert.strictEqual(got.end._tag, expected.end._tag)
+      assert.isNotEmpty(got.files[0])
+      assert.deepStrictEqual(got.files, expected.files)
+      // Two documents and three stages, each under one name.
+      assert.strictEqual(fake.created.length, 5)
+      assert.strictEqual(new Set(fake.created).size, 5)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("take the token of the service account only", () =>
+    Effect.gen(function* () {
+      const { endpoint } = yield* cloud
+      const good = { email: serviceAccount, aud: endpoint }
+      const now = Math.floor(performance.timeOrigin / 1000)
+      const asked = (authorization: string | undefined) =>
+        request(
+          `${endpoint}/activities/extraction`,
+          json({}, authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
+        )
+      for (const [what, given, status] of [
+        ["none", undefined, 401],
+        ["no token of OIDC", "a.b.c", 401],
+        ["expired", fake.token({ ...good, iat: now - 7200, exp: now - 3600 }), 401],
+        ["forged", fake.forge(good), 401],
+        ["without signature", `${fake.token(good, { alg: "none" }).split(".").slice(0, 2).join(".")}.x`, 401],
+        ["of another algorithm", fake.token(good, { alg: "HS256" }), 401],
+        ["of an unknown key", fake.token(good, { kid: "0" }), 401],
+        ["of another issuer", fake.token({ ...good, iss: "https://example.org" }), 401],
+        ["for another audience", fake.token({ ...good, aud: "https://example.org" }), 403],
+        ["of another account", fake.token({ ...good, email: "x@project.iam.gserviceaccount.com" }), 403],
+        ["of an account that is not verified", fake.token({ ...good, email_verified: false }), 403],
+      ] as const)
+        assert.strictEqual((yield* asked(given)).status, status, what)
+      // The input is refused for good, after the caller was recognised.
+      const refused = yield* asked(fake.token(good))
+      assert.strictEqual(refused.status, 422, refused.text)
+      // Delivered again it is known to be dead.
+      const again = yield* asked(fake.token(good))
+      assert.deepInclude(JSON.parse(again.text), { outcome: "dead" })
+      // The operator's token is taken too; that of the queue opens nothing else.
+      assert.strictEqual((yield* asked(token)).status, 200)
+      const elsewhere = yield* request(`${endpoint}/api/v1/batch`, { headers: { authorization: `Bearer ${fake.token(good)}` } })
+      assert.strictEqual(elsewhere.status, 401)
+      const unknown = yield* request(`${endpoint}/activities/other`, json({}, { authorization: `Bearer ${fake.token(good)}` }))
+      assert.strictEqual(unknown.status, 401)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("take tokens of a new key", () =>
+    Effect.gen(function* () {
+      const { endpoint } = yield* cloud
+      fake.rotateKey()
+      const call = json({}, { authorization: `Bearer ${fake.token({ email: serviceAccount, aud: endpoint })}` })
+      assert.strictEqual((yield* request(`${endpoint}/activities/extraction`, call)).status, 422)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("do nothing for a batch that has ended, or is in another attempt", () =>
+    Effect.gen(function* () {
+      const home = yield* cloud
+      const { end } = yield* ended(home, {})
+      assert.strictEqual(end._tag, "Completed")
+      const authorization = `Bearer ${fake.token({ email: serviceAccount, aud: home.endpoint })}`
+      const call = (input: object) => request(`${home.endpoint}/activities/resolution`, json(input, { authorization }))
+      const late = yield* call({ batchId, attempt: 0 })
+      assert.strictEqual(late.status, 200, late.text)
+      assert.deepStrictEqual(JSON.parse(late.text), { outcome: "late", reason: `${batchId} is Completed` })
+      assert.deepInclude(JSON.parse((yield* call({ batchId, attempt: 3 })).text), { outcome: "late" })
+      assert.deepInclude(JSON.parse((yield* call({ batchId: "batch-ffffffffffff", attempt: 0 })).text), { outcome: "late" })
+    }).pipe(Effect.scoped),
+  )
+})

@@ -1,0 +1,30 @@
+/** One activity, as a queue delivers it: over HTTP, or as a job. */
+
+import { folderAt } from "@detent/knowledge/StorageLocation"
+import { type ActivityName, deadTask, keepDeadTask, keyOfCall, runTask, type TaskOutcome } from "@detent/knowledge/tasks"
+import * as Effect from "effect/Effect"
+import { Workspace } from "../Workspace.ts"
+
+export interface Delivery {
+  /** The key of the task. Default: one that follows from the call. */
+  readonly key?: string | undefined
+  /** Whether it is delivered no more where it fails. */
+  readonly isLast: boolean
+}
+
+export type DeliveryOutcome = TaskOutcome | { readonly outcome: "dead"; readonly problem: string }
+
+/**
+ * Runs an activity and reports to its batch. A task that failed for good is kept as a dead letter before the failure is returned;
+ * delivered again, it is not run again.
+ */
+export const deliver = (activity: ActivityName, input: unknown, { key = keyOfCall(activity, input), isLast }: Delivery) =>
+  Effect.gen(function* () {
+    const dead = yield* deadTask(key)
+    if (dead !== undefined) return { outcome: "dead", problem: dead } as const satisfies DeliveryOutcome
+    const { data } = yield* Workspace
+    const task = { activity, input, key }
+    return yield* Effect.tapError(runTask(folderAt(data), task, isLast), (error) =>
+      error._tag === "TaskGivenUp" ? keepDeadTask(task, error.problem) : Effect.void,
+    )
+  })
