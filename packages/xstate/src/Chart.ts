@@ -1,6 +1,7 @@
 /** The structure of an XState machine: its states by path, the tags of its instances, and the events it knows. */
 import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, createActor, type EventObject, type StateValue } from "xstate"
 import { inertLogic, type NamedActor, namedActor } from "./ActorKind.ts"
+import type { AnyChartState } from "./ChartState.ts"
 
 /** The state of an instance before its chart is entered. Its fields are the input. */
 export const startTag = "(start)"
@@ -38,6 +39,8 @@ export class Chart {
   /** The logic of actors by the name under which the chart refers to it. */
   readonly actors: ReadonlyMap<string, NamedActor>
   readonly #byId: ReadonlyMap<string, AnyStateNode>
+  /** Types of events whose transitions have guards; `true` where any event may lead to one. */
+  readonly #guarded: ReadonlySet<string> | true
   readonly #tagOfType: ReadonlyMap<string, string>
 
   constructor(machine: AnyStateMachine) {
@@ -61,6 +64,7 @@ export class Chart {
       ...this.delayTypes.map((type) => [type, `(${type})`] as const),
     ])
     this.actors = actorsOf(machine, this.nodes)
+    this.#guarded = guardedTypes(machine, this.nodes)
   }
 
   /** The tags of all events: those of callers, those for delayed transitions, and those of actors. */
@@ -73,6 +77,16 @@ export class Chart {
     const known = this.#tagOfType.get(type)
     if (known !== undefined) return known
     return type.startsWith("xstate.") ? ownEvent.other : anyEvent
+  }
+
+  /** Whether a function of the chart, such as a guard or an assign, had a part in what an event led to. */
+  isComputed(from: Partial<AnyChartState>, { type }: EventObject, to: AnyChartState): boolean {
+    if (from.context !== to.context || to.emitted !== undefined || to.sent !== undefined || to.output !== undefined) return true
+    if (to.error !== undefined || this.#guarded === true || this.#guarded.has(type)) return true
+    const { children: before = {} } = from
+    const { children: after = {} } = to
+    const ids = Object.keys(after)
+    return ids.length !== Object.keys(before).length || ids.some((id) => before[id] !== after[id])
   }
 
   node(id: string): AnyStateNode | undefined {
@@ -106,6 +120,26 @@ export class Chart {
     }
     return path
   }
+}
+
+/** Automatic transitions follow any event; so do events that the chart raises and those that tell that its regions are done. */
+const guardedTypes = ({ implementations }: AnyStateMachine, nodes: ReadonlyArray<AnyStateNode>): ReadonlySet<string> | true => {
+  const transitions = nodes.flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])])
+  const guarded = transitions.filter(({ guard }) => guard !== undefined).map(({ eventType }) => String(eventType))
+  const actions: ReadonlyArray<unknown> = [
+    ...nodes.flatMap(({ entry, exit }) => [...entry, ...exit]),
+    ...transitions.flatMap((transition) => transition.actions),
+    ...Object.values(implementations.actions),
+  ]
+  const isAnyEvent = (type: string) => type === "" || type.includes("*") || type.startsWith("xstate.done.state.")
+  return guarded.some(isAnyEvent) || actions.some(isRaising) ? true : new Set(guarded)
+}
+
+/** Whether an action may raise an event in the same transition. */
+const isRaising = (action: unknown): boolean => {
+  if (typeof action !== "function") return false
+  const { type, delay } = action as { readonly type?: unknown; readonly delay?: unknown }
+  return type === "xstate.enqueueActions" || (type === "xstate.raise" && (delay === undefined || typeof delay === "function"))
 }
 
 const fits = (node: AnyStateNode, value: unknown): boolean => {

@@ -95,6 +95,12 @@ export interface ChartOptions<M extends AnyStateMachine> {
   readonly actors?: ActorImplementations<ActorOf<M>>
   /** An event that no state handles is ignored, as in XState, or refused. Default: ignore. */
   readonly unhandled?: "ignore" | "refuse"
+  /**
+   * What the journal has of a transition. `states`: the event, and the state it led to where a function of the chart had a part in it, so
+   * that guards and `assign` run once, and may read clocks and random numbers. `events`: the event alone, which is smaller; a replay
+   * calls the functions again, so that they must depend on context and event alone. Default: states.
+   */
+  readonly journal?: "states" | "events"
   /** How to read what older versions stored: for a machine that is invoked or spawned, which the engine registers itself. */
   readonly upcasters?: Upcasters
   /** When snapshots are stored and how long ended instances stay. */
@@ -127,6 +133,7 @@ interface UntypedOptions {
   readonly actions?: Readonly<Record<string, AnyImplementation | undefined>>
   readonly actors?: Readonly<Record<string, (AnyImplementation & UntypedOptions) | undefined>>
   readonly unhandled?: "ignore" | "refuse"
+  readonly journal?: "states" | "events"
   readonly upcasters?: Upcasters
   readonly persist?: Persistence<string>
 }
@@ -202,6 +209,9 @@ class Family {
       count: 0,
       blueprint: () => chartBlueprint(chart, name, this.#version, effectNames(chart, found.names)),
       readEvent: (event) => readEvent(chart, event),
+      ...(options.journal === "events"
+        ? {}
+        : { keepsState: (from, event, to) => chart.isComputed(from as never, event as never, to as never) }),
       activeStates: (state) => chart.activeTags((state as Partial<AnyChartState>).value),
       machines: () => [...this.#members.values()].flatMap((one) => (one === member ? [] : [one.definition])),
     }

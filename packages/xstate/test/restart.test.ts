@@ -73,6 +73,48 @@ describe("after a restart", () => {
     }),
   )
 
+  it.live("what assign and guards found is as it was; with journaled events alone they are asked again", () =>
+    Effect.gen(function* () {
+      const live = yield* lives
+      let calls = 0
+      let isOpen = true
+      const dice = setup({
+        types: { context: {} as { thrown: number }, events: {} as { type: "throw" } | { type: "leave" } | { type: "close" } },
+        actions: { note: () => undefined },
+        guards: { isOpen: () => isOpen },
+      }).createMachine({
+        id: "dice",
+        context: { thrown: 0 },
+        initial: "table",
+        states: { table: { on: { leave: { guard: "isOpen", target: "street" } } }, street: { on: { close: "house" } }, house: {} },
+        on: { throw: { actions: [assign({ thrown: () => ++calls }), "note"] } },
+      })
+      const States = fromXState(dice, { name: "states" })
+      const Events = fromXState(dice, { name: "events", journal: "events" })
+      const before = yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          const instances = [yield* engine.start(States, "d"), yield* engine.start(Events, "d")] as const
+          yield* instances[0].send({ type: "leave" })
+          yield* instances[0].send({ type: "close" })
+          return yield* Effect.forEach(instances, (instance) => Effect.andThen(instance.send({ type: "throw" }), instance.state))
+        }),
+      )
+      isOpen = false
+      expect(before.map(({ context }) => context.thrown)).toEqual([1, 2])
+      yield* live(
+        Effect.gen(function* () {
+          const engine = yield* Engine
+          const states = yield* engine.ensure(States, "d")
+          expect(yield* states.state).toMatchObject({ _tag: "house", context: { thrown: 1 } })
+          expect((yield* states.stateAt(1))._tag).toBe("street")
+          expect((yield* states.historyPage()).map(({ requests }) => requests)).toEqual([[], [], ["note"]])
+          expect((yield* (yield* engine.ensure(Events, "d")).state).context.thrown).toBeGreaterThan(2)
+        }),
+      )
+    }),
+  )
+
   it.live("a new version reads what the one before stored, through its upcasters", () =>
     Effect.gen(function* () {
       const live = yield* lives

@@ -28,7 +28,7 @@ export interface EventBody {
   readonly guardAnswers: ReadonlyArray<boolean>
   /** Whether inline guards are among them. Journals of earlier versions have the answers of guard slots only. */
   readonly inlineGuards?: boolean | undefined
-  /** The outcome of an effectful decision: a replay does not run its Effect again. */
+  /** The outcome, where a replay must not decide again: of an effectful decision, and where the machine says so. */
   readonly settled: Settled | undefined
   readonly answer: unknown
   /** The error of the command, where the event reports that one failed for good. */
@@ -61,6 +61,8 @@ export interface Settled {
   readonly sends: ReadonlyArray<Tagged>
   /** How many of the groups around the state were not left, from the outermost. Default: 0. */
   readonly kept?: number | undefined
+  /** The slots that were requested. Default: none. */
+  readonly requests?: ReadonlyArray<string>
 }
 
 interface VariantCodec {
@@ -96,6 +98,7 @@ interface StoredSettled {
   readonly e?: ReadonlyArray<unknown>
   readonly k?: number
   readonly h?: StoredMemory
+  readonly q?: ReadonlyArray<string>
 }
 
 const notDelayed = {}
@@ -263,7 +266,7 @@ export class Codec {
     return stored.map(({ n, u = 0, e, s = 0 }) => ({ name: n, entry: s, due: u, event: this.decodeEvents([e], version)[0] as Tagged }))
   }
 
-  #encodeSettled({ outcome, moved, state, through, reason, sends, kept = 0 }: Settled): StoredSettled {
+  #encodeSettled({ outcome, moved, state, through, reason, sends, kept = 0, requests = [] }: Settled): StoredSettled {
     const encode = (one: Tagged) => this.#states.get(one._tag)?.encode(one)
     const memory = this.encodeMemory(state)
     return {
@@ -275,13 +278,14 @@ export class Codec {
       ...(sends.length === 0 ? {} : { e: this.encodeEvents(sends) }),
       ...(kept === 0 ? {} : { k: kept }),
       ...(memory === undefined ? {} : { h: memory }),
+      ...(requests.length === 0 ? {} : { q: requests }),
     }
   }
 
-  #decodeSettled({ o, m, s, p = [], r, e = [], k, h }: StoredSettled, version: number): Settled {
+  #decodeSettled({ o, m, s, p = [], r, e = [], k, h, q = [] }: StoredSettled, version: number): Settled {
     const through = p.map((one) => this.stateOf(one, version))
     const state = this.remembering(this.stateOf(s, version), h, version)
-    return { outcome: o, moved: m, state, through, reason: r, sends: this.decodeEvents(e, version), kept: k }
+    return { outcome: o, moved: m, state, through, reason: r, sends: this.decodeEvents(e, version), kept: k, requests: q }
   }
 
   /** What a state remembers of groups; undefined where it remembers nothing. */

@@ -29,6 +29,7 @@ import {
   ActorState,
   actionFailed,
   type Chain,
+  type Compiled,
   chainLimit,
   decide,
   eventProblem,
@@ -429,16 +430,17 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const problem = timer === undefined ? eventProblem(compiled, event) : undefined
     if (problem !== undefined) return this.#refuse(envelope, identified(problem, this.key.id))
     envelope.trace?.deciding(this.#ahead.state)
-    this.#follow(envelope, decide(compiled, this.#ahead.state, event, this.lastUsedAt), this.lastUsedAt, false)
+    const decision = decide(compiled, this.#ahead.state, event, this.lastUsedAt)
+    this.#follow(envelope, decision, this.lastUsedAt, keepsState(compiled, this.#ahead.state, decision))
   }
 
-  #follow(envelope: Envelope, decision: Decision<Tagged, Tagged>, at: number, isEffectful: boolean) {
+  #follow(envelope: Envelope, decision: Decision<Tagged, Tagged>, at: number, keepsState: boolean) {
     switch (decision._tag) {
       case "Goto":
       case "Stay":
       case "Stop":
         if (decision.answer !== undefined && isUnjournaled(envelope) && isQuery(decision)) return this.#query(envelope, decision)
-        return this.#accept(envelope, decision, at, isEffectful)
+        return this.#accept(envelope, decision, at, keepsState)
       case "Refused":
         return this.#refuse(envelope, identified(decision.error, this.key.id))
       case "Postponed":
@@ -490,13 +492,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  #accept(envelope: Envelope, decision: Taken<Tagged, Tagged>, at: number, isEffectful: boolean) {
+  #accept(envelope: Envelope, decision: Taken<Tagged, Tagged>, at: number, keepsState: boolean) {
     const sequence = this.#ahead.sequence + 1
     const chain = decision.sends.length === 0 ? undefined : extendChain(envelope.chain, labelOf(envelope, decision))
     const raised = (this.#inbox?.raised ?? 0) + decision.sends.length
     if (chain !== undefined && (chain.length > chainLimit || raised > this.context.limits.mailbox))
       return this.#refuse(envelope, this.#endless(envelope, decision, chain))
-    const pending = this.#pendingOf(envelope, decision, at, sequence, chain, isEffectful)
+    const pending = this.#pendingOf(envelope, decision, at, sequence, chain, keepsState)
     if (pending instanceof Error) return this.#refuse(envelope, pending)
     this.#ahead = stateAfter(this.#ahead, pending)
     envelope.trace?.committing(decision, sequence)
@@ -517,12 +519,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     at: number,
     sequence: number,
     chain: Chain | undefined,
-    isEffectful: boolean,
+    keepsState: boolean,
   ): PendingEvent | SendError {
     const { compiled } = this.record
     const node = decision.state === this.#ahead.state ? this.#ahead.node : (compiled.nodes.get(decision.state._tag) as Node)
     try {
-      const record = eventRecord(this.machine.codec, envelope, decision, at, sequence, isEffectful)
+      const record = eventRecord(this.machine.codec, envelope, decision, at, sequence, keepsState)
       const commands = commandRecords(this.machine, this.key, decision.requests, sequence)
       const tooLarge = this.#tooLarge(record.body.length, commands)
       if (tooLarge !== undefined) return new InvalidEvent({ ...this.key, event: labelOf(envelope, decision), problem: tooLarge })
@@ -1324,3 +1326,8 @@ const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string 
 /** The answer to a question that its sender gave an id is kept in the journal: the same id again gets the same answer. */
 const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean =>
   !internal && (dedupeId === undefined || dedupeId.startsWith(deliveryPrefix))
+
+const keepsState = ({ declarations }: Compiled, from: Tagged, decision: Decision<Tagged, Tagged>): boolean =>
+  declarations.keepsState !== undefined &&
+  (decision._tag === "Goto" || decision._tag === "Stay") &&
+  declarations.keepsState(from, decision.event, decision.state)

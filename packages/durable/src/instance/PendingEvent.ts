@@ -40,14 +40,14 @@ export const isAccepted = (pending: Pending): pending is PendingEvent => pending
 export const entersState = (decision: Taken<Tagged, Tagged>): boolean =>
   decision._tag === "Goto" || (decision._tag === "Stop" && decision.state !== decision.from)
 
-/** An effectful decision is stored with its outcome: a replay does not run it again. */
+/** Where it keeps the state, the event is stored with the outcome of its decision: a replay does not decide again. */
 export const eventRecord = (
   codec: Codec,
   envelope: Envelope,
   decision: Taken<Tagged, Tagged>,
   at: number,
   sequence: number,
-  effectful: boolean,
+  keepsState: boolean,
 ): EventRecord => ({
   sequence,
   at,
@@ -56,7 +56,7 @@ export const eventRecord = (
     event: decision.event,
     guardAnswers: decision.guardAnswers,
     inlineGuards: decision.inlineGuards,
-    settled: effectful
+    settled: keepsState
       ? {
           outcome: decision._tag,
           moved: entersState(decision),
@@ -65,9 +65,10 @@ export const eventRecord = (
           reason: decision._tag === "Stop" ? decision.reason : undefined,
           sends: decision.sends,
           kept: decision.kept,
+          requests: decision.requests.map(({ slot }) => slot),
         }
       : undefined,
-    raised: decision.raisedByHooks === true && !effectful ? decision.sends : undefined,
+    raised: decision.raisedByHooks === true && !keepsState ? decision.sends : undefined,
     answer: decision.answer,
     failure: envelope.failure,
     delays: decision.delays.length === 0 ? undefined : delayedChanges(decision.delays, at),

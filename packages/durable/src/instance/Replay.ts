@@ -218,9 +218,9 @@ const replayOne = (
   }
   const { event, answer } = body
   if (body.settled !== undefined) {
-    const { outcome, moved, state: reached, through, reason, sends, kept = 0 } = body.settled
+    const { outcome, moved, state: reached, through, reason, sends, kept = 0, requests = none } = body.settled
     const stopped = outcome === "Stop" ? reason : undefined
-    return { body, event, answer, state: reached, through, moved, kept, sends, stopped, outcome, requests: none }
+    return { body, event, answer, state: reached, through, moved, kept, sends, stopped, outcome, requests }
   }
   const decision = replay(compiled, state, event, record.at, body)
   switch (decision._tag) {

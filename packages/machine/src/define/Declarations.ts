@@ -175,6 +175,8 @@ export interface Declarations extends SlotDeclarations {
     | undefined
   /** The states of the drawing that a state stands for, for a notation with several at once. Default: the one of its tag. */
   readonly activeStates?: (state: Tagged) => ReadonlyArray<string>
+  /** Whether an event is stored with the state it led to, so that a replay does not decide again. Default: no. */
+  readonly keepsState?: (from: Tagged, event: Tagged, to: Tagged) => boolean
   /** Machines whose instances belong to those of this one: an engine that registers it registers them. */
   readonly machines?: () => ReadonlyArray<unknown>
   /** The number of declarations made so far. */
