@@ -4,7 +4,7 @@ import { dirname, join, posix } from "node:path"
 import { document, escaped, generatedNote, table } from "./markdown.mjs"
 import { commentBefore, proseOf, root, textOf } from "./sources.mjs"
 
-const packages = ["machine", "durable", "entity", "uploads", "knowledge", "workspace", "server"]
+const packages = ["machine", "durable", "cluster", "xstate", "entity", "uploads", "knowledge", "workspace", "server"]
 
 /** Entries that are no API for programs: what packages of this repository share, and assets. */
 const hidden = new Set(["./internal", "./package.json"])
@@ -33,8 +33,13 @@ function packageSection(name) {
       return [
         `### \`${posix.join(`@detent/${name}`, entry)}\``,
         table(
-          ["name", "kind", ""],
-          exported.map(({ label, kind, about }) => [`\`${label}\``, kind, escaped(about)]),
+          ["name", "kind", "type or members", "meaning"],
+          exported.map(({ label, kind, shape, about }) => [
+            `\`${label}\``,
+            kind,
+            shape === "" ? "" : escaped(`\`${shape}\``),
+            escaped(about),
+          ]),
         ),
       ]
     }),
@@ -42,7 +47,7 @@ function packageSection(name) {
 }
 
 /**
- * @typedef {{ readonly label: string, readonly kind: string, readonly about: string }} Exported
+ * @typedef {{ readonly label: string, readonly kind: string, readonly shape: string, readonly about: string }} Exported
  *
  * @param {string} path
  * @returns {ReadonlyArray<Exported>}
@@ -56,6 +61,9 @@ function exportsOf(path) {
   const modules = [...text.matchAll(/^export \* as (\w+) from "(\.[^"]+)"/gm)].map(([, name = "", from = ""]) => ({
     label: name,
     kind: "module",
+    shape: exportsOf(resolve(path, from))
+      .map(({ label }) => label)
+      .join(", "),
     about: openingOf(resolve(path, from)),
   }))
   const named = [...text.matchAll(/^export (?:type )?\{([^}]*)\} from "(\.[^"]+)"/gm)].flatMap(([, names = "", from = ""]) =>
@@ -82,10 +90,63 @@ function exportsOf(path) {
 function declared(path, name, label) {
   const text = textOf(path)
   const found = new RegExp(`^export (?:declare )?(?:abstract )?(const|function|class|interface|type) ${name}\\b`, "m").exec(text)
-  if (found !== null) return { label, kind: kindOf(found[1] ?? ""), about: commentBefore(text, found.index) ?? "" }
+  if (found !== null) {
+    const [all, keyword = ""] = found
+    const rest = text.slice(found.index + all.length)
+    return { label, kind: kindOf(keyword), shape: shapeOf(keyword, rest), about: commentBefore(text, found.index) ?? "" }
+  }
   // The file only passes it on.
   const from = new RegExp(`^export (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "(\\.[^"]+)"`, "m").exec(text)?.[1]
-  return from === undefined ? { label, kind: "", about: "" } : declared(resolve(path, from), name, label)
+  return from === undefined ? { label, kind: "", shape: "", about: "" } : declared(resolve(path, from), name, label)
+}
+
+/**
+ * What follows the name of a declaration: the type of a function or value as it is written, the members of an interface.
+ *
+ * @param {string} keyword
+ * @param {string} rest the text after the name
+ */
+function shapeOf(keyword, rest) {
+  if (keyword === "interface" || keyword === "class") return membersOf(rest).join(", ")
+  if (keyword === "type") return ""
+  const end = keyword === "function" ? endOf(rest, /^ \{/) : endOf(rest, /^ =>|^\n(?!\s)|^\n\n/)
+  const head = rest
+    .slice(0, end)
+    .replace(/^ = /, "")
+    .replaceAll(/\s*\/\*\*[\s\S]*?\*\/\s*/g, " ")
+    .replaceAll(/\s+/g, " ")
+    .trim()
+  // The value of a constant is no type, and a long type is better read in the editor.
+  if (head.length > 220 || !/^(?:async )?[<(:]/.test(head)) return ""
+  return head.startsWith(": ") ? head.slice(2).replace(/ =(?: .*)?$/, "") : head.replace(/^async /, "")
+}
+
+/**
+ * The members on the first level of a body in braces. Private and symbolic ones are left out.
+ *
+ * @param {string} rest
+ */
+function membersOf(rest) {
+  const body = /\{\n([\s\S]*?)\n\}/.exec(rest)?.[1] ?? ""
+  const names = [...body.matchAll(/^ {2}(?:readonly |static |get )*(\w+)\??[(<:]/gm)].map(([, name = ""]) => name)
+  return [...new Set(names)].filter((name) => name !== "constructor" && name !== "override")
+}
+
+/**
+ * Where a pattern first matches outside of brackets.
+ *
+ * @param {string} text
+ * @param {RegExp} pattern
+ */
+function endOf(text, pattern) {
+  let depth = 0
+  for (let index = 0; index < Math.min(text.length, 4000); index++) {
+    const char = text[index] ?? ""
+    if (depth === 0 && pattern.test(text.slice(index, index + 4))) return index
+    if ("([{".includes(char)) depth++
+    else if (")]}".includes(char)) depth--
+  }
+  return 0
 }
 
 /** @param {string} keyword */

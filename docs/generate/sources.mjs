@@ -47,5 +47,9 @@ export function proseOf(comment) {
     .split("\n")
     .map((line) => line.replace(/^\s*\* ?/, "").trim())
   const end = lines.findIndex((line) => line.startsWith("```") || line.startsWith("@"))
-  return (end < 0 ? lines : lines.slice(0, end)).join(" ").replaceAll(/\s+/g, " ").trim()
+  return (end < 0 ? lines : lines.slice(0, end))
+    .join(" ")
+    .replaceAll(/\{@link ([^}]+)\}/g, "`$1`")
+    .replaceAll(/\s+/g, " ")
+    .trim()
 }
