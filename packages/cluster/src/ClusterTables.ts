@@ -75,7 +75,7 @@ export interface ClusterTables {
 /** Fixed for the life of a database: the shard of an instance depends on it. */
 export const shardCount = 300
 
-/** How many late timers of one machine are looked at. */
+/** How many late timers of one machine are examined. */
 const lateLimit = 1000
 
 const migrations = (schema: string) => ({

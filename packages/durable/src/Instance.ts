@@ -90,7 +90,7 @@ export interface Instance<out S, in out E> {
   readonly state: Effect.Effect<S, ReadError>
   /** The same, with what belongs to it. */
   readonly snapshot: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
-  /** The same, but an instance that is not in memory does not get there by being looked at. */
+  /** The same, but an instance that is not in memory is not loaded into it. */
   readonly stored: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
   readonly lastSequence: Effect.Effect<number, ReadError>
   /** The state as it was after an event. */

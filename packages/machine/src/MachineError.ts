@@ -83,7 +83,7 @@ export class MachineStopped extends Schema.TaggedError<MachineStopped>()("Machin
 export const Phase = Schema.Literals(["guard", "decide", "exit", "enter", "always", "timeout", "spawn", "background", "effect"])
 export type Phase = typeof Phase.Type
 
-/** A user's function failed or threw. `committed` tells whether the transition took place all the same. */
+/** A user's function failed or threw. `committed` says whether the transition took place all the same. */
 export class ActionFailed extends Schema.TaggedError<ActionFailed>()("ActionFailed", {
   ...instance,
   phase: Phase,

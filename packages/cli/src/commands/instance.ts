@@ -336,7 +336,7 @@ const send = command(
     }),
 )
 
-/** Decided here: what is stored tells it, whichever process works. */
+/** Decided here from the stored data, independent of the process that works. */
 const previewed = (input: Parameters<typeof observing>[0] & { readonly instance: string }, event: { readonly _tag: string }) =>
   Effect.gen(function* () {
     const output = yield* Output

@@ -17,7 +17,7 @@ interface Found {
   readonly icon: IconName
 }
 
-/** So many of a kind are listed. */
+/** At most this many of a kind are listed. */
 const most = 6
 
 export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) => {

@@ -482,7 +482,7 @@ const Facts = ({ stated, labels, opened, onOpen, namespace, version }: FactsProp
 const objectOf = ({ object, objectLabel, datatype }: Provenance, labels: ReadonlyMap<string, string>): string =>
   datatype === undefined ? (objectLabel ?? labels.get(object) ?? shortIri(object)) : object
 
-/** So many characters around the words are shown. */
+/** Characters shown before and after the words. */
 const around = 160
 
 interface WordsProps {

@@ -29,7 +29,7 @@ export interface Force {
 
 /**
  * Retries one, with all its attempts. False where it has not failed. Fails where {@link check} refuses it, except with `force`. With
- * `dryRun` it only tells whether it would.
+ * `dryRun` it only returns whether it would.
  */
 export const retry = (
   key: string,

@@ -46,7 +46,7 @@ const garbageLimit = 1000
 /** How many due timers fire at once, so that the store works on them while the next are decided. */
 const firstPortion = 128
 
-/** The number doubles each time, up to this: other fibers get their turn after four to seven milliseconds. */
+/** The number doubles each time, up to this: it yields to other fibers after four to seven milliseconds. */
 const largestPortion = 1024
 
 export class TimerHeap {

@@ -845,7 +845,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#resolve(pending, error, this.#unconfirmedOf().confirm(pending.filter(isAccepted), [...pending, ...this.#pending], error))
   }
 
-  /** Another node has committed first. The event is decided again after a pause that grows with each conflict, so that all get their turn. */
+  /** Another node has committed first. The event is decided again after a pause that grows with each conflict, so that every writer makes progress. */
   #conflict(pending: ReadonlyArray<Pending>, actual: number) {
     count(conflicts, 1, this.record.environment)
     const error = new SequenceConflict({ ...this.key, expected: this.record.sequence, actual })

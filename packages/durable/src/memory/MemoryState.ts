@@ -55,7 +55,7 @@ export interface MemoryState {
   readonly numbers: { lastCommand: number }
   /** Kept after they are over: their tokens must keep growing. */
   readonly leases: Map<string, Lease>
-  /** Told of every instance that is written to. */
+  /** Called for every instance that is written to. */
   readonly watchers: Set<(key: InstanceKey) => void>
 }
 

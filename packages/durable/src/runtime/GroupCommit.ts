@@ -120,7 +120,7 @@ export class GroupCommit {
   /** Yields first, so that all that becomes ready in the same turn shares the flush. */
   readonly #flushNext: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     yield* Effect.yieldNow
-    // Half of a flush is kept for timers, so that they get their turn however many others come.
+    // Half of a flush is kept for timers, so that other events cannot delay them.
     const waiting = this.#waiting.splice(0, flushLimit - Math.min(this.#fired.length, flushLimit / 2))
     const fired = this.#fired.splice(0, flushLimit - waiting.length)
     this.#gathering = false

@@ -210,7 +210,7 @@ const prolong = ({ sql, commands, claims }: Dialect, worker: string, held: Reado
   where ${commands}.id = h.number and claims = h.claim and claimed_by = ${worker} and status = 'processing'
   returning ${commands}.id`
 
-/** How many commands of a queue are looked at for claims. */
+/** How many commands of a queue are examined for claims. */
 const lookedAt = 1000
 
 /** Commands are claimed in this order, so that the claimed ones are among the first. */

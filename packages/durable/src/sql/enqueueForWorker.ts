@@ -60,7 +60,7 @@ const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>
   return claimed.sort(byTurn)
 }
 
-/** A worker that is not told would wait for ever. */
+/** A worker that is not notified would wait for ever. */
 const answer = (offer: DirectHandoff, exit: Exit.Exit<{ readonly taken: ReadonlyArray<ClaimedCommand> }, SqlError>) => {
   if (Exit.isSuccess(exit)) return offer.taken(exit.value.taken)
   const error = Cause.squash(exit.cause)

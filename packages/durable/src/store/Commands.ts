@@ -115,7 +115,7 @@ export type QueueRecord = QueueSettings & { readonly queue: string }
 type Stored<A> = Effect.Effect<A, PersistenceFailed>
 
 export interface CommandsService {
-  /** Whether other processes may store commands without this one being told: then workers look now and then. */
+  /** Whether other processes may store commands without a notification of this one: then workers poll. */
   readonly isShared: boolean
   /** Tells this process's workers that there is something to do. */
   readonly signal: CommandSignal
@@ -170,7 +170,7 @@ export interface CommandsService {
   readonly queues: Stored<ReadonlyArray<QueueRecord>>
 }
 
-/** How many commands of a queue are looked at, in the order they are claimed in, and as many whose time was to come later. */
+/** How many commands of a queue are examined, in the order they are claimed in, and as many whose time was to come later. */
 export const unservedSample = 100
 
 /** The machines of these commands of which none is being executed. */

@@ -98,7 +98,7 @@ export interface InstancePage {
   readonly next: InstanceCursor | undefined
 }
 
-/** A store in the memory of this process: it can be looked at without asking, and tells of what is stored. */
+/** A store in the memory of this process: it is read synchronously, and notifies of what is stored. */
 export interface LocalJournal {
   /** Of the instance that was started then; undefined where there is none. */
   readonly sequence: (key: InstanceKey, startedAt: number) => number | undefined

@@ -1,5 +1,5 @@
 /**
- * A store that cannot be opened: where it was to be, why not, and what to do about it. Told at once, when the store's layer is
+ * A store that cannot be opened: where it was to be, why not, and what to do about it. It fails at once, when the store's layer is
  * built. Of an address there is nothing in it but host, port and database: the rest may be secret.
  */
 import * as Effect from "effect/Effect"

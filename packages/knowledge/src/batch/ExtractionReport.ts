@@ -44,7 +44,7 @@ const interval = "500 millis"
 /** The shortest pause between two published progress events, in milliseconds. */
 const progressInterval = 1000
 
-/** How long work that is interrupted waits to tell what it has left to tell. */
+/** How long interrupted work waits to publish its remaining events. */
 const patience = "2 seconds"
 
 /** How many unchanged documents one event names: an event is a row. */
@@ -190,7 +190,7 @@ export const startReport = (
           setAside.add(documentId)
           note(facts.DocumentSetAside.make({ batchId, at, documentId, round, error }))
         }),
-      /** Tells what there is, for as long as the extraction takes. */
+      /** Publishes progress for as long as the extraction takes. */
       telling: Effect.forever(Effect.delay(flush, interval)),
       /** Tells all that is left. */
       end: flush,

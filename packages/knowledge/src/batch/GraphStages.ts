@@ -208,7 +208,7 @@ export class WithdrawalRefused extends Schema.TaggedError<WithdrawalRefused>()("
 
 /**
  * Takes what a batch added out of the canonical graph, if the graph conforms without it as it does now. With the policy `warn`, the
- * graph is not looked at.
+ * graph is not examined.
  */
 export const withdrawChecked = (folder: StorageFolder, state: BatchState) =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
  * From what a person has, a file written by hand or a folder of documents, to the manifest a batch works on. Everything that
- * can be wrong with it is found before anything is started, and told at once.
+ * can be wrong with it is found before anything is started, and reported at once.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"

@@ -111,10 +111,10 @@ const longestRecord = 8_000_000
 /** How much text is worth reading at once. */
 const batchLength = 256_000
 
-/** Holds text until it ends with a record. Each character is looked at once. */
+/** Holds text until it ends with a record. Each character is examined once. */
 class RecordCutter {
   #held = ""
-  /** Up to where the held text was looked at, and the end of the last whole record in it. */
+  /** Up to where the held text was examined, and the end of the last whole record in it. */
   #seen = 0
   #end = 0
   #isQuoted = false

@@ -51,7 +51,7 @@ export const startDecoding = (source: string): TextDecoding => {
   }
 }
 
-/** How many bytes tell what a document is. */
+/** How many bytes are read to detect the format of a document. */
 const longestMark = 16
 
 interface Input {

@@ -109,7 +109,7 @@ const factsOnlyOf = <E, R>(
     return facts
   })
 
-/** The lines of a node, in order, without those that only the documents say. Facts are not looked at. */
+/** The lines of a node, in order, without those that only the documents say. Facts are not examined. */
 const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): ReadonlyArray<string> => {
   const { subject, values } = node
   const iri = iriOf(subject)

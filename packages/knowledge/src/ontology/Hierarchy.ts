@@ -131,7 +131,7 @@ export const cyclesOf = (parents: ReadonlyMap<string, ReadonlyArray<string>>): R
     .sort(([one = ""], [other = ""]) => compare(one, other))
 }
 
-/** A term whose parents are being looked at. */
+/** A term whose parents are being examined. */
 interface Visit {
   readonly term: string
   readonly parents: ReadonlyArray<string>

@@ -113,7 +113,7 @@ export interface RunStoreService {
     run: ExtractionRun,
     change: StatusChange,
   ) => Effect.Effect<void, RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Counts who is at work: their writes wait a moment for each other. */
+  /** Counts the active runs: their writes wait a moment for each other. */
   readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
    * A run that succeeded and whose graph is damaged or gone is failed from now on, and the batch of chunks has no checkpoint any

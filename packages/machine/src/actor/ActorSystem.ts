@@ -27,7 +27,7 @@ export interface ActorSystemService {
   spawn<S, E, I, R>(id: string, machine: Definition<S, E, I, R>, ...input: InputArguments<S, I>): Effect.Effect<Actor<S, E>, SpawnError, R>
   /** The running actor of an id, if it is one of this machine. */
   get<S, E, I, R>(id: string, machine: Definition<S, E, I, R>): Effect.Effect<Option.Option<Actor<S, E>>>
-  /** Stops the actor of an id. Tells whether there was one. */
+  /** Stops the actor of an id. Returns whether there was one. */
   stop(id: string, reason?: string): Effect.Effect<boolean>
   /** The ids in use. */
   readonly ids: Effect.Effect<ReadonlyArray<string>>

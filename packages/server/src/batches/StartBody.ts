@@ -13,7 +13,7 @@ import type { BadRequest } from "../api/Problem.ts"
 import { badRequest } from "../serve/ProblemOf.ts"
 import { type StartBatch, StartManifest, StartManifestUri } from "./Api.ts"
 
-/** Documents that are decoded before other requests get their turn: about 4 ms. */
+/** Documents that are decoded before the handler yields to other requests: about 4 ms. */
 const documentsAtOnce = 1000
 
 const decodeDocuments = decodeStrictly(Schema.toCodecJson(ManifestFile.fields.documents))

@@ -111,7 +111,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       success: pageOf(
         {
           commands: Schema.Array(StoredCommand),
-          /** The page ended because it had looked at this many commands; the next one continues. */
+          /** The page ended because it had examined this many commands; the next one continues. */
           scanned: Schema.optionalKey(Schema.Int),
         },
         Schema.Int,
@@ -129,7 +129,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       },
       success: Schema.Struct({
         groups: Schema.Array(CommandGroup),
-        /** There are more commands than this many, which were looked at. */
+        /** There are more commands than this many, which were examined. */
         scanned: Schema.optionalKey(Schema.Int),
       }),
       error,

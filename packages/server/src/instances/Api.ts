@@ -230,7 +230,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       success: pageOf(
         {
           instances: Schema.Array(InstanceListing),
-          /** The page ended because it had looked at this many instances; the next one continues. */
+          /** The page ended because it had examined this many instances; the next one continues. */
           scanned: Schema.optionalKey(Schema.Int),
         },
         InstanceCursor,
@@ -286,7 +286,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       success: pageOf(
         {
           entries: Schema.Array(HistoryEntry),
-          /** The page ended because it had looked at this many events; the next one continues. */
+          /** The page ended because it had examined this many events; the next one continues. */
           scanned: Schema.optionalKey(Schema.Int),
         },
         Schema.Int,

@@ -29,7 +29,7 @@ const tickMillis = 250
 /** Looks without a sign of a change, and while very many change, are this many ticks apart. */
 const slowTicks = 4
 
-/** Queues and nodes are looked at every so many ticks. */
+/** Queues and nodes are read once in this many ticks. */
 const surroundingTicks = 8
 
 /** A machine whose instances have a topic of their own. */

@@ -69,7 +69,7 @@ export class FileBytes {
 
   async close(): Promise<void> {
     await this.#chunks.return?.()
-    // A file that could not be opened has told so where it was read.
+    // A file that could not be opened has failed where it was read.
     const file = await this.#file?.catch(() => undefined)
     await file?.close()
   }

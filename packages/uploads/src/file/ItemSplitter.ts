@@ -99,7 +99,7 @@ export class ItemSplitter {
     return this.#found
   }
 
-  /** Passes over a byte order mark and white space to what tells how the file is laid out. */
+  /** Passes over a byte order mark and white space to the first character of the layout. */
   #start(chunk: Uint8Array): number {
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number

@@ -339,7 +339,7 @@ const standingsOf = (id: BatchId, all: ReadonlyArray<{ readonly documentId: Docu
 
 const standingsAtOnce = 500
 
-/** Failed documents that are looked at for groups. */
+/** Failed documents that are examined for groups. */
 const mostFailures = 10_000
 
 /** The documents of a batch that failed or were set aside, by what failed, largest group first. */

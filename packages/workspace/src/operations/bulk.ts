@@ -14,7 +14,7 @@ import { findMachine } from "./find.ts"
 import { condition, type InstanceConditions } from "./instanceList.ts"
 import { send } from "./instances.ts"
 
-/** Instances that are looked at together. */
+/** Instances that are examined together. */
 const pageSize = 500
 
 /** Events that are sent at once. */

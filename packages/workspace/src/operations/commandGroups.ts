@@ -4,7 +4,7 @@ import { type CommandFilter, Commands, type StoredCommand } from "@detent/durabl
 import * as Effect from "effect/Effect"
 import { optional } from "../optional.ts"
 
-/** Dead letters that are looked at for groups. */
+/** Dead letters that are examined for groups. */
 const mostLooked = 20_000
 
 const pageSize = 1000
@@ -41,7 +41,7 @@ export interface CommandGroup {
 
 const timeOf = ({ finishedAt, enqueuedAt }: StoredCommand): number => finishedAt ?? enqueuedAt
 
-/** Commands that match, in the order they were enqueued, page by page, and how many were looked at. Ends where `isEnough` says so. */
+/** Commands that match, in the order they were enqueued, page by page, and how many were examined. Ends where `isEnough` says so. */
 export const eachMatching = (
   { fingerprint, ...filter }: CommandFilter & { readonly fingerprint?: string | undefined },
   after: number | undefined,
@@ -63,7 +63,7 @@ export const eachMatching = (
     }
   }).pipe(Effect.map((end): { readonly next?: number; readonly scanned?: number } => end))
 
-/** Groups of commands with a status, largest first. `scanned`: there are more than were looked at. */
+/** Groups of commands with a status, largest first. `scanned`: there are more than were examined. */
 export const groups = (filter: CommandFilter) =>
   Effect.gen(function* () {
     const found = new Map<string, CommandGroup>()

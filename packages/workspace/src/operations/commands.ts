@@ -74,7 +74,7 @@ const find = (key: string) =>
 /** The cause of a problem narrows a filter further. It is compared command by command. */
 export type CommandQuery = CommandFilter & { readonly fingerprint?: string | undefined }
 
-/** Commands in the order they were enqueued. `scanned`: the page ended because it had looked at this many. */
+/** Commands in the order they were enqueued. `scanned`: the page ended because it had examined this many. */
 export const list = (query: CommandQuery, limit: number, after: number | undefined) =>
   Effect.gen(function* () {
     const most = Math.min(1000, Math.max(1, limit))

@@ -86,7 +86,7 @@ const nameOf = (event: TaggedJson): TaggedJson =>
 
 /**
  * The journaled events between two numbers, each with the states around it. `next` is where the next page continues: as `after` where
- * the oldest come first, as `before` where the newest do. `scanned`: the page ended because it had looked at this many events.
+ * the oldest come first, as `before` where the newest do. `scanned`: the page ended because it had examined this many events.
  */
 export const history = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {

@@ -74,7 +74,7 @@ export const listingOf = (
   updatedAt,
 })
 
-/** A page of instances and executions. `scanned`: the page ended because it had looked at this many; the next page continues. */
+/** A page of instances and executions. `scanned`: the page ended because it had examined this many; the next page continues. */
 export const list = (query: InstanceQuery) =>
   Effect.gen(function* () {
     const limit = Math.min(longestPage, Math.max(1, query.limit ?? defaultPage))

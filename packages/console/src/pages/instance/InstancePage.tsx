@@ -24,7 +24,7 @@ import { Timeline } from "./Timeline.tsx"
 import { Timers } from "./Timers.tsx"
 import { isChart, wayOf } from "./wayOf.ts"
 
-/** So many of the events before the step show the way on the diagram, and stand on the line of time. */
+/** At most this many events before the step show the way on the diagram, and stand on the line of time. */
 const pathEvents = 200
 
 export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly names: ReadonlyArray<string> }) => {

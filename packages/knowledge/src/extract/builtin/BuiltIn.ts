@@ -39,7 +39,7 @@ export const builtInName = "built-in"
  */
 export const defaultLeastConfidence = 0.15
 
-/** From here on at least three facts in five hold; what goes into a graph without being looked at should be as sure as this. */
+/** From here on at least three facts in five hold; facts that go into a graph without review should be as sure as this. */
 export const highPrecisionConfidence = 0.6
 
 export const noUsage: Usage = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 }

@@ -61,7 +61,7 @@ export class BuiltInReader {
     return this.read(chunk, leastConfidence, spans).facts
   }
 
-  /** The facts between given mentions. Those that came from here were found among places that are looked at anyway. */
+  /** The facts between given mentions. Those that came from here were found among places that are examined anyway. */
   factsBetween(chunk: Chunk, leastConfidence: number, mentions: ReadonlyArray<Mention>): ReadonlyArray<Fact> {
     const { last } = this
     const isOwn =

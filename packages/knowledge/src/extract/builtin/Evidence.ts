@@ -14,7 +14,7 @@ export const EvidenceCounts = Schema.Struct({
   clues: Schema.Record(
     Schema.String,
     Schema.Struct({
-      /** How many candidates were looked at. */
+      /** How many candidates were examined. */
       seen: Schema.Finite,
       /** By value: how many candidates have it, then pairs of a relation and how many of its positive examples have it. */
       values: Schema.Record(Schema.String, Schema.Array(Schema.Finite)),
