@@ -347,8 +347,8 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Follow a batch")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: where the batch stands, then whatever it tells. With Last-Event-ID, all that came after that one. " +
-          "When the batch has ended, a last event tells where it stands, `status` with `isTerminal`, and the stream ends. A client " +
+        "Server-sent events: the status of the batch, then each event of it. With Last-Event-ID, all that came after that one. " +
+          "When the batch has ended, a last event has its status, `status` with `isTerminal`, and the stream ends. A client " +
           "that reconnects after that is answered 204, so that an EventSource stops by itself.",
       ),
   )

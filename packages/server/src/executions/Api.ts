@@ -106,7 +106,7 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       .annotate(OpenApi.Summary, "Start an execution")
       .annotate(
         OpenApi.Description,
-        "Starts an execution of a workflow. The same payload under its id is the same execution, and is answered as it stands; another " +
+        "Starts an execution of a workflow. The same payload under its id is the same execution, and is answered with its current state; another " +
           "payload under the id is refused. GET /api/v1/machines/workflow%2FNAME has the schema of the payload.",
       ),
     HttpApiEndpoint.get("get", path, { params, success: Execution, error }).annotate(OpenApi.Summary, "Get an execution"),
@@ -123,7 +123,7 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       .annotate(
         OpenApi.Description,
         "Sends an event that the workflow awaits, now or later. An event of a name arrives once: the same value again is answered with " +
-          "where the execution stands, and another value is refused. GET /api/v1/machines/workflow%2FNAME has the schemas of events.",
+          "the state of the execution, and another value is refused. GET /api/v1/machines/workflow%2FNAME has the schemas of events.",
       ),
     HttpApiEndpoint.get("spans", `${path}/spans`, {
       params,

@@ -205,7 +205,7 @@ export const atEvent = queryParameter("at", Count, "The number of an event: the 
 
 export const ofEvent = queryParameter("sequence", Count, "The number of an event: only the commands that it requested.")
 
-export const latest = queryParameter("limit", Count, "At most so many, the latest. Default: all.")
+export const latest = queryParameter("limit", Count, "At most this many, the latest. Default: all.")
 
 export const dryRun = queryParameter("dryRun", Flag, "Only decides: what the event would do.")
 

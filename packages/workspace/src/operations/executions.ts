@@ -348,7 +348,7 @@ export interface SendToExecution {
 
 /**
  * Sends an event to an execution, which gets it where it awaits the event, now or later. An event of a name arrives once: the same
- * value again is answered with where the execution stands, and another value is refused.
+ * value again is answered with the state of the execution, and another value is refused.
  */
 export const send = ({ workflow, id, event, value: json = null, beforeStart = false }: SendToExecution) =>
   Effect.gen(function* () {
