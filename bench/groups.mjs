@@ -80,6 +80,7 @@ export const groups = {
       load: "bytes of the first load, compressed with gzip",
       scroll: "a list of 10,000 rows (2,000 when quick): the time of a frame, and rows in the document",
       history: "an instance of 40,000 events (10,000 when quick), opened in the browser",
+      batch: "the page of a batch of 1,000 documents (200 when quick): requests and renders a second, growth of the heap",
       many: "counts, newest-first lists and search by id at 1,000,000 instances, on SQLite and PostgreSQL (SQLite when quick)",
     },
   },

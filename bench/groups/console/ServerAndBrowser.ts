@@ -6,14 +6,17 @@ import { type Browser, chromium, type Page } from "playwright-core"
 import { temporaryFolder } from "../../measure/TemporaryFolder.ts"
 
 export interface Filling {
-  readonly kind: "rows" | "history" | "many"
+  readonly kind: "rows" | "history" | "many" | "documents"
   readonly total: number
   /** The address of a PostgreSQL database. Default: a SQLite file of its own. */
   readonly database?: string
 }
 
 /** Serves a filled workspace for as long as it is used. */
-export const withServer = async <A>({ kind, total, database = "" }: Filling, use: (url: string) => Promise<A>): Promise<A> => {
+export const withServer = async <A>(
+  { kind, total, database = "" }: Filling,
+  use: (url: string, input: string) => Promise<A>,
+): Promise<A> => {
   const folder = temporaryFolder()
   const args = [join(import.meta.dirname, "serving.ts"), folder.file("home"), database, kind, String(total)]
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] })
@@ -22,8 +25,8 @@ export const withServer = async <A>({ kind, total, database = "" }: Filling, use
       once(child.stdout, "data"),
       once(child, "exit").then(([code]) => Promise.reject(new Error(`serving.ts ended with ${code} before it was ready`))),
     ])) as [Buffer]
-    const { port } = JSON.parse(line.toString()) as { readonly port: number }
-    return await use(`http://127.0.0.1:${port}`)
+    const { port, input } = JSON.parse(line.toString()) as { readonly port: number; readonly input: string }
+    return await use(`http://127.0.0.1:${port}`, input)
   } finally {
     child.stdin.end()
     if (child.exitCode === null) await once(child, "close")

@@ -1,7 +1,9 @@
 /**
  * A workspace that is filled and served, for a browser to look at: `rows` so many instances, `history` one instance of so many events,
- * `many` so many instances as rows of the database. Prints its port when it is ready, and ends with its input.
+ * `many` so many instances as rows of the database, `documents` a folder with so many documents. Prints its port when it is ready, and ends with its input.
  */
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
 import { defineConfig, Server, serve, Workspace } from "@detent/server"
@@ -19,6 +21,7 @@ const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open(
 
 const [, , data = "", database = "", kind = "rows", given = "0"] = process.argv
 const total = Number(given)
+const input = join(data, "input")
 
 const rows = Effect.gen(function* () {
   const engine = yield* Engine
@@ -52,17 +55,35 @@ const many = Effect.gen(function* () {
   yield* sql.unsafe("analyze")
 })
 
+/** A batch of these is started over HTTP. */
+const documents = Effect.sync(() => {
+  mkdirSync(input, { recursive: true })
+  writeFileSync(
+    join(input, "firms.ttl"),
+    `@prefix : <https://example.org/firms#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+     @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :Company a owl:Class ; rdfs:label "company" .
+     :Person a owl:Class ; rdfs:label "person" .
+     :founder a owl:ObjectProperty ; rdfs:label "founder" ; rdfs:domain :Company ; rdfs:range :Person .`,
+  )
+  for (let index = 0; index < total; index++)
+    writeFileSync(join(input, `${index}.csv`), `company,founder\nFirm ${index},Ada Sol ${index}\n`)
+  const manifest = { targetNamespace: "firms", ontology: "firms.ttl", documents: [] as Array<{ readonly source: string }> }
+  for (let index = 0; index < total; index++) manifest.documents.push({ source: `${index}.csv` })
+  writeFileSync(join(input, "manifest.json"), JSON.stringify(manifest))
+})
+
 const program = Effect.gen(function* () {
-  yield* { rows, history, many }[kind as "rows" | "history" | "many"]
+  yield* { rows, history, many, documents }[kind as "rows" | "history" | "many" | "documents"]
   const { port } = yield* Server
-  console.log(JSON.stringify({ port }))
+  console.log(JSON.stringify({ port, input }))
   return yield* Effect.never
 })
 
 const workspace = Workspace.open({
   data,
   role: "work",
-  config: defineConfig({ machines: [Tally] }),
+  config: defineConfig({ machines: [Tally], ...(kind === "documents" ? { knowledge: {} } : {}) }),
+  readable: [input],
   ...(database === "" ? {} : { database }),
 })
 // Its parent's end is its end.

@@ -9,6 +9,15 @@ import "./style.css"
 
 startTheme()
 
+/** A page that was open while the server got another build asks for files of the old one: it is loaded again, but not for ever. */
+const reloadedKey = "detent-reloaded"
+addEventListener("vite:preloadError", (event) => {
+  if (Date.now() - Number(sessionStorage.getItem(reloadedKey) ?? 0) < 30_000) return
+  sessionStorage.setItem(reloadedKey, String(Date.now()))
+  event.preventDefault()
+  location.reload()
+})
+
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
