@@ -22,6 +22,8 @@ const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open(
 const [, , data = "", database = "", kind = "rows", given = "0"] = process.argv
 const total = Number(given)
 const input = join(data, "input")
+// A workspace opens only folders that are there.
+mkdirSync(input, { recursive: true })
 
 const rows = Effect.gen(function* () {
   const engine = yield* Engine
@@ -57,7 +59,6 @@ const many = Effect.gen(function* () {
 
 /** A batch of these is started over HTTP. */
 const documents = Effect.sync(() => {
-  mkdirSync(input, { recursive: true })
   writeFileSync(
     join(input, "firms.ttl"),
     `@prefix : <https://example.org/firms#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

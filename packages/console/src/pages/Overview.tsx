@@ -261,7 +261,7 @@ const Throughput = () => {
       {busiest.map((one) => (
         <Plot
           key={one.name}
-          title={`${metricTitle(one.name)} a second`}
+          title={metricTitle(one.name)}
           format={metricFormat(one)}
           samples={at.flatMap((time, index) => (time < from ? [] : [{ at: time, value: one.values[index] ?? 0 }]))}
           from={from}

@@ -53,7 +53,7 @@ export const Plot = ({ title, samples, format, from, until, cursor, onCursor, sp
     <figure className="card p-4">
       <figcaption className="mb-2 flex items-baseline justify-between gap-3">
         <span className="text-[13px] font-semibold">{title}</span>
-        <span className="text-lg font-semibold tabular-nums">{near === undefined ? "no data" : format(near.value)}</span>
+        <span className="text-lg font-semibold whitespace-nowrap tabular-nums">{near === undefined ? "no data" : format(near.value)}</span>
       </figcaption>
       <svg
         viewBox={`0 0 ${width} ${height}`}

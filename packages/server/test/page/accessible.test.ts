@@ -4,7 +4,7 @@ import { createRequire } from "node:module"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { corpusFolder } from "../support/manifest.ts"
+import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { served } from "../support/served.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
@@ -18,7 +18,7 @@ interface Violation {
 const rules = { light: "document", dark: `document, { runOnly: ["color-contrast"] }` }
 
 /** A browser takes a while to start on a busy machine. */
-const timeout = 180_000
+const timeout = 300_000
 
 describe.skipIf(installedBrowser === undefined)("every page of the console (Chromium, where it is installed)", () => {
   const openTab = useBrowser()
@@ -28,7 +28,8 @@ describe.skipIf(installedBrowser === undefined)("every page of the console (Chro
     () =>
       Effect.gen(function* () {
         const { url, client } = yield* served()
-        const manifest = JSON.parse(readFileSync(new URL("manifest.json", corpusFolder), "utf8"))
+        const documents = [{ source: "documents/books.json" }, { source: "documents/morozova.txt" }]
+        const manifest = { ...smallManifest, documents } as never
         const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
         for (const id of ["one", "two"]) {
           yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
@@ -37,6 +38,8 @@ describe.skipIf(installedBrowser === undefined)("every page of the console (Chro
         yield* client.instances.send({ params: { machine: "tally", id: "two" }, headers: {}, payload: { _tag: "Pause" } })
         for (let turn = 0; turn < 600 && !(yield* client.batches.get({ params: { batchId } })).isTerminal; turn++)
           yield* Effect.sleep("100 millis")
+        const params = { namespace: "coast" as never }
+        const { entities } = yield* client.knowledge.entities({ params, query: { search: "Harbour" } })
         const pages = [
           ["/", "Changed last"],
           ["/machines", "tally"],
@@ -49,6 +52,7 @@ describe.skipIf(installedBrowser === undefined)("every page of the console (Chro
           [`/batches/${batchId}`, "Artifacts"],
           ["/knowledge/coast", "Contributions"],
           ["/knowledge/coast/sparql?q=SELECT%20*%20%7B%20%3Fs%20%3Fp%20%3Fo%20%7D%20LIMIT%205", "5 rows"],
+          [`/knowledge/coast?entity=${encodeURIComponent(entities[0]?.iri ?? "")}`, "Neighbourhood"],
           ["/uploads", "Choose a file"],
           ["/queues", "Queues"],
           ["/nodes", "This server"],

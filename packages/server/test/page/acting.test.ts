@@ -31,7 +31,7 @@ const after = (() => {
 })()
 
 /** A browser takes a while to start on a busy machine. */
-const timeout = 90_000
+const timeout = 180_000
 
 describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium, where it is installed)", () => {
   const openTab = useBrowser()

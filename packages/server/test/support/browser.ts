@@ -19,7 +19,7 @@ export interface Tab {
   readonly run: <A>(act: (page: Page) => Promise<A>) => Effect.Effect<A>
   /** The value of an expression in the page. */
   readonly evaluate: (expression: string) => Effect.Effect<unknown>
-  /** Ends when an expression in the page is true, or fails after twenty seconds with the page's text. */
+  /** Ends when an expression in the page is true, or fails after a minute with the page's text. */
   readonly until: (expression: string) => Effect.Effect<void>
   /** Ends when the page shows a text. */
   readonly shows: (text: string) => Effect.Effect<void>
@@ -41,7 +41,7 @@ export interface TabOptions {
 }
 
 /** A page that waits longer than this for something has failed. */
-const patience = 20_000
+const patience = 60_000
 
 /** Starts a browser before the tests, and ends it after them. Opens an address in a tab with cookies and storage of its own. */
 export const useBrowser = (): ((url: string, options?: TabOptions) => Effect.Effect<Tab, never, Scope.Scope>) => {
@@ -95,7 +95,7 @@ const makeTab = (page: Page, newPage: () => Promise<Page>, problems: ReadonlyArr
         yield* Effect.sleep("50 millis")
       }
       const text = yield* evaluate("document.body.innerText")
-      return yield* Effect.die(new Error(`not true after twenty seconds: ${expression}; the page says:\n${text}\n${problems.join("\n")}`))
+      return yield* Effect.die(new Error(`not true after a minute: ${expression}; the page says:\n${text}\n${problems.join("\n")}`))
     })
   return {
     page,
