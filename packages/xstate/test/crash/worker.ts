@@ -1,5 +1,7 @@
 /** A process that takes every scenario one step further at a time, and is killed meanwhile. */
+import { Commands } from "@detent/durable"
 import { type DatabaseAddress, openEngine } from "@detent/durable/promise"
+import * as Effect from "effect/Effect"
 import { scenarios } from "./scenarios.ts"
 
 /** Takes all scenarios through their steps up to one; what was sent in an earlier life is answered, not repeated. */
@@ -36,8 +38,26 @@ const take = async (through: number) => {
   return Object.fromEntries(ends.filter((end) => end !== undefined))
 }
 
+/** Commands are executed after the transition that requested them: an instance may have ended before its last one. */
+const allExecuted = () =>
+  engine.runEffect(
+    Effect.repeat(
+      Effect.tap(
+        Effect.flatMap(Commands, (commands) => commands.backlog),
+        () => Effect.sleep("20 millis"),
+      ),
+      { until: (counts) => counts.every(({ count }) => count === 0) },
+    ),
+  )
+
+const ended = async (through: number) => {
+  const states = await take(through)
+  if (Object.keys(states).length === scenarios.length) await allExecuted()
+  return states
+}
+
 process.on("message", ({ through }: Order) => {
-  take(through).then(
+  ended(through).then(
     (states) => report(Object.keys(states).length === scenarios.length ? { _tag: "Ended", states } : { _tag: "Stepped" }),
     (error: unknown) => {
       console.error(error)
