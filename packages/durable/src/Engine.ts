@@ -147,7 +147,7 @@ export interface EngineService {
   /** The machine that is known by this name. */
   machine(name: string): Option.Option<KnownMachine>
   /**
-   * An instance of a machine that is known by this name: for programs that work with whatever machines there are. Whether the
+   * An instance of a machine that is known by this name: for programs that work with any machine. Whether the
    * instance exists is found out when the handle is used.
    */
   find(key: InstanceKey): Option.Option<Instance<Tagged, Tagged>>
@@ -165,7 +165,7 @@ export interface EngineService {
   purge<S, E, I, R>(machine: Definition<S, E, I, R>, options: PurgeOptions): Effect.Effect<number, PersistenceFailed>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
-  /** Tells of everything that happens in this engine; returns how to unsubscribe. */
+  /** Calls the inspector with everything that happens in this engine. Returns a function that unsubscribes. */
   inspectUnsafe(inspector: (inspection: Inspection) => void): () => void
 }
 

@@ -1,4 +1,5 @@
 /** How an engine behaves. Everything has a default. */
+import { DefinitionError } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
 import type { Limits } from "../instance/InstanceContext.ts"
@@ -89,28 +90,41 @@ export interface EngineConfig {
 
 const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
+/** A lease that is over before the store has confirmed it would never be held, and no work would ever run. */
+export const shortestLease = 50
+
+/** An option that counts something. NaN would be no limit at all. */
+export const atLeast = (least: number, option: string, value: number): number => {
+  if (value >= least) return value
+  throw new DefinitionError({
+    problem: `${option} is ${value}`,
+    nextStep: `give it a number of at least ${least}, or leave it out`,
+  })
+}
+
+/** Throws a `DefinitionError` for an option with which no engine could work. */
 export const engineConfig = (options: EngineOptions, nodeId: string): EngineConfig => ({
   nodeId: options.nodeId ?? nodeId,
   onConflict: options.onConflict ?? "reload",
   passivateAfterMillis: millis(options.passivateAfter ?? "5 minutes"),
   storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "10 seconds"),
   followMillis: millis(options.followInterval ?? "500 millis"),
-  leaseMillis: millis(options.lease ?? "10 seconds"),
+  leaseMillis: atLeast(shortestLease, "lease (in milliseconds)", millis(options.lease ?? "10 seconds")),
   drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
   resume: options.resume ?? true,
   limits: {
-    eventSize: options.limits?.eventSize ?? 4_000_000,
-    stateSize: options.limits?.stateSize ?? 4_000_000,
-    mailbox: options.limits?.mailbox ?? 100_000,
+    eventSize: atLeast(1, "limits.eventSize", options.limits?.eventSize ?? 4_000_000),
+    stateSize: atLeast(1, "limits.stateSize", options.limits?.stateSize ?? 4_000_000),
+    mailbox: atLeast(1, "limits.mailbox", options.limits?.mailbox ?? 100_000),
   },
   sweeper: {
     intervalMillis: millis(options.sweeper?.interval ?? "5 seconds"),
-    jitter: options.sweeper?.jitter ?? 0.2,
-    batchSize: options.sweeper?.batchSize ?? 100,
+    jitter: atLeast(0, "sweeper.jitter", options.sweeper?.jitter ?? 0.2),
+    batchSize: atLeast(1, "sweeper.batchSize", options.sweeper?.batchSize ?? 100),
     claimMillis: millis(options.sweeper?.claimDuration ?? "30 seconds"),
     backoffMillis: millis(options.sweeper?.backoffOnEmpty ?? "10 seconds"),
     graceMillis: millis(options.sweeper?.grace ?? "200 millis"),
-    maxAttempts: options.sweeper?.maxAttempts ?? 5,
+    maxAttempts: atLeast(1, "sweeper.maxAttempts", options.sweeper?.maxAttempts ?? 5),
     leader: options.sweeper?.leader,
   },
 })

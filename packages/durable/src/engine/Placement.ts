@@ -26,6 +26,7 @@ import { hasEnded, processName } from "../runtime/ProcessName.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Fence } from "../store/Commit.ts"
 import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
+import { atLeast, shortestLease } from "./EngineConfig.ts"
 import type { Routing } from "./Routing.ts"
 
 export interface PlacementService {
@@ -101,7 +102,8 @@ const nodeIdOf = (owner: string): string => owner.slice(0, owner.lastIndexOf("/"
 const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
   Effect.gen(function* () {
     const leases = yield* Leases
-    const millis = Duration.toMillis(Duration.fromInputUnsafe(options.lease ?? "10 seconds"))
+    const given = Duration.toMillis(Duration.fromInputUnsafe(options.lease ?? "10 seconds"))
+    const millis = atLeast(shortestLease, "lease (in milliseconds)", given)
     const nodeId = options.nodeId ?? processName(yield* randomName)
     const context = yield* Effect.context<never>()
     const report = (cause: unknown) => Effect.runForkWith(context)(Effect.logError(`a listener of node ${nodeId} failed`, cause))

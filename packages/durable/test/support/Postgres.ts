@@ -6,8 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { inject } from "vitest"
 import * as PostgresStore from "../../src/PostgresStore.ts"
+import { layerListener, type PgListener } from "../../src/postgres/PgListener.ts"
 
 const adminLayer = () => PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })
 
@@ -42,12 +44,23 @@ const used: Array<string> = []
 /** A connection that was cut may write for a moment longer: a schema rests while tests use as many others. */
 const resting = 6
 
-/** The connection that empties schemas. It is open until the test process ends. */
-let emptying: Promise<Context.Context<PgClient.PgClient>> | undefined
+/**
+ * The connections of all tests that share the database. They are open until the test process ends: to make some for each test, and to
+ * plan every statement on them anew, takes longer than most tests.
+ */
+let sharing: Promise<Context.Context<PgClient.PgClient | SqlClient | PgListener>> | undefined
+
+const shared = (): NonNullable<typeof sharing> => {
+  const client = PgClient.layer({ url: Redacted.make(inject("postgresUrl")), minConnections: 2, maxConnections: 8, maxMessageSize })
+  sharing ??= Effect.runPromise(Layer.buildWithScope(layerListener.pipe(Layer.provideMerge(client)), Scope.makeUnsafe()))
+  return sharing
+}
+
+/** As the store sets it for connections of its own. */
+const maxMessageSize = 256 * 1024 * 1024
 
 const emptied = async (schema: string) => {
-  emptying ??= Effect.runPromise(Layer.buildWithScope(adminLayer(), Scope.makeUnsafe()))
-  const sql = Context.get(await emptying, PgClient.PgClient)
+  const sql = Context.get(await shared(), PgClient.PgClient)
   const statement = `do $$ declare name text; begin
     for name in select tablename from pg_tables where schemaname = '${schema}' and tablename <> 'migrations' loop
       execute format('delete from ${schema}.%I', name);
@@ -69,5 +82,7 @@ const emptySchema = Effect.acquireRelease(
 
 /** The store in empty tables that no other test uses, in the database that all tests share: to make a database takes ten times as long. */
 export const postgresSchemaLayer = Layer.unwrap(
-  Effect.map(emptySchema, (schema) => PostgresStore.layer({ url: inject("postgresUrl"), schema, maxConnections: 4 })),
+  Effect.map(emptySchema, (schema) =>
+    PostgresStore.layerSql({ schema }).pipe(Layer.provideMerge(Layer.effectContext(Effect.promise(shared))), Layer.orDie),
+  ),
 )

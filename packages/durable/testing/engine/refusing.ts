@@ -204,6 +204,22 @@ export const refusing = ({ describe, test }: Kit) =>
         yield* engine.start(Holder, "h", Holding.Strict({ where: { a: [1] } }))
       }))
 
+    test("options with which no engine could work are refused when it is made", ({ open }) =>
+      Effect.gen(function* () {
+        const nonsense = [
+          [{ lease: 0 }, "lease"],
+          [{ lease: Number.NaN }, "lease"],
+          [{ limits: { mailbox: Number.NaN } }, "limits.mailbox is NaN"],
+          [{ limits: { eventSize: -1 } }, "limits.eventSize is -1"],
+          [{ sweeper: { batchSize: 0 } }, "sweeper.batchSize is 0"],
+        ] as const
+        for (const [options, problem] of nonsense) {
+          const exit = yield* Effect.exit(open(options))
+          const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+          expect(error).toMatchObject({ _tag: "DefinitionError", problem: expect.stringContaining(problem) })
+        }
+      }))
+
     test("a machine whose effects are not built is not taken: the same error as for a guard", ({ open }) =>
       Effect.gen(function* () {
         const effects = Slot.Effects({ note: {} })

@@ -131,7 +131,7 @@ export const surviving = ({ describe, test }: Kit) => {
     test("146 a chain of self-sent events that does not end is refused with its path, also after a restart", ({
       open,
       events,
-      eventually,
+      passUntil,
     }) =>
       Effect.gen(function* () {
         const key = { machine: "endless", id: "e" }
@@ -154,7 +154,8 @@ export const surviving = ({ describe, test }: Kit) => {
             ),
           )
         const refused = (times: number) =>
-          eventually(
+          passUntil(
+            "1 millis",
             Effect.sync(() => refusals.length),
             (count) => count >= times,
           )

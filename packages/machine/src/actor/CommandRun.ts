@@ -30,14 +30,14 @@ export const execute = (actor: ActorPort, { slot, parameters }: Request, key: st
     } catch (cause) {
       outcome = failed(cause, false)
     }
-    const error = outcome._tag === "Failed" ? actionFailed(record, "effect", told(slot, outcome), undefined) : undefined
+    const error = outcome._tag === "Failed" ? actionFailed(record, "effect", effectError(slot, outcome), undefined) : undefined
     if (error !== undefined) report(record, error)
     inspect(record, () => ({ _tag: "CommandEnded", slot, error }))
     ended()
   })
 }
 
-const told = (slot: string, { problem, error }: { readonly problem: string; readonly error: unknown }): Error =>
+const effectError = (slot: string, { problem, error }: { readonly problem: string; readonly error: unknown }): Error =>
   new Error(`${slot}: ${problem}`, { cause: error })
 
 /** Runs a command as often as its retry policy says. Default: once. */
