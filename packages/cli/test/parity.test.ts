@@ -32,6 +32,64 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     assert.strictEqual((await detent("command", "show", "lamp/none/1/0")).code, 3)
   })
 
+  it("limits a queue, and groups, retries and skips dead letters by cause", async () => {
+    const limited = await detent("queue", "limit", "lamp", "--concurrency", "2", "--rate", "10/1minute", "--json")
+    assert.deepInclude(JSON.parse(limited.out), { queue: "lamp", concurrency: 2, rate: { limit: 10, intervalMillis: 60_000 } })
+    const free = await detent("queue", "limit", "lamp", "--rate", "none", "--json")
+    assert.deepInclude(JSON.parse(free.out), { concurrency: 2 })
+    assert.notProperty(JSON.parse(free.out), "rate")
+    assert.include((await detent("queue", "limit", "lamp", "--rate", "often")).err, "--rate often is no limit")
+
+    await detent("instance", "start", "lamp", "bath", "--with", '{"pin":"4711"}')
+    await detent("instance", "send", "bath", "Switch", "--with", '{"level":7}')
+    assert.strictEqual((await detent("worker", "--until-idle")).code, 1)
+    const [group] = (await detent("command", "groups", "--machine", "lamp", "--json")).out.split("\n")
+    const { fingerprint, count, problem } = JSON.parse(group ?? "")
+    assert.strictEqual(problem, "the post office is closed")
+    const listed = (await detent("command", "list", "--fingerprint", fingerprint, "--json")).out.trim().split("\n")
+    assert.strictEqual(listed.length, count)
+    const counted = await detent("command", "retry", "--fingerprint", fingerprint, "--dry-run", "--json")
+    assert.deepStrictEqual(JSON.parse(counted.out), { count, dryRun: true })
+    assert.deepStrictEqual(JSON.parse((await detent("command", "skip", "--machine", "lamp", "--dry-run", "--json")).out), {
+      count,
+      dryRun: true,
+    })
+    const skip = ["command", "skip", "--fingerprint", fingerprint, "--reason", "paid in cash", "--yes", "--key", "cash", "--json"]
+    for (const _ of ["first", "again"]) assert.deepStrictEqual(JSON.parse((await detent(...skip)).out), { count, dryRun: false })
+    assert.strictEqual((await detent("command", "groups", "--json")).out, "")
+    assert.strictEqual((await detent("command", "skip", "--reason", "none")).code, 2)
+  })
+
+  it("shows a history from its end, by event and without fields, and the layout of a diagram", async () => {
+    await detent("instance", "start", "lamp", "stairs", "--with", '{"pin":"4711"}')
+    for (const level of [1, 2]) {
+      await detent("instance", "send", "stairs", "Switch", "--with", `{"level":${level}}`)
+      await detent("instance", "send", "stairs", "Rest")
+    }
+    const rows = async (...options: ReadonlyArray<string>) =>
+      (await detent("instance", "history", "stairs", "--json", ...options)).out
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line))
+    const newest = await rows("--order", "newest", "--limit", "2", "--brief")
+    assert.deepStrictEqual(
+      newest.map(({ sequence, event }) => [sequence, event]),
+      [
+        [4, { _tag: "Rest" }],
+        [3, { _tag: "Switch" }],
+      ],
+    )
+    assert.deepStrictEqual(
+      (await rows("--event", "switch", "--before", "3")).map(({ sequence }) => sequence),
+      [1],
+    )
+    const layout = JSON.parse((await detent("machine", "diagram", "lamp", "--format", "layout", "--direction", "right")).out)
+    assert.sameMembers(
+      layout.states.map((state: { readonly name: string }) => state.name),
+      ["Off", "On"],
+    )
+  })
+
   it("previews an event, finds instances by order and id, and sends an event to many", async () => {
     await detent("instance", "start", "lamp", "porch-1", "--with", '{"pin":"4711"}')
     await detent("instance", "start", "lamp", "porch-2", "--with", '{"pin":"4711"}')
@@ -116,6 +174,23 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     const [, cursor = ""] = /--after (\S+)/.exec(page.err) ?? []
     const next = await detent("graph", "relations", "--limit", "1", "--after", cursor)
     assert.notStrictEqual(next.out, page.out)
+    const around = JSON.parse((await detent("graph", "neighbourhood", entities[0].iri, "--json")).out)
+    assert.strictEqual(around.entity, entities[0].iri)
+    const [fact] = (await detent("graph", "provenance", entities[0].iri, "--json")).out.trim().split("\n")
+    const { property, documentId } = JSON.parse(fact ?? "")
+    const narrowed = (await detent("graph", "provenance", entities[0].iri, "--property", property, "--json")).out.trim().split("\n")
+    assert.isTrue(narrowed.every((line) => JSON.parse(line).property === property))
+    assert.isNotEmpty(JSON.parse((await detent("graph", "text", documentId, "--json")).out).text)
+    const { classes } = JSON.parse((await detent("graph", "vocabulary", "--json")).out)
+    assert.isAbove(classes[0].count, 0)
+    const { version } = JSON.parse((await detent("graph", "versions", "--limit", "1", "--json")).out)
+    assert.strictEqual(
+      (await detent("graph", "entities", "--limit", "2", "--version", version, "--json")).out,
+      entities.map((one) => `${JSON.stringify(one)}\n`).join(""),
+    )
+    assert.deepInclude(JSON.parse((await detent("graph", "diff", "--from", version, "--json")).out), { added: 0, removed: 0 })
+    assert.strictEqual((await detent("graph", "diff")).code, 2)
+    assert.deepStrictEqual(JSON.parse((await detent("batch", "show", batchId, "--failures", "--json")).out).failures, [])
     const documents = JSON.parse((await detent("batch", "show", batchId, "--documents", "all", "--limit", "1", "--json")).out)
     assert.strictEqual(documents.listed.length, 1)
   })

@@ -228,6 +228,7 @@ const list = command(
         choices: ["running", "final", "stopped", "held"],
         summary: "only with this status; held ones wait for a repair",
       },
+      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change; default: oldest first" },
       ...paging,
     ],
     examples: [{ line: "detent batch list --state Failed", says: "batches that need attention" }],
@@ -236,7 +237,11 @@ const list = command(
     Effect.gen(function* () {
       const output = yield* Output
       const after = yield* cursorFrom(input.after)
-      const page = yield* operations.list({ ...optional({ state: input.state, status: input.status }), limit: input.limit, ...after })
+      const page = yield* operations.list({
+        ...optional({ state: input.state, status: input.status, order: input.order }),
+        limit: input.limit,
+        ...after,
+      })
       const rows = page.batches
       const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
         { title: "BATCH", of: ({ batchId }) => batchId },
@@ -268,10 +273,12 @@ const show = command(
       },
       { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "documents listed at most" },
       { name: "after", kind: "text", value: "CURSOR", summary: "the `next` of the page before" },
+      { name: "failures", kind: "flag", summary: "list why documents failed or were set aside, each cause once" },
       { name: "quarantine", kind: "flag", summary: "list the statements that validation held back, with the reason and the document" },
     ],
     examples: [
       { line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" },
+      { line: "detent batch show batch-3f9c2a71b0d4 --failures", says: "the causes, and how many documents each has" },
       { line: "detent batch show batch-3f9c2a71b0d4 --quarantine", says: "what did not enter the graph, and why" },
     ],
   },
@@ -283,6 +290,7 @@ const show = command(
       const page = input.documents === undefined ? undefined : yield* documentsOf(id, input.documents, input)
       const documents = page?.documents
       const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
+      const failures = input.failures ? (yield* operations.failures(id)).groups : undefined
       const { review } = yield* operations.statusWithReview(state)
       yield* output.value(
         {
@@ -290,6 +298,7 @@ const show = command(
           review,
           ...(documents === undefined ? {} : { listed: documents }),
           ...(quarantined === undefined ? {} : { quarantined }),
+          ...(failures === undefined ? {} : { failures }),
         },
         () => batchText(state, output.style, review),
       )
@@ -307,6 +316,19 @@ const show = command(
           input.documents === "all" ? "no document was begun" : `no document is ${input.documents}`,
         )
         if (page?.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+      }
+      if (failures !== undefined) {
+        yield* output.write("\n")
+        yield* output.rows(
+          failures,
+          [
+            { title: "DOCUMENTS", of: ({ count }) => count },
+            { title: "STATUS", of: ({ status }) => status },
+            { title: "PROBLEM", of: ({ problem }) => problem },
+            { title: "FOR EXAMPLE", of: ({ documents: [first = ""] }) => first },
+          ],
+          "no document failed",
+        )
       }
       if (quarantined === undefined) return
       yield* output.write("\n")

@@ -5,7 +5,7 @@ import * as instances from "@detent/workspace/operations/instances"
 import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
-import { command } from "../line/Command.ts"
+import { command, type Option } from "../line/Command.ts"
 import { agreed, asked } from "../output/Asking.ts"
 import { momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -14,18 +14,27 @@ import { changedHere, checkKey } from "../workspace/Changing.ts"
 import { observing } from "../workspace/Opening.ts"
 import { keyOption, paging } from "./shared.ts"
 
-const filterOf = (input: {
+interface Chosen {
   readonly queue: string | undefined
   readonly slot: string | undefined
+  readonly machine: string | undefined
   readonly instance: string | undefined
-}) =>
+  readonly fingerprint: string | undefined
+}
+
+const filterOf = ({ queue, slot, machine, instance, fingerprint }: Chosen) =>
   Effect.gen(function* () {
-    return {
-      ...(input.queue === undefined ? {} : { queue: input.queue }),
-      ...(input.slot === undefined ? {} : { slot: input.slot }),
-      ...(input.instance === undefined ? {} : yield* instances.resolve(input.instance)),
-    }
+    return { ...optional({ queue, slot, machine, fingerprint }), ...(instance === undefined ? {} : yield* instances.resolve(instance)) }
   })
+
+/** The options of `filterOf`. */
+const filterOptions = [
+  { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
+  { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
+  { name: "machine", kind: "text", value: "NAME", summary: "only of instances of this machine" },
+  { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only of this instance" },
+  { name: "fingerprint", kind: "text", value: "CAUSE", summary: "only with this cause, as `detent command groups` shows it" },
+] as const satisfies ReadonlyArray<Option>
 
 const list = command(
   {
@@ -37,12 +46,10 @@ const list = command(
         name: "status",
         kind: "text",
         value: "STATUS",
-        choices: ["pending", "processing", "completed", "failed", "handled", "skipped"],
+        choices: operations.commandStatuses,
         summary: "only with this status",
       },
-      { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
-      { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
-      { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only those of this instance" },
+      ...filterOptions,
       { name: "enqueued-after", kind: "text", value: "TIME", summary: "only requested after this time, such as 2026-11-16T09:30:00Z" },
       { name: "enqueued-before", kind: "text", value: "TIME", summary: "only requested before this time" },
       ...paging,
@@ -79,7 +86,54 @@ const list = command(
         ],
         input.status === undefined ? "no commands" : `no command is ${input.status}`,
       )
+      if (page.scanned !== undefined) yield* output.note(`looked at ${page.scanned} commands`)
       if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const groups = command(
+  {
+    name: "command groups",
+    summary: "dead letters by cause, the largest group first",
+    detail: "Commands of one queue and effect whose problems differ only in numbers, ids and quoted words are one group.",
+    arguments: [],
+    options: [
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: operations.commandStatuses,
+        default: "failed",
+        summary: "commands that have a problem and this status",
+      },
+      { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
+      { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
+      { name: "machine", kind: "text", value: "NAME", summary: "only of instances of this machine" },
+    ],
+    examples: [
+      { line: "detent command groups", says: "what is wrong, and how often" },
+      { line: "detent command retry --fingerprint 3f9c2a71b0d4", says: "then, those of one cause" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { status, queue, slot, machine } = input
+      const found = yield* operations.groups({ status, ...optional({ queue, slot, machine }) })
+      yield* output.rows(
+        found.groups,
+        [
+          { title: "CAUSE", of: ({ fingerprint }) => fingerprint },
+          { title: "COMMANDS", of: ({ count }) => count },
+          { title: "EFFECT", of: (one) => one.slot },
+          { title: "QUEUE", of: (one) => one.queue },
+          { title: "FIRST", of: ({ firstAt }) => momentText(firstAt) },
+          { title: "LAST", of: ({ lastAt }) => momentText(lastAt) },
+          { title: "PROBLEM", of: ({ problem }) => problem },
+        ],
+        `no command is ${status} with a problem`,
+      )
+      if (found.scanned !== undefined) yield* output.note(`only the first ${found.scanned} commands were looked at`)
     }).pipe(Effect.provide(observing(input))),
 )
 
@@ -122,15 +176,15 @@ const show = command(
 /** A failure that the instance has handled is no dead letter. */
 const statusText = (status: string): string => (status === "handled" ? "failed, handled" : status)
 
+const whichStep = "name a key, --queue, --slot, --machine, --instance, --fingerprint, or --all"
+
 const retry = command(
   {
     name: "command retry",
     summary: "execute failed commands again",
     arguments: [{ name: "command", summary: "the command's key; or choose several with the options", optional: true }],
     options: [
-      { name: "queue", kind: "text", value: "NAME", summary: "all failed ones of this queue" },
-      { name: "slot", kind: "text", value: "NAME", summary: "all failed ones of this effect" },
-      { name: "instance", kind: "text", value: "MACHINE/ID", summary: "all failed ones of this instance" },
+      ...filterOptions,
       { name: "all", kind: "flag", summary: "all failed ones" },
       { name: "force", kind: "flag", summary: "also those whose instance has ended or would refuse the result" },
       { name: "dry-run", kind: "flag", summary: "only count them" },
@@ -139,6 +193,7 @@ const retry = command(
     examples: [
       { line: "detent command retry order/order-7/2/0", says: "one, by its key" },
       { line: "detent command retry --slot sendMail --dry-run", says: "how many it would be" },
+      { line: "detent command retry --fingerprint 3f9c2a71b0d4 --yes", says: "all of one cause" },
     ],
   },
   (input) =>
@@ -161,7 +216,7 @@ const retry = command(
       } else {
         const filter = yield* filterOf(input)
         if (Object.keys(filter).length === 0 && !input.all)
-          return yield* new WrongUsage({ problem: "which commands?", nextStep: "name a key, --queue, --slot, --instance, or --all" })
+          return yield* new WrongUsage({ problem: "which commands?", nextStep: whichStep })
         const { count, refused } = yield* operations.retryAll(filter, { dryRun: true, force })
         if (dryRun || (count === 0 && input.key === undefined)) return yield* report(count, refused)
         yield* agreed(`Execute ${counted(count, "failed ")} again?`)
@@ -176,24 +231,58 @@ const retry = command(
 const skip = command(
   {
     name: "command skip",
-    summary: "give a command up, for a reason that is kept with it",
-    arguments: [{ name: "command", summary: "the command's key" }],
-    options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" }, keyOption],
-    examples: [{ line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it is not executed any more" }],
+    summary: "give commands up, for a reason that is kept with them",
+    arguments: [{ name: "command", summary: "the command's key; or choose several with the options", optional: true }],
+    options: [
+      { name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" },
+      ...filterOptions,
+      {
+        name: "status",
+        kind: "text",
+        value: "STATUS",
+        choices: ["failed", "pending"],
+        summary: "of those that the options choose: failed ones, or those that still wait; default: failed",
+      },
+      { name: "all", kind: "flag", summary: "all failed ones, or all that still wait" },
+      { name: "dry-run", kind: "flag", summary: "only count them" },
+      keyOption,
+    ],
+    examples: [
+      { line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it is not executed any more" },
+      { line: "detent command skip --fingerprint 3f9c2a71b0d4 --dry-run", says: "how many of one cause it would be" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const { command: key } = input
-      yield* operations.get(key)
+      const { command: key, status, "dry-run": dryRun } = input
+      const filter = { ...(yield* filterOf(input)), ...optional({ status }) }
+      const isMany = key === undefined
+      if (isMany && Object.keys(filter).length === 0 && !input.all)
+        return yield* new WrongUsage({ problem: "which commands?", nextStep: whichStep })
+      if (!isMany && (input.all || Object.keys(filter).length > 0))
+        return yield* new WrongUsage({ problem: `${key} is one command`, nextStep: "name a key, or choose by options, not both" })
+      const standing = isMany ? undefined : yield* operations.get(key)
+      const { count } = standing === undefined ? yield* operations.skipAll({ filter, reason: "", dryRun: true }) : countOf(standing)
+      const report = (given: number) =>
+        output.value({ count: given, dryRun }, () => `${counted(given)} ${dryRun ? "would be " : ""}skipped\n`)
+      if (dryRun || (isMany && count === 0 && input.key === undefined)) return yield* report(count)
       if (input.reason === undefined && !output.canAsk)
         return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'say why with --reason "…"' })
       const reason = input.reason ?? (yield* asked("Why? "))
+      if (isMany) {
+        yield* agreed(`Give up ${counted(count)}? They are not executed any more.`)
+        const change = { operation: "commands.skipAll", params: {}, json: { filter, reason }, key: input.key }
+        return yield* report((yield* changedHere(change, operations.skipAll({ filter, reason }))).count)
+      }
       yield* agreed(`Give up ${key}? It is not executed any more.`)
       const change = { operation: "commands.skip", params: { key }, json: { reason }, key: input.key }
       yield* output.value(yield* changedHere(change, operations.skip(key, reason)), () => `${key} skipped: ${reason}\n`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+/** Only a failed or waiting command is skipped. */
+const countOf = ({ status }: { readonly status: string }) => ({ count: status === "failed" || status === "pending" ? 1 : 0 })
 
 /** The errors of executions before the last one. */
 const earlierText = (errors: ReadonlyArray<{ readonly attempt: number; readonly problem: string }>, last: string | undefined): string =>
@@ -206,4 +295,4 @@ const counted = (count: number, which = "") => `${count} ${which}${count === 1 ?
 
 export const noun = { name: "command", summary: "requested effects and dead letters" }
 
-export const commands = [list, show, retry, skip]
+export const commands = [list, groups, show, retry, skip]

@@ -1,4 +1,5 @@
 /** `detent execution`: executions of Effect workflows. */
+import { spans as executionSpans, type Span } from "@detent/workspace/operations/executionSpans"
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
 import { changeExecution, sendToExecution, startExecution } from "../execution/changeExecution.ts"
@@ -6,7 +7,7 @@ import { WrongUsage } from "../Failure.ts"
 import { fieldsOf, valueOf } from "../instance/Fields.ts"
 import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
-import { momentText } from "../output/Moment.ts"
+import { durationText, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
@@ -76,6 +77,7 @@ const list = command(
         choices: ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"],
         summary: "only in this phase",
       },
+      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change; default: oldest first" },
       ...paging,
     ],
     examples: [{ line: "detent execution list checkout --phase Suspended", says: "what waits to be resumed" }],
@@ -84,7 +86,7 @@ const list = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { after } = yield* cursorFrom(input.after)
-      const page = yield* executions.list({ workflow: input.workflow, phase: input.phase, limit: input.limit, after })
+      const page = yield* executions.list({ workflow: input.workflow, phase: input.phase, order: input.order, limit: input.limit, after })
       yield* output.rows(
         page.executions,
         [
@@ -106,15 +108,22 @@ const show = command(
     name: "execution show",
     summary: "where an execution stands, and its latest events",
     arguments: [execution],
-    options: [{ name: "limit", kind: "integer", value: "N", default: 50, minimum: 1, summary: "at most this many events" }],
-    examples: [{ line: "detent execution show checkout/4f1c2a", says: "its phase, its clocks and what it did" }],
+    options: [
+      { name: "limit", kind: "integer", value: "N", default: 50, minimum: 1, summary: "at most this many events" },
+      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "only events after number N; default: the latest ones" },
+    ],
+    examples: [
+      { line: "detent execution show checkout/4f1c2a", says: "its phase, its clocks and what it did" },
+      { line: "detent execution show checkout/4f1c2a --after 0", says: "from its first event on" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
       const { workflow, id } = yield* keyOf(input.execution)
       const view = yield* executions.get(workflow, id)
-      const { events } = yield* executions.history(workflow, id, { after: Math.max(0, view.events - input.limit), limit: input.limit })
+      const after = input.after ?? Math.max(0, view.events - input.limit)
+      const { events, next } = yield* executions.history(workflow, id, { after, limit: input.limit })
       yield* output.value({ ...view, history: events }, () => viewText(view, output.style))
       if (output.isJson) return
       yield* output.write("\n")
@@ -127,8 +136,50 @@ const show = command(
         ],
         "no events",
       )
+      if (next !== undefined) yield* output.note(`more with --after ${next}`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+const spans = command(
+  {
+    name: "execution spans",
+    summary: "the steps of an execution with their times: what ran when, how often, and what it waited for",
+    arguments: [execution],
+    options: [
+      { name: "limit", kind: "integer", value: "N", default: 5000, minimum: 1, summary: "of at most this many events" },
+      { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only of events after number N" },
+    ],
+    examples: [{ line: "detent execution spans checkout/4f1c2a", says: "which activity took how long" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { workflow, id } = yield* keyOf(input.execution)
+      const page = yield* executionSpans(workflow, id, { after: input.after, limit: input.limit })
+      yield* output.rows(
+        page.spans,
+        [
+          { title: "#", of: ({ sequence }) => sequence },
+          {
+            title: "STEP",
+            of: ({ kind, name }) => (kind === name ? kind : `${kind} ${name}`),
+            looks: (text, _, style) => style.bold(text),
+          },
+          { title: "TRY", of: ({ attempt }) => attempt ?? "" },
+          { title: "STARTED", of: ({ startedAt }) => (startedAt === undefined ? "" : momentText(startedAt)) },
+          { title: "ENDED", of: ({ endedAt }) => (endedAt === undefined ? "" : momentText(endedAt)) },
+          { title: "TOOK", of: tookText },
+          { title: "OUTCOME", of: ({ outcome, due }) => outcome ?? (due === undefined ? "" : `due at ${momentText(due)}`) },
+          { title: "NODE", of: ({ node }) => node ?? "" },
+        ],
+        "no steps",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const tookText = ({ startedAt, endedAt }: Span): string =>
+  startedAt === undefined || endedAt === undefined ? "" : durationText(endedAt - startedAt)
 
 type View = Effect.Success<ReturnType<typeof executions.get>>
 
@@ -230,4 +281,4 @@ const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonl
 
 export const noun = { name: "execution", summary: "durable runs of Effect workflows: start, look, send events, resume, interrupt" }
 
-export const commands = [start, list, show, send, resume, interrupt]
+export const commands = [start, list, show, spans, send, resume, interrupt]

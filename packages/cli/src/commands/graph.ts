@@ -1,14 +1,18 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
-import { type BatchChanges, CanonicalGraph, type DiffFact, exportGraph as exported, type Place } from "@detent/knowledge"
+import { type BatchChanges, CanonicalGraph, type DiffFact, DocumentId, exportGraph as exported, type Place } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
+import * as explore from "@detent/workspace/operations/graphExplore"
 import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { batchIdOf } from "../batch/BatchSource.ts"
+import { WrongUsage } from "../Failure.ts"
 import { answerText } from "../graph/Answer.ts"
-import { chooseGraph } from "../graph/chooseGraph.ts"
+import { chooseGraph, chooseVersion, versionIn } from "../graph/chooseGraph.ts"
 import { command } from "../line/Command.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
@@ -19,6 +23,13 @@ import { paging } from "./shared.ts"
 
 const { observing } = knowledge
 
+const versionOption = {
+  name: "version",
+  kind: "text",
+  value: "VERSION",
+  summary: "as `detent graph versions` shows it; default: the current one",
+} as const
+
 const namespace = { name: "namespace", kind: "text", value: "NAME", summary: "which graph; not needed where there is only one" } as const
 
 const query = command(
@@ -26,7 +37,11 @@ const query = command(
     name: "graph query",
     summary: "ask the graph in SPARQL",
     arguments: [{ name: "sparql", summary: "the query, or - to read it from stdin" }],
-    options: [namespace, { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "give up after this time" }],
+    options: [
+      namespace,
+      versionOption,
+      { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "give up after this time" },
+    ],
     examples: [
       {
         line: 'detent graph query "SELECT ?name { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?name } LIMIT 5"',
@@ -40,7 +55,7 @@ const query = command(
       const output = yield* Output
       const sparql = input.sparql === "-" ? yield* Effect.promise(() => readAll(process.stdin)) : input.sparql
       return yield* Effect.gen(function* () {
-        const version = yield* chooseGraph(input.namespace)
+        const version = yield* chooseVersion(input)
         const answer = yield* graph.query(version, sparql, { timeout: input.timeout * 1000 })
         yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
       }).pipe(Effect.provide(observing(input)))
@@ -54,6 +69,7 @@ const exportGraph = command(
     arguments: [],
     options: [
       namespace,
+      versionOption,
       {
         name: "format",
         kind: "text",
@@ -69,7 +85,7 @@ const exportGraph = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const version = yield* chooseGraph(input.namespace)
+      const version = yield* chooseVersion(input)
       const { lines } = yield* CanonicalGraph.CanonicalGraph
       const pieces = exported(lines(version), input.format)
       const { output: file } = input
@@ -81,7 +97,7 @@ const exportGraph = command(
 )
 
 /** A page of what the graph says. */
-const pageOptions = [namespace, ...paging] as const
+const pageOptions = [namespace, versionOption, ...paging] as const
 
 /** Where a page ended, as one word that can be given back with `--after`. */
 const cursorOf = (place: string): string => Buffer.from(place).toString("base64url")
@@ -99,7 +115,7 @@ const entities = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const version = yield* chooseGraph(input.namespace)
+      const version = yield* chooseVersion(input)
       const { search, type, limit } = input
       const page = yield* graph.entities(version, { ...optional({ search, type }), ...placeOf(input.after), limit })
       yield* output.rows(
@@ -134,7 +150,7 @@ const relations = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const version = yield* chooseGraph(input.namespace)
+      const version = yield* chooseVersion(input)
       const { entity, property, limit } = input
       const page = yield* graph.relations(version, { ...optional({ entity, property }), ...placeOf(input.after), limit })
       yield* output.rows(
@@ -176,6 +192,8 @@ const provenance = command(
     arguments: [{ name: "entity", summary: "its IRI, as `detent graph entities` shows it" }],
     options: [
       { name: "places", kind: "flag", summary: "also where the words stand in the source: table cell, JSON pointer, page or characters" },
+      { name: "property", kind: "text", value: "IRI", summary: "only facts of this property" },
+      { name: "object", kind: "text", value: "VALUE", summary: "only facts with this object: an IRI, or the text of a value" },
       ...pageOptions,
     ],
     examples: [
@@ -186,9 +204,14 @@ const provenance = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const version = yield* chooseGraph(input.namespace)
-      const { places } = input
-      const page = yield* graph.provenance(version, input.entity, { ...placeOf(input.after), limit: input.limit, places })
+      const version = yield* chooseVersion(input)
+      const { entity: subject, places, property, object, limit } = input
+      const isOneFact = property !== undefined || object !== undefined
+      if (isOneFact && places)
+        return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "leave out --property and --object" })
+      const page = isOneFact
+        ? yield* explore.facts(version, { subject, property, object, limit, ...placeOf(input.after) })
+        : yield* graph.provenance(version, subject, { ...placeOf(input.after), limit, places })
       yield* output.rows(
         page.facts,
         [
@@ -207,21 +230,159 @@ const provenance = command(
 const diff = command(
   {
     name: "graph diff",
-    summary: "what a batch changed: facts added and removed, by document",
-    arguments: [{ name: "batch", summary: "the batch's id, as `detent batch list` shows it" }],
-    options: [{ name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "facts listed of each kind" }],
-    examples: [{ line: "detent graph diff batch-3f9c2a71b0d4 --json", says: "one JSON value, with the words each fact rests on" }],
+    summary: "what a batch changed, or what changed between two versions: facts added and removed, by document",
+    arguments: [{ name: "batch", summary: "the batch's id, as `detent batch list` shows it; or --from", optional: true }],
+    options: [
+      { name: "from", kind: "text", value: "VERSION", summary: "compare this version, as `detent graph versions` shows it" },
+      { name: "to", kind: "text", value: "VERSION", summary: "with this one; default: the current one" },
+      namespace,
+      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "facts listed of each kind" },
+    ],
+    examples: [
+      { line: "detent graph diff batch-3f9c2a71b0d4 --json", says: "one JSON value, with the words each fact rests on" },
+      { line: "detent graph diff --from 3f9c2a71b0d41122", says: "what changed since that version" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const changed = yield* batches.changes(yield* batchIdOf(input.batch), input.limit)
+      const from = yield* versionIn("--from", input.from)
+      const to = yield* versionIn("--to", input.to)
+      if ((input.batch === undefined) === (from === undefined))
+        return yield* new WrongUsage({ problem: "compare what?", nextStep: "name a batch, or a version with --from" })
+      const changed =
+        from === undefined
+          ? yield* batches.changes(yield* batchIdOf(input.batch ?? ""), input.limit)
+          : yield* explore.diff((yield* chooseGraph(input.namespace)).namespace, from, to, input.limit)
       yield* output.value(changed, () => diffText(changed, output.style))
     }).pipe(Effect.provide(observing(input))),
 )
 
+const versions = command(
+  {
+    name: "graph versions",
+    summary: "the versions of a graph, newest first",
+    arguments: [],
+    options: [namespace, ...paging],
+    examples: [{ line: "detent graph versions --limit 5", says: "to compare with `detent graph diff --from`" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { namespace: name } = yield* chooseGraph(input.namespace)
+      const page = yield* explore.versions(name, { limit: Math.min(1000, input.limit), after: yield* versionIn("--after", input.after) })
+      yield* output.rows(
+        page.versions,
+        [
+          { title: "VERSION", of: ({ version }) => version },
+          { title: "TRIPLES", of: ({ triples }) => triples },
+          { title: "BATCHES", of: (one) => one.batches },
+          { title: "ADDED", of: ({ at }) => (at === undefined ? "" : momentText(at)) },
+        ],
+        "no versions",
+      )
+      if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const neighbourhood = command(
+  {
+    name: "graph neighbourhood",
+    summary: "the entities around one, and how they are related",
+    arguments: [{ name: "entity", summary: "its IRI, as `detent graph entities` shows it" }],
+    options: [
+      namespace,
+      versionOption,
+      { name: "depth", kind: "integer", value: "N", default: 1, minimum: 1, summary: "steps from it" },
+      { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many entities; 300 are the most" },
+    ],
+    examples: [{ line: "detent graph neighbourhood http://example.org/people/ada --depth 2", says: "entities two steps away, too" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const version = yield* chooseVersion(input)
+      const found = yield* explore.neighbourhood(version, input.entity, { depth: Math.min(3, input.depth), limit: input.limit })
+      if (output.isJson) return yield* output.value(found, () => "")
+      const names = new Map(found.nodes.map(({ iri, label }) => [iri, label ?? iri]))
+      yield* output.rows(
+        found.edges,
+        [
+          { title: "FROM", of: ({ from }) => names.get(from) ?? from },
+          { title: "PROPERTY", of: ({ property }) => localName(property) },
+          { title: "TO", of: ({ to }) => names.get(to) ?? to },
+          { title: "CONFIDENCE", of: ({ confidence }) => confidence.toFixed(2) },
+          { title: "PLACES", of: ({ witnesses }) => witnesses },
+        ],
+        "it is related to no other entity",
+      )
+      const hidden = found.nodes.reduce((sum, node) => sum + node.hidden, 0)
+      if (hidden > 0) yield* output.note(`${hidden} relations more; raise --limit or --depth to see them`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const text = command(
+  {
+    name: "graph text",
+    summary: "a part of the text that the facts of a document were found in",
+    arguments: [{ name: "document", summary: "the document's id, as `detent graph provenance --json` shows it" }],
+    options: [
+      namespace,
+      versionOption,
+      { name: "start", kind: "integer", value: "N", default: 0, minimum: 0, summary: "the first character; some before it are shown too" },
+      { name: "end", kind: "integer", value: "N", minimum: 0, summary: "the last one; some after it are shown too" },
+    ],
+    examples: [{ line: "detent graph text doc-3f9c2a71b0d4 --start 1200 --end 1400", says: "the words around a quote" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const id = Schema.decodeUnknownOption(DocumentId)(input.document)
+      if (Option.isNone(id))
+        return yield* new WrongUsage({
+          problem: `${input.document} is no id of a document`,
+          nextStep: "see `detent graph provenance --json`",
+        })
+      const version = yield* chooseVersion(input)
+      const found = yield* explore.documentText(version, id.value, { start: input.start, ...optional({ end: input.end }) })
+      yield* output.value(found, () => `${found.text}\n`)
+      if (found.matchesRun === false) yield* output.note("the source has changed since it was extracted")
+      if (found.text.length < found.length)
+        yield* output.note(`characters ${found.from} to ${found.from + found.text.length} of ${found.length}`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const vocabulary = command(
+  {
+    name: "graph vocabulary",
+    summary: "the classes and properties that a graph uses, most frequent first",
+    arguments: [],
+    options: [namespace, versionOption],
+    examples: [{ line: "detent graph vocabulary", says: "what a query can ask for" }],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const found = yield* explore.vocabulary(yield* chooseVersion(input), { timeout: "30 seconds" })
+      if (output.isJson) return yield* output.value(found, () => "")
+      const rows = [
+        ...found.classes.map((one) => ({ kind: "class", ...one })),
+        ...found.properties.map((one) => ({ kind: "property", ...one })),
+      ]
+      yield* output.rows(
+        rows,
+        [
+          { title: "", of: ({ kind }) => kind },
+          { title: "USED", of: ({ count }) => count },
+          { title: "IRI", of: ({ iri }) => iri },
+        ],
+        "the graph is empty",
+      )
+    }).pipe(Effect.provide(observing(input))),
+)
+
 /** Each document with the facts that it gained and lost. */
-const diffText = ({ namespace, added, removed, documents }: BatchChanges, style: Style): string => {
+const diffText = ({ namespace, added, removed, documents }: Omit<BatchChanges, "batchId">, style: Style): string => {
   const head = `${namespace}: ${added} facts added, ${removed} removed, in ${documents.length} documents\n`
   const bodies = documents.map((document) =>
     [
@@ -306,4 +467,17 @@ const stats = command(
 
 export const noun = { name: "graph", summary: "ask and export the knowledge graph", system: "knowledge" } as const
 
-export const commands = [query, entities, relations, provenance, exportGraph, report, diff, stats]
+export const commands = [
+  query,
+  entities,
+  relations,
+  provenance,
+  neighbourhood,
+  text,
+  vocabulary,
+  exportGraph,
+  report,
+  versions,
+  diff,
+  stats,
+]

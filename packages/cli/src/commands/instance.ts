@@ -14,7 +14,7 @@ import { addressOf, askQuestion, Started, sendEvent, startInstance } from "../in
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { agreed } from "../output/Asking.ts"
-import { momentOf, momentText } from "../output/Moment.ts"
+import { durationIn, momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { oneLine, type Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
@@ -179,9 +179,15 @@ const history = command(
     options: [
       { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many; 1000 are the most" },
       { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only events after number N" },
+      { name: "before", kind: "integer", value: "N", minimum: 1, summary: "only events before number N" },
+      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], default: "oldest", summary: "which come first" },
+      { name: "event", kind: "text", value: "TEXT", summary: "only events with this in their name" },
+      { name: "brief", kind: "flag", summary: "without the fields of states and events" },
     ],
     examples: [
       { line: "detent instance history order-7 --limit 3 --json", says: "the first three, a line each" },
+      { line: "detent instance history order-7 --order newest --limit 10", says: "what happened last" },
+      { line: "detent instance history order-7 --event pay", says: "payments, refunds of payments, ..." },
       { line: "detent instance history order-7 --after 100", says: "the next page" },
     ],
   },
@@ -189,8 +195,11 @@ const history = command(
     Effect.gen(function* () {
       const output = yield* Output
       const key = yield* instances.resolve(input.instance)
-      const { entries, next } = yield* instances.events(key, input)
-      const none = entries.length > 0 ? "" : yield* noEvents(key, input.after)
+      const { limit, after, before, event, brief } = input
+      const isNewestFirst = input.order === "newest"
+      const page = { limit, after, before, event, brief, order: isNewestFirst ? ("desc" as const) : ("asc" as const) }
+      const { entries, next, scanned } = yield* instances.events(key, page)
+      const none = entries.length > 0 ? "" : event === undefined ? yield* noEvents(key, after) : `no event has ${event} in its name`
       yield* output.rows(
         entries,
         [
@@ -206,7 +215,8 @@ const history = command(
         ],
         none,
       )
-      if (next !== undefined) yield* output.note(`more with --after ${next}`)
+      if (scanned !== undefined) yield* output.note(`looked at ${scanned} events`)
+      if (next !== undefined) yield* output.note(`more with ${isNewestFirst ? "--before" : "--after"} ${next}`)
       if (!(yield* instances.isRegistered(key))) yield* output.note(unregisteredText(key.machine))
     }).pipe(Effect.provide(observing(input))),
 )
@@ -492,6 +502,8 @@ const bulk = command(
         summary: "only those with this status",
       },
       { name: "search", kind: "text", value: "START", summary: "only those whose id begins with this" },
+      { name: "updated-after", kind: "text", value: "TIME", summary: "only those changed after this time, such as 2026-11-16T09:30:00Z" },
+      { name: "updated-before", kind: "text", value: "TIME", summary: "only those changed before this time" },
       { name: "dry-run", kind: "flag", summary: "only count them" },
       keyOption,
     ],
@@ -505,7 +517,9 @@ const bulk = command(
       const output = yield* Output
       const { machine, state, status, search } = input
       const event = { ...(yield* fieldsOf(input.with)), _tag: input.event }
-      const filter = { machine, ...optional({ state, status, search }) }
+      const updatedAfter = yield* momentOf("updated-after", input["updated-after"])
+      const updatedBefore = yield* momentOf("updated-before", input["updated-before"])
+      const filter = { machine, ...optional({ state, status, search, updatedAfter, updatedBefore }) }
       const counted = yield* Effect.provide(
         Effect.andThen(instances.checkState(machine, state), bulkSend({ filter, event, dryRun: true })),
         observing(input),
@@ -620,10 +634,8 @@ const Purged = Schema.Struct({ count: Schema.Int })
 
 type Purged = typeof Purged.Type
 
-/** `30days` as well as `30 days`. */
 const durationOf = (text: string | undefined) => {
-  const [, amount, unit] = /^(\d{1,15})\s*([a-z]{1,7})$/.exec(text ?? "") ?? []
-  const duration = Option.flatMap(Option.fromUndefinedOr(amount), () => Duration.fromInput(`${amount} ${unit}` as Duration.Input))
+  const duration = durationIn(text)
   if (Option.isSome(duration)) return Effect.succeed(duration.value)
   return Effect.fail(
     new WrongUsage({

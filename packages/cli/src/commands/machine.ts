@@ -1,4 +1,5 @@
 /** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
+import type { DrawingFormat } from "@detent/workspace/Drawing"
 import { exampleFields, exampleOf } from "@detent/workspace/ExampleJson"
 import * as instances from "@detent/workspace/operations/instances"
 import * as machines from "@detent/workspace/operations/machines"
@@ -175,13 +176,14 @@ const diagram = command(
         name: "format",
         kind: "text",
         value: "FORMAT",
-        choices: ["mermaid", "flowchart", "dot", "svg", "sequence", "timeline"],
+        choices: ["mermaid", "flowchart", "dot", "svg", "sequence", "timeline", "layout"],
         default: "mermaid",
-        summary: "sequence (Mermaid) and timeline (DOT) draw one instance",
+        summary: "sequence (Mermaid) and timeline (DOT) draw one instance; layout is where everything goes, as JSON",
       },
       { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
       { name: "instance", kind: "text", value: "ID", summary: "draw the way that this instance took" },
       { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG. Default: light" },
+      { name: "direction", kind: "text", value: "WAY", choices: ["down", "right"], summary: "of a layout; default: down" },
     ],
     examples: [
       { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
@@ -193,20 +195,31 @@ const diagram = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { machine: name, format, output: file } = input
-      const { machine } = yield* instances.findMachine(name)
-      const instance = input.instance === undefined ? undefined : (yield* instances.find({ machine: name, id: input.instance })).instance
-      const { draw } = yield* Effect.promise(() => import("@detent/workspace/Drawing"))
-      const text = yield* Effect.catchTag(
-        draw(machine, { format, instance, theme: input.theme }),
-        ["InstanceNeeded", "HistoryTooLong"],
-        (error) => Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
-      )
+      const text = format === "layout" ? yield* layoutText(name, input.direction) : yield* drawn(name, format, input)
       if (file === undefined) return yield* output.value({ machine: name, format, text }, () => text)
       yield* writeText(file, text)
       yield* output.value({ machine: name, format, file }, () => "")
       yield* output.note(`${file} written`)
     }).pipe(Effect.provide(input.instance === undefined ? observed(input) : observing(input))),
 )
+
+const layoutText = (name: string, direction: "down" | "right" | undefined) =>
+  Effect.map(machines.layout(name, direction), (layout) => `${JSON.stringify(layout)}\n`)
+
+interface Drawn {
+  readonly instance: string | undefined
+  readonly theme: "light" | "dark" | undefined
+}
+
+const drawn = (name: string, format: DrawingFormat, { instance: id, theme }: Drawn) =>
+  Effect.gen(function* () {
+    const { machine } = yield* instances.findMachine(name)
+    const instance = id === undefined ? undefined : (yield* instances.find({ machine: name, id })).instance
+    const { draw } = yield* Effect.promise(() => import("@detent/workspace/Drawing"))
+    return yield* Effect.catchTag(draw(machine, { format, instance, theme }), ["InstanceNeeded", "HistoryTooLong"], (error) =>
+      Effect.fail(new WrongUsage({ problem: error.message, nextStep: "add --instance ID, or see `detent instance history`" })),
+    )
+  })
 
 const check = command(
   {

@@ -1,8 +1,13 @@
 /** `detent queue`: queues of commands. */
 import * as operations from "@detent/workspace/operations/commands"
+import { optional } from "@detent/workspace/optional"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { countText } from "../machine/MachineView.ts"
+import { durationIn, durationText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { changedHere } from "../workspace/Changing.ts"
 import { observing, type Place } from "../workspace/Opening.ts"
@@ -27,6 +32,8 @@ const list = command(
           { title: "QUEUE", of: ({ queue }) => queue },
           { title: "", of: ({ paused }) => (paused ? "paused" : ""), looks: (text, _, style) => style.yellow(text) },
           { title: "AT ONCE", of: ({ concurrency }) => String(concurrency ?? "") },
+          { title: "RATE", of: ({ rate }) => (rate === undefined ? "" : rateText(rate)) },
+          { title: "WORKERS", of: ({ workers }) => workers.length },
           { title: "COMMANDS", of: ({ counts }) => countText(counts) || "none" },
         ],
         "no queues",
@@ -44,6 +51,70 @@ const pause = command(
   },
   (input) => changed(input, "pause", operations.pauseQueue(input.queue)),
 )
+
+const none = "none"
+
+const limit = command(
+  {
+    name: "queue limit",
+    summary: "limit how many commands of a queue are executed, by all workers together",
+    arguments: [queue],
+    options: [
+      { name: "concurrency", kind: "text", value: "N", summary: "how many at once; none: no limit" },
+      { name: "rate", kind: "text", value: "N/TIME", summary: "how many begin within a time, such as 10/1minute; none: no limit" },
+      keyOption,
+    ],
+    examples: [
+      { line: "detent queue limit mails --concurrency 2 --rate 100/1minute", says: "what is not named stays as it is" },
+      { line: "detent queue limit mails --rate none", says: "without that limit again" },
+    ],
+  },
+  (input) =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const change = optional({ concurrency: yield* concurrencyOf(input.concurrency), rate: yield* rateOf(input.rate) })
+      if (Object.keys(change).length === 0)
+        return yield* new WrongUsage({ problem: "which limit?", nextStep: "name --concurrency or --rate" })
+      const { queue } = input
+      const limited = yield* changedHere(
+        { operation: "commands.limit", params: { queue }, json: change, key: input.key },
+        operations.limitQueue(queue, change),
+      )
+      yield* output.value(limited, () => `${queue}: ${limitsText(limited)}\n`)
+    }).pipe(Effect.provide(observing(input))),
+)
+
+const concurrencyOf = (text: string | undefined): Effect.Effect<number | null | undefined, WrongUsage> => {
+  if (text === undefined || text === none) return Effect.succeed(text === none ? null : undefined)
+  return /^[1-9]\d{0,8}$/.test(text)
+    ? Effect.succeed(Number(text))
+    : Effect.fail(new WrongUsage({ problem: `--concurrency ${text} is no limit`, nextStep: "write a whole number from 1 on, or none" }))
+}
+
+type Rate = NonNullable<operations.QueueLimitChange["rate"]>
+
+const rateOf = (text: string | undefined): Effect.Effect<Rate | null | undefined, WrongUsage> => {
+  if (text === undefined || text === none) return Effect.succeed(text === none ? null : undefined)
+  const [, limit, time] = /^([1-9]\d{0,8})\/(.+)$/.exec(text) ?? []
+  const interval = Option.map(durationIn(time), Duration.toMillis)
+  return limit !== undefined && Option.isSome(interval) && interval.value >= 1
+    ? Effect.succeed({ limit: Number(limit), intervalMillis: interval.value })
+    : Effect.fail(
+        new WrongUsage({ problem: `--rate ${text} is no limit`, nextStep: "write a number and a time, such as 10/1minute, or none" }),
+      )
+}
+
+interface Limits {
+  readonly concurrency?: number
+  readonly rate?: Rate
+}
+
+const rateText = ({ limit: most, intervalMillis }: Rate): string => `${most} in ${durationText(intervalMillis)}`
+
+const limitsText = ({ concurrency, rate }: Limits): string =>
+  [concurrency === undefined ? "any number at once" : `${concurrency} at once`, rate === undefined ? "at any rate" : rateText(rate)].join(
+    ", ",
+  )
 
 const resume = command(
   {
@@ -74,6 +145,6 @@ const changed = (
     yield* output.note(`no command is in the queue ${input.queue}; queues with commands: ${used.join(", ") || "none"}`)
   }).pipe(Effect.provide(observing(input)))
 
-export const noun = { name: "queue", summary: "queues of commands: look, pause, resume" }
+export const noun = { name: "queue", summary: "queues of commands: look, limit, pause, resume" }
 
-export const commands = [list, pause, resume]
+export const commands = [list, limit, pause, resume]

@@ -183,6 +183,7 @@ const show = command(
         choices: ["stored", "failed", "processing"],
         summary: "list its items of this kind as well",
       },
+      { name: "reason", kind: "text", value: "KIND", summary: "of --items failed, only those that failed for this reason" },
       ...paging,
     ],
     examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "what is wrong with which line" }],
@@ -206,7 +207,7 @@ const show = command(
           { title: "TRIES", of: ({ attempts }) => attempts },
           { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
         ],
-        `no item is ${input.items}`,
+        input.reason === undefined ? `no item is ${input.items}` : `no item failed for ${input.reason}`,
       )
       if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
     }).pipe(Effect.provide(observing(input))),
@@ -297,10 +298,16 @@ const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: 
     yield* note(noteStyle.dim(`${which} not ended, and no server runs here; unless another process works on it, resume with: ${retry}`))
   })
 
-const itemsOf = (input: { readonly upload: string; readonly limit: number; readonly after: string | undefined }, state: EntryState) =>
+interface ItemsAsked {
+  readonly upload: string
+  readonly limit: number
+  readonly after: string | undefined
+  readonly reason: string | undefined
+}
+
+const itemsOf = ({ upload: id, limit, after, reason }: ItemsAsked, state: EntryState) =>
   Effect.gen(function* () {
-    const after = yield* numberOf(input.after)
-    return yield* operations.items(input.upload, { state, limit: input.limit, ...after })
+    return yield* operations.items(id, { state, reason, limit, ...(yield* numberOf(after)) })
   })
 
 const retry = command(

@@ -1,7 +1,26 @@
-/** Which graph is meant: the one that is named, or the only one there is. */
+/** Which graph is meant: the one that is named, or the only one there is; its current version, or the one that is named. */
+import { ContentHash } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
+import * as explore from "@detent/workspace/operations/graphExplore"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
+
+/** A version as `detent graph versions` shows it. */
+export const versionIn = (option: string, text: string | undefined): Effect.Effect<ContentHash | undefined, WrongUsage> => {
+  if (text === undefined) return Effect.undefined
+  const version = Schema.decodeUnknownOption(ContentHash)(text)
+  return Option.isSome(version)
+    ? Effect.succeed(version.value)
+    : Effect.fail(new WrongUsage({ problem: `${option} ${text} is no version`, nextStep: "see `detent graph versions`" }))
+}
+
+export const chooseVersion = (input: { readonly namespace: string | undefined; readonly version: string | undefined }) =>
+  Effect.gen(function* () {
+    const version = yield* versionIn("--version", input.version)
+    return yield* explore.versionOf((yield* chooseGraph(input.namespace)).namespace, version)
+  })
 
 export const chooseGraph = (given: string | undefined) =>
   Effect.gen(function* () {

@@ -1,5 +1,6 @@
 /** Times for people. */
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { WrongUsage } from "../Failure.ts"
@@ -34,4 +35,10 @@ export const momentOf = (option: string, text: string | undefined): Effect.Effec
     : Effect.fail(
         new WrongUsage({ problem: `--${option} ${text} is no time`, nextStep: "write it like 2026-11-16 or 2026-11-16T09:30:00Z" }),
       )
+}
+
+/** A whole number and a unit, such as `30days` or `1 minute`. */
+export const durationIn = (text: string | undefined): Option.Option<Duration.Duration> => {
+  const [, amount, unit] = /^(\d{1,15})\s*([a-z]{1,7})$/.exec(text ?? "") ?? []
+  return Option.flatMap(Option.fromUndefinedOr(amount), () => Duration.fromInput(`${amount} ${unit}` as Duration.Input))
 }

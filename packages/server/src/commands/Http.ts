@@ -37,7 +37,8 @@ export const commandHandlers = HttpApiBuilder.group(
         const {
           payload: { dryRun = false, force = false, ...filter },
         } = input
-        return Effect.andThen(retryKeys(input.request), changing(input, commands.retryAll(filter, { dryRun, force })))
+        const retrying = commands.retryAll(filter, { dryRun, force })
+        return Effect.andThen(retryKeys(input.request), dryRun ? operating(retrying) : changing(input, retrying))
       })
       .handle("retry", (input) => {
         const {

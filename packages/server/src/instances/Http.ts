@@ -37,7 +37,8 @@ export const instanceHandlers = HttpApiBuilder.group(
           params: { machine },
           payload: { endedBeforeMillis: endedBefore, dryRun: isDryRun = false },
         } = input
-        return Effect.andThen(purgeKeys(input.request), changing(input, instances.purge({ machine, endedBefore, dryRun: isDryRun })))
+        const purging = instances.purge({ machine, endedBefore, dryRun: isDryRun })
+        return Effect.andThen(purgeKeys(input.request), isDryRun ? operating(purging) : changing(input, purging))
       })
       .handle("get", ({ params }) => operating(instances.get(params)))
       .handle("history", ({ params, query }) => operating(instances.history(params, query)))

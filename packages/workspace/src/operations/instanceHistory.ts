@@ -1,5 +1,5 @@
 /** What happened to an instance, event by event, in both directions. */
-import { type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
+import { type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
@@ -91,28 +91,60 @@ const nameOf = (event: TaggedJson): TaggedJson =>
 export const history = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
-    const { after = 0, before = Number.MAX_SAFE_INTEGER, order = "asc", brief = false, event, limit = defaultPage } = page
-    const most = Math.min(brief ? longestBriefPage : longestPage, Math.max(1, limit))
-    const last = yield* lastSequence(key)
-    const range: Range = { after: Math.max(0, after), through: Math.min(before - 1, last), isDescending: order === "desc" }
+    const { brief = false } = page
+    const range = yield* rangeOf(key, page)
     const view = entryView(json, brief)
-    if (event !== undefined && event !== "") {
-      const { sequences, next, scanned } = yield* matching(key, range, event.toLowerCase(), most)
-      const found = yield* Effect.forEach(sequences, (sequence) => instance.historyPage({ after: sequence - 1, limit: 1 }))
-      return { entries: found.flat().map(view), ...optional({ next, scanned }) }
+    const { event = "" } = page
+    if (event !== "") {
+      const { found, ...end } = yield* matching(key, range, event.toLowerCase())
+      const entries = yield* Effect.forEach(found, ({ sequence }) => instance.historyPage({ after: sequence - 1, limit: 1 }))
+      return { entries: entries.flat().map(view), ...end }
     }
-    const count = Math.min(most, Math.max(0, range.through - range.after))
-    const from = range.isDescending ? range.through - count : range.after
+    const { from, count, ...end } = partOf(range)
     const entries = count === 0 ? [] : (yield* instance.historyPage({ after: from, limit: count })).map(view)
-    const isMore = count < range.through - range.after
-    const next = !isMore ? undefined : range.isDescending ? from + 1 : from + count
-    return { entries: range.isDescending ? entries.reverse() : entries, ...optional({ next }) }
+    return { entries: range.isDescending ? entries.reverse() : entries, ...end }
   })
+
+/** The same of the journal alone, for executions and for instances whose definition is not known. */
+export const journaled = (key: InstanceKey, page: HistoryPage = {}) =>
+  Effect.gen(function* () {
+    const range = yield* rangeOf(key, page)
+    const { event = "" } = page
+    if (event !== "") {
+      const { found, ...end } = yield* matching(key, range, event.toLowerCase())
+      return { records: found, ...end }
+    }
+    const { from, count, next } = partOf(range)
+    const read = count === 0 ? [] : yield* Effect.flatMap(Journal, (journal) => journal.events(key, from, count))
+    // Where the journal was pruned, events are missing, and later ones stand in their place.
+    const records = read.filter(({ sequence }) => sequence <= range.through)
+    if (range.isDescending) return { records: records.toReversed(), ...optional({ next }) }
+    const last = records.at(-1)?.sequence ?? range.through
+    return { records, ...optional({ next: last < range.through ? last : undefined }) }
+  })
+
+const rangeOf = (key: InstanceKey, page: HistoryPage) =>
+  Effect.map(lastSequence(key), (last): Range => {
+    const { after = 0, before = Number.MAX_SAFE_INTEGER, order = "asc", brief = false, limit = defaultPage } = page
+    const most = Math.min(brief ? longestBriefPage : longestPage, Math.max(1, limit))
+    return { after: Math.max(0, after), through: Math.min(before - 1, last), isDescending: order === "desc", most }
+  })
+
+/** The part of a range that one page shows, and where the next page continues. */
+const partOf = ({ after, through, isDescending, most }: Range) => {
+  const length = Math.max(0, through - after)
+  const count = Math.min(most, length)
+  const from = isDescending ? through - count : after
+  const next = count === length ? undefined : isDescending ? from + 1 : from + count
+  return { from, count, ...optional({ next }) }
+}
 
 interface Range {
   readonly after: number
   readonly through: number
   readonly isDescending: boolean
+  /** Events of one page. */
+  readonly most: number
 }
 
 const lastSequence = (key: InstanceKey) =>
@@ -121,11 +153,11 @@ const lastSequence = (key: InstanceKey) =>
     return standing === undefined ? yield* Effect.fail(new InstanceNotFound(key)) : standing.sequence
   })
 
-/** The numbers of the events whose name has the text in it, and where the search for more continues. */
-const matching = (key: InstanceKey, { after, through, isDescending }: Range, text: string, most: number) =>
+/** The events whose name has the text in it, and where the search for more continues. */
+const matching = (key: InstanceKey, { after, through, isDescending, most }: Range, text: string) =>
   Effect.gen(function* () {
     const journal = yield* Journal
-    const sequences: Array<number> = []
+    const found: Array<EventRecord> = []
     let scanned = 0
     for (let [low, high] = [after, through]; low < high; ) {
       const from = isDescending ? Math.max(low, high - readAtOnce) : low
@@ -133,15 +165,12 @@ const matching = (key: InstanceKey, { after, through, isDescending }: Range, tex
       const read = (yield* journal.events(key, from, to - from)).filter(({ sequence }) => sequence <= to)
       for (const record of isDescending ? read.toReversed() : read) {
         const isTaken = record.tag.toLowerCase().includes(text)
-        if (isTaken && sequences.length === most) {
-          const last = sequences.at(-1)
-          return { sequences, next: last, scanned: undefined }
-        }
-        if (isTaken) sequences.push(record.sequence)
-        if (++scanned >= mostScanned) return { sequences, next: record.sequence, scanned }
+        if (isTaken && found.length === most) return { found, ...optional({ next: found.at(-1)?.sequence }) }
+        if (isTaken) found.push(record)
+        if (++scanned >= mostScanned) return { found, next: record.sequence, scanned }
       }
       if (isDescending) high = from
       else low = to
     }
-    return { sequences, next: undefined, scanned: undefined }
-  })
+    return { found }
+  }).pipe(Effect.map((end): { readonly found: ReadonlyArray<EventRecord>; readonly next?: number; readonly scanned?: number } => end))

@@ -27,11 +27,11 @@ import * as Stream from "effect/Stream"
 import { InputNeeded, InputTwice, InstanceAmbiguous, InstanceUnknown, KeyTaken, StateUnknown, TimerNotSet } from "../errors.ts"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
-import { optional, paged } from "../optional.ts"
+import { optional } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
 import { withParameters } from "./commands.ts"
 import { type FoundInstance, find, findEntry, findMachine, workflowPrefix } from "./find.ts"
-import { type Cause, type HistoryPage, history } from "./instanceHistory.ts"
+import { type Cause, type HistoryPage, history, journaled } from "./instanceHistory.ts"
 import { listingOf, outcomeOf } from "./instanceList.ts"
 
 export { type FoundInstance, find, findMachine } from "./find.ts"
@@ -40,8 +40,6 @@ export { type InstanceConditions, type InstanceQuery, type ListedStatus, list } 
 
 /** No page is longer. */
 const longestPage = 1000
-
-const defaultPage = 100
 
 const opened = (key: InstanceKey) =>
   Effect.flatMap(
@@ -69,8 +67,6 @@ export const resolve = (text: string) =>
       return yield* new InstanceAmbiguous({ instance: text, found: found.map(({ machine, id }) => `${machine}/${id}`) })
     return first satisfies InstanceKey
   })
-
-const pageSize = (limit: number) => Math.min(longestPage, Math.max(1, limit))
 
 /** Refuses a state that the machine does not have, so that a misspelt one does not look like an empty list. */
 export const checkState = (name: string, state: string | undefined) =>
@@ -276,17 +272,16 @@ export interface HistoryRow {
 interface HistoryRows {
   readonly entries: ReadonlyArray<HistoryRow>
   readonly next?: number
+  readonly scanned?: number
 }
 
 /** The same for instances and executions. */
-export const events = (key: InstanceKey, { after = 0, limit = defaultPage }: HistoryPage = {}) =>
+export const events = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {
-    if ((yield* entryOf(key.machine))?._tag === "Machine") return (yield* history(key, { after, limit })) satisfies HistoryRows
+    if ((yield* entryOf(key.machine))?._tag === "Machine") return (yield* history(key, page)) satisfies HistoryRows
     yield* opened(key)
-    const most = pageSize(limit)
-    const records = yield* Effect.flatMap(Journal, (journal) => journal.events(key, after, most + 1))
-    const entries = records.slice(0, most).map(({ sequence, at, tag }) => ({ sequence, at, event: { _tag: tag } }))
-    return paged({ entries }, records.length > most ? entries.at(-1)?.sequence : undefined) satisfies HistoryRows
+    const { records, ...end } = yield* journaled(key, page)
+    return { entries: records.map(({ sequence, at, tag }) => ({ sequence, at, event: { _tag: tag } })), ...end } satisfies HistoryRows
   }).pipe(Effect.map((rows): HistoryRows => rows))
 
 /** Whether the instance or execution takes no more events. A held one does after a repair. */
