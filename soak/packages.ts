@@ -1,6 +1,7 @@
 /**
- * Packs every package and checks the tarballs with `npm publish --dry-run`, publint and attw. `npm test` packs them too, installs
- * them into a project and uses them there; these tools take 40 seconds more.
+ * Packs every package, compiled and checked against the declarations of the packages that it needs, and checks the tarballs with
+ * `npm publish --dry-run`, publint and attw. `npm test` packs them without these checks, installs them into a project and uses them
+ * there; the checks take about a minute more.
  *
  *     npm run soak -- packages
  */

@@ -253,12 +253,13 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
   })
 
   it("shows a bar in a terminal, drawn over itself; Ctrl-C there stops it, too", async () => {
-    const drawn = startInTerminal(["batch", "run", "corpus", "--data", "drawn"], { cwd })
+    const letters = ["batch", "run", join(cwd, "letters"), "--ontology", join(cwd, "ontology.ttl"), "--namespace", "letters"]
+    const drawn = startInTerminal([...letters, "--data", "drawn"], { cwd })
     const { code, out } = await drawn.ended
     assert.strictEqual(code, 0)
     assert.include(out, "\r\x1b[2K\x1b[32m█")
     assert.include(out, "Completed    100%")
-    const plain = await startInTerminal(["batch", "run", "corpus", "--data", "drawn"], { cwd, env: { NO_COLOR: "1" } }).ended
+    const plain = await startInTerminal([...letters, "--data", "drawn"], { cwd, env: { NO_COLOR: "1" } }).ended
     assert.include(plain.out, "█")
     assert.notInclude(plain.out, "\x1b[32m")
     const { line, ...sea } = await waiting()
@@ -270,7 +271,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.include(end.out, "Resume with: detent batch resume")
 
     // Another batch in the same home does not resume the first one: another process may work on it.
-    assert.strictEqual((await sea.detent("batch", "run", join(cwd, "corpus"), "--data", "typed")).code, 0)
+    assert.strictEqual((await sea.detent(...letters, "--data", "typed")).code, 0)
     const listed = decoded(BatchApi.BatchListing, (await sea.detent("batch", "list", "--data", "typed", "--json")).out)
     assert.deepStrictEqual(
       listed.map(({ state }) => state),

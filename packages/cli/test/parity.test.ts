@@ -1,8 +1,8 @@
-import { cp, readFile } from "node:fs/promises"
+import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { detent as run, temporaryFolder } from "./support/Detent.ts"
-import { bothSystems, corpus, lampConfig, project } from "./support/Project.ts"
+import { bothSystems, copyFewDocuments, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -10,7 +10,7 @@ const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
   await project(cwd, lampConfig("Schema.Int", bothSystems))
-  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await copyFewDocuments(join(cwd, "corpus"))
 })
 
 describe("what the API can do, the command line can", { timeout: 120_000 }, () => {
@@ -159,7 +159,12 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     const none = await detent("batch", "artifacts", batchId, "../../detent.db")
     assert.strictEqual(none.code, 3)
     assert.include(none.err, "detent batch artifacts")
+    const documents = JSON.parse((await detent("batch", "show", batchId, "--documents", "all", "--limit", "1", "--json")).out)
+    assert.strictEqual(documents.listed.length, 1)
+    assert.deepStrictEqual(JSON.parse((await detent("batch", "show", batchId, "--failures", "--json")).out).failures, [])
+  })
 
+  it("finds its way in the graph: entities, their facts, neighbours, texts and versions", async () => {
     const entities = (await detent("graph", "entities", "--limit", "2", "--json")).out
       .trim()
       .split("\n")
@@ -190,9 +195,6 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     )
     assert.deepInclude(JSON.parse((await detent("graph", "diff", "--from", version, "--json")).out), { added: 0, removed: 0 })
     assert.strictEqual((await detent("graph", "diff")).code, 2)
-    assert.deepStrictEqual(JSON.parse((await detent("batch", "show", batchId, "--failures", "--json")).out).failures, [])
-    const documents = JSON.parse((await detent("batch", "show", batchId, "--documents", "all", "--limit", "1", "--json")).out)
-    assert.strictEqual(documents.listed.length, 1)
   })
 
   it("starts an instance in a state, lists by time, and shows a stored item by its id", async () => {

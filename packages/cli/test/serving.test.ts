@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs"
-import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import { BatchApi, UploadApi } from "@detent/server/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { decoded, type Running, detent as run, start, temporaryFolder } from "./support/Detent.ts"
-import { corpus, lampConfig, project } from "./support/Project.ts"
+import { copyFewDocuments, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 let server: Running | undefined
@@ -15,7 +14,7 @@ const detent = (...args: ReadonlyArray<string>) => run(args, { cwd })
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "served")
   await project(cwd, lampConfig())
-  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await copyFewDocuments(join(cwd, "corpus"))
   await writeItemFile(join(cwd, "items.json"), { items: 50, seed: 6, firstId: 900_000 })
   server = start(["dev", "--demo", "--port", "0"], { cwd })
   await server.until(/items: detent upload show/)

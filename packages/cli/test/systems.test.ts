@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs"
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { assert, beforeAll, describe, it } from "vitest"
 import { detent, detentProcess, start, temporaryFolder } from "./support/Detent.ts"
-import { corpus, lampConfig, linkPackages, project } from "./support/Project.ts"
+import { copyFewDocuments, lampConfig, linkPackages, project } from "./support/Project.ts"
 
 const recorder = pathToFileURL(join(import.meta.dirname, "support/recordModules.mjs")).href
 
@@ -22,7 +22,7 @@ const bareFolder = async () => {
 /** A folder with documents and a configuration, or none. */
 const documents = async (config?: string) => {
   const cwd = await bareFolder()
-  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await copyFewDocuments(join(cwd, "corpus"))
   if (config !== undefined) {
     await linkPackages(cwd)
     const text = `import { defineConfig } from "@detent/workspace/Config"\nexport default defineConfig(${config})\n`

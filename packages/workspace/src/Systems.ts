@@ -20,6 +20,9 @@ export interface SystemsService {
   readonly uploads: Option.Option<Context.Context<Uploads>>
 }
 
+/** The machine of jobs that send an event to many instances. No other machine can have its name. */
+export const bulkMachine = "bulk"
+
 /** The names of their machines, which say whether a workspace has anything of a system. */
 export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "HNItem"] } as const satisfies Readonly<
   Record<SystemName, ReadonlyArray<string>>

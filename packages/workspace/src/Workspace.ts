@@ -44,7 +44,7 @@ import { takeNodeName, type WriteFailed } from "./NodeName.ts"
 import { registerBulk } from "./operations/bulk.ts"
 import { optional } from "./optional.ts"
 import { RequestKeys } from "./RequestKeys.ts"
-import { isStored, type KnowledgeServices, Systems } from "./Systems.ts"
+import { bulkMachine, isStored, type KnowledgeServices, Systems } from "./Systems.ts"
 
 export { DatabaseRefused, type Stores } from "./Database.ts"
 export { type KnowledgeServices, Systems } from "./Systems.ts"
@@ -238,7 +238,10 @@ const inhabited = (options: Opening) =>
     const events = new Map(configured.map((one) => [definitionOf(one)._tag, eventsOf(one)]))
     const machines = yield* build(Machines.layer(known, events), provided)
     // A process that acts on one thing and ends does not take up the jobs of others.
-    if (options.role === "observe" || runsWorkflows(options)) yield* Effect.provideContext(registerBulk, Context.merge(provided, machines))
+    if (options.role === "observe" || runsWorkflows(options)) {
+      const registering = registerBulk(config?.retention?.[bulkMachine])
+      yield* Effect.provideContext(registering, Context.merge(provided, machines))
+    }
     return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
 
@@ -381,7 +384,7 @@ const registerMachines = ({ machines, upcasters = {}, retention = {} }: Config) 
     const engine = yield* Engine
     for (const machine of machines) yield* engine.register(machine, optional({ upcasters: upcasters[machine.name] }))
     for (const [name, kept] of Object.entries(retention)) {
-      if (name.startsWith(workflowPrefix)) continue
+      if (name.startsWith(workflowPrefix) || name === bulkMachine) continue
       // The configuration was checked: every machine it names is registered.
       yield* engine.register(Option.getOrThrow(engine.machine(name)), { retention: kept })
     }

@@ -113,6 +113,8 @@ describe("detent.config", () => {
     Effect.gen(function* () {
       const problemOf = (value: object) => Effect.map(Effect.flip(decodeConfig("config", value)), ({ message }) => message)
       assert.include(yield* problemOf({ machines: [Tally, Tally] }), "two machines have the name tally")
+      const Bulk = Machine.make({ name: "bulk", state: S, event: E, initial: S.Open({ count: 0 }) })
+      assert.include(yield* problemOf({ machines: [Bulk] }), "a machine has the name bulk, which is that of jobs of `detent instance bulk`")
       const twice = { workflow: Greet, layer: greetLayer }
       assert.include(yield* problemOf({ workflows: [twice, twice] }), "two workflows have the name greet")
       assert.include(
@@ -120,7 +122,7 @@ describe("detent.config", () => {
         "retention.taly names no machine or workflow of this configuration; did you mean tally?",
       )
       assert.include(yield* problemOf({ machines: [Tally], upcasters: { tally: { one: {} } } }), "upcasters.tally.one")
-      yield* decodeConfig("config", { knowledge: {}, retention: { batch: "30 days", "workflow/extraction": "30 days" } })
+      yield* decodeConfig("config", { knowledge: {}, retention: { batch: "30 days", bulk: "7 days", "workflow/extraction": "30 days" } })
       const greeting = { workflows: [{ workflow: Greet, layer: greetLayer }] }
       yield* decodeConfig("config", { ...greeting, retention: { "workflow/greet": "1 day" } })
       assert.include(yield* problemOf({ ...greeting, retention: { greet: "1 day" } }), "did you mean workflow/greet?")

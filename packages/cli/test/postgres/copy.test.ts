@@ -1,4 +1,4 @@
-import { cp, rename, writeFile } from "node:fs/promises"
+import { rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { detent as run, type Settings, start, temporaryFolder } from "../support/Detent.ts"
-import { corpus, lampConfig, project } from "../support/Project.ts"
+import { copyFewDocuments, lampConfig, project } from "../support/Project.ts"
 
 const Report = Schema.Struct({
   rows: Schema.Int,
@@ -59,7 +59,7 @@ let productsId = ""
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "lamps")
   await project(cwd, withProducts)
-  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await copyFewDocuments(join(cwd, "corpus"))
   await writeItemFile(join(cwd, "items.jsonl"), { items: 2000, seed: 3, layout: "lines", bad: { missing_id: 0.01 } })
   for (const id of ["hall", "attic"]) await succeeded("instance", "start", "lamp", id, "--with", '{"pin":"4711"}')
   await succeeded("instance", "send", "hall", "Switch", "--with", '{"level":3}', "--key", "k-1")

@@ -1,11 +1,10 @@
-import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import { InstanceApi } from "@detent/server/api"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { decoded, detent, temporaryFolder } from "../support/Detent.ts"
-import { bothSystems, corpus, lampConfig, project } from "../support/Project.ts"
+import { bothSystems, copyFewDocuments, lampConfig, project } from "../support/Project.ts"
 
 let folder = ""
 
@@ -22,7 +21,7 @@ describe("the command line on PostgreSQL", () => {
         const cwd = join(folder, "lamps")
         yield* Effect.promise(async () => {
           await project(cwd, lampConfig("Schema.Int", bothSystems))
-          await cp(corpus, join(cwd, "corpus"), { recursive: true })
+          await copyFewDocuments(join(cwd, "corpus"))
           const here = ["--database", url]
           const begun = await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"1"}', ...here], { cwd })
           assert.strictEqual(begun.code, 0, begun.err)

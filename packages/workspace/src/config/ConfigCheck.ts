@@ -9,7 +9,7 @@ import type * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import type { ClusterSettings } from "../ClusterMember.ts"
 import { decodeStrictly } from "../SchemaProblem.ts"
-import { machinesOfSystem } from "../Systems.ts"
+import { bulkMachine, machinesOfSystem } from "../Systems.ts"
 import type { AnyMachine, Config, ConfigLayer, ConfiguredWorkflow, UploadType, WorkflowEvents, WorkspaceLimits } from "./Settings.ts"
 
 export interface ConfigProblem {
@@ -174,6 +174,7 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
   ]
   const named = [...(knowledge === undefined ? [] : workflowsOfKnowledge), ...workflows.map(nameOfWorkflow)]
   return (
+    takenName(own) ??
     usedTwice("machines", known) ??
     usedTwice(
       "uploads",
@@ -181,7 +182,11 @@ const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retenti
     ) ??
     usedTwice("workflows", named) ??
     unknownName("upcasters", "machine", Object.keys(upcasters), own) ??
-    unknownName("retention", "machine or workflow", Object.keys(retention), [...known, ...named.map(DurableWorkflow.machineOf)])
+    unknownName("retention", "machine or workflow", Object.keys(retention), [
+      ...known,
+      bulkMachine,
+      ...named.map(DurableWorkflow.machineOf),
+    ])
   )
 }
 
@@ -193,6 +198,14 @@ const {
 const workflowsOfKnowledge = ["extraction"]
 
 const nameOfWorkflow = (one: ConfiguredWorkflow<unknown>): string => ("workflow" in one ? one.workflow._tag : one.name)
+
+const takenName = (machines: ReadonlyArray<string>): ConfigProblem | undefined =>
+  machines.includes(bulkMachine)
+    ? {
+        problem: `a machine has the name ${bulkMachine}, which is that of jobs of \`detent instance bulk\``,
+        nextStep: "rename the machine",
+      }
+    : undefined
 
 const usedTwice = (kind: string, names: ReadonlyArray<string>): ConfigProblem | undefined => {
   const twice = names.find((name, index) => names.indexOf(name) !== index)

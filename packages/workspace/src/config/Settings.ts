@@ -74,7 +74,7 @@ interface PlainSettings {
   readonly uploads?: ReadonlyArray<UploadType>
   /**
    * How long instances are kept after their end, by the machine's name, and executions of a workflow, by `workflow/NAME`. Default:
-   * what the machine says, or for ever.
+   * what the machine says, or for ever. Jobs of `detent instance bulk` are named `bulk`. Default: 30 days.
    */
   readonly retention?: Readonly<Record<string, Duration.Input>>
   readonly limits?: WorkspaceLimits

@@ -4,12 +4,14 @@
  */
 import { Engine, type InstanceRecord, Journal } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { optional } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
+import { bulkMachine } from "../Systems.ts"
 import { findMachine } from "./find.ts"
 import { condition, type InstanceConditions } from "./instanceList.ts"
 import { send } from "./instances.ts"
@@ -74,7 +76,7 @@ type Counts = Schema.Struct.Type<typeof progress>
 
 /** The machine of these jobs. */
 export const BulkSend = Machine.make({
-  name: "bulk",
+  name: bulkMachine,
   state: S,
   event: E,
   initial: ({ filter, event: { _tag, ...fields } }: BulkInput) =>
@@ -183,4 +185,8 @@ const countMatching = (filter: InstanceConditions & { readonly machine: string }
   })
 
 /** Has the jobs of earlier processes continue, and lets this process start some. */
-export const registerBulk = Effect.flatMap(Engine, (engine) => engine.register(BulkSend))
+export const registerBulk = (retention: Duration.Input = keptAfterEnd) =>
+  Effect.flatMap(Engine, (engine) => engine.register(BulkSend, { retention }))
+
+/** How long a job is kept after its end. */
+const keptAfterEnd: Duration.Input = "30 days"
