@@ -241,9 +241,10 @@ const skip = command(
         kind: "text",
         value: "STATUS",
         choices: ["failed", "pending"],
-        summary: "of those that the options choose: failed ones, or those that still wait; default: failed",
+        default: "failed",
+        summary: "of several: those that failed, or those that still wait",
       },
-      { name: "all", kind: "flag", summary: "all failed ones, or all that still wait" },
+      { name: "all", kind: "flag", summary: "all of this status" },
       { name: "dry-run", kind: "flag", summary: "only count them" },
       keyOption,
     ],
@@ -256,11 +257,12 @@ const skip = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { command: key, status, "dry-run": dryRun } = input
-      const filter = { ...(yield* filterOf(input)), ...optional({ status }) }
+      const chosen = yield* filterOf(input)
+      const filter = { ...chosen, status }
       const isMany = key === undefined
-      if (isMany && Object.keys(filter).length === 0 && !input.all)
+      if (isMany && Object.keys(chosen).length === 0 && !input.all)
         return yield* new WrongUsage({ problem: "which commands?", nextStep: whichStep })
-      if (!isMany && (input.all || Object.keys(filter).length > 0))
+      if (!isMany && (input.all || Object.keys(chosen).length > 0))
         return yield* new WrongUsage({ problem: `${key} is one command`, nextStep: "name a key, or choose by options, not both" })
       const standing = isMany ? undefined : yield* operations.get(key)
       const { count } = standing === undefined ? yield* operations.skipAll({ filter, reason: "", dryRun: true }) : countOf(standing)

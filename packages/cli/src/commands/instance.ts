@@ -187,7 +187,7 @@ const history = command(
     examples: [
       { line: "detent instance history order-7 --limit 3 --json", says: "the first three, a line each" },
       { line: "detent instance history order-7 --order newest --limit 10", says: "what happened last" },
-      { line: "detent instance history order-7 --event pay", says: "payments, refunds of payments, ..." },
+      { line: "detent instance history order-7 --event pay", says: "Pay, Repay and Paypal" },
       { line: "detent instance history order-7 --after 100", says: "the next page" },
     ],
   },
