@@ -543,7 +543,7 @@ const listed = (input: ReviewInput, id: BatchId, filter: Effect.Success<ReturnTy
     if (output.isJson) yield* output.rows(page.facts, [], "")
     else if (page.facts.length === 0)
       yield* output.note(`no fact of ${id} is ${input.status === "all" ? "on the review list" : input.status}`)
-    for (const fact of output.isJson ? [] : page.facts) yield* output.write(reviewText(fact, output.style))
+    for (const fact of output.isJson ? [] : page.facts) yield* output.text(reviewText(fact, output.style))
     if (page.next !== undefined) yield* output.note(`more with --after ${reviewPlaceText(page.next)}`)
   })
 

@@ -57,7 +57,8 @@ const query = command(
       return yield* Effect.gen(function* () {
         const version = yield* chooseVersion(input)
         const answer = yield* graph.query(version, sparql, { timeout: input.timeout * 1000 })
-        yield* output.write(output.isJson ? `${answer.body.trimEnd()}\n` : answerText(answer, output.style))
+        if (output.isJson) return yield* output.write(`${answer.body.trimEnd()}\n`)
+        yield* output.text(answerText(answer, output.style))
       }).pipe(Effect.provide(observing(input)))
     }),
 )

@@ -76,6 +76,7 @@ const limit = command(
       if (Object.keys(change).length === 0)
         return yield* new WrongUsage({ problem: "which limit?", nextStep: "name --concurrency or --rate" })
       const { queue } = input
+      yield* checkName(queue)
       const limited = yield* changedHere(
         { operation: "commands.limit", params: { queue }, json: change, key: input.key },
         operations.limitQueue(queue, change),
@@ -83,6 +84,12 @@ const limit = command(
       yield* output.value(limited, () => `${queue}: ${limitsText(limited)}\n`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+/** Settings of a queue without a name would stay in the list. */
+const checkName = (name: string): Effect.Effect<void, WrongUsage> =>
+  name === ""
+    ? Effect.fail(new WrongUsage({ problem: "the queue's name is empty", nextStep: "see `detent queue list`" }))
+    : Effect.void
 
 const concurrencyOf = (text: string | undefined): Effect.Effect<number | null | undefined, WrongUsage> => {
   if (text === undefined || text === none) return Effect.succeed(text === none ? null : undefined)
@@ -135,6 +142,7 @@ const changed = (
 ) =>
   Effect.gen(function* () {
     const output = yield* Output
+    yield* checkName(input.queue)
     yield* changedHere({ operation: `commands.${operation}`, params: { queue: input.queue }, key: input.key }, change)
     const queues = yield* operations.queues
     const queue = queues.find((one) => one.queue === input.queue)

@@ -3,6 +3,7 @@ import { createInterface } from "node:readline/promises"
 import * as Effect from "effect/Effect"
 import { NotAllowed } from "../Failure.ts"
 import { Output } from "./Output.ts"
+import { oneLine } from "./Style.ts"
 
 /** Succeeds if the user agrees, or did so with `--yes`. */
 export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output> =>
@@ -25,7 +26,7 @@ export const asked = (question: string): Effect.Effect<string> =>
     const aborting = new AbortController()
     // While it waits for a line, the terminal gives Ctrl-C to the reader and not to the process.
     lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"))
-    lines.question(question, { signal: aborting.signal }).then(
+    lines.question(oneLine(question), { signal: aborting.signal }).then(
       (answer) => {
         lines.close()
         resume(Effect.succeed(answer))

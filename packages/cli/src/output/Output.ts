@@ -22,6 +22,8 @@ export interface OutputService {
   readonly noteStyle: Style
   /** Text as it is, to stdout. Waits while the reader is slow. */
   readonly write: (text: string) => Effect.Effect<void>
+  /** Text for people, to stdout. */
+  readonly text: (text: string) => Effect.Effect<void>
   /** Bytes as they are, to stdout. */
   readonly writeBytes: (bytes: Uint8Array) => Effect.Effect<void>
   /** A value: as a line of JSON, or as the text. */
@@ -58,11 +60,12 @@ const make = (options: OutputOptions): OutputService => {
     style,
     noteStyle,
     write,
+    text: (text) => write(printable(text)),
     writeBytes: (bytes) => writing(stdout, bytes),
     value: (value, text) => write(options.json ? `${printableJson(value)}\n` : printable(text())),
     rows: (rows, columns, none) => {
       if (options.json) return write(rows.map((row) => `${printableJson(row)}\n`).join(""))
-      return rows.length === 0 ? writing(stderr, `${none}\n`) : write(tableText(rows, columns, style))
+      return rows.length === 0 ? writing(stderr, `${printable(none)}\n`) : write(printable(tableText(rows, columns, style)))
     },
     note: (text) => writing(stderr, `${printable(text)}\n`),
     redraw: (text) => writing(stderr, `\r\x1b[2K${printable(text)}`),

@@ -1,4 +1,6 @@
 /** How texts look on a terminal: colours, where they are wanted, and nothing that moves the cursor. */
+import { randomUUID } from "node:crypto"
+
 export interface Style {
   readonly bold: (text: string) => string
   readonly dim: (text: string) => string
@@ -8,7 +10,10 @@ export interface Style {
   readonly cyan: (text: string) => string
 }
 
-const code = (open: number, close: number) => (text: string) => `\x1b[${open}m${text}\x1b[${close}m`
+/** Stands for the beginning of a colour until the text is printed. No stored text can hold it, as it can hold the code of a colour. */
+const mark = randomUUID()
+
+const code = (open: number, close: number) => (text: string) => `${mark}${open}m${text}${mark}${close}m`
 
 export const coloured: Style = {
   bold: code(1, 22),
@@ -33,13 +38,13 @@ export const isColoured = (stream: { readonly isTTY?: boolean }, noColor: boolea
  */
 export const oneLine = (text: string): string => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu, " ")
 
-/** Keeps line ends and the colours that the command itself sets. */
+const marked = new RegExp(`${mark}(\\d{1,2})m`, "g")
+
+/** The text as it is printed: with its line ends and the colours of a style, and without other control characters. */
 export const printable = (text: string): string =>
-  text.replace(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is to be taken out
-    /(\n|\u001b\[\d{1,2}m)|[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
-    (_, kept: string | undefined) => kept ?? " ",
-  )
+  text
+    .replace(/(\n)|[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (_, kept: string | undefined) => kept ?? " ")
+    .replace(marked, "\x1b[$1m")
 
 /** JSON escapes most control characters by itself. These it leaves as they are. */
 export const printableJson = (value: unknown): string =>

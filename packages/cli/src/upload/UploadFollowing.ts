@@ -26,7 +26,7 @@ const follow = <E, R>(place: Place, statuses: Stream.Stream<operations.UploadSta
     const output = yield* Output
     const end = yield* followed(statuses, { step: uploadStep, json: (status) => status })
     if (end === undefined) return
-    if (!output.isJson) yield* output.write(uploadText(end, output.style))
+    if (!output.isJson) yield* output.text(uploadText(end, output.style))
     const next = uploadNextStep(end, place)
     if (next !== undefined) yield* output.note(output.noteStyle.dim(next))
     return uploadExitCode(end)

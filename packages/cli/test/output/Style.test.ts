@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { oneLine, plain, printable, printableJson } from "../../src/output/Style.ts"
+import { coloured, oneLine, plain, printable, printableJson } from "../../src/output/Style.ts"
 import { pairsText } from "../../src/output/Table.ts"
 
 const hostile = "order\u001b]0;owned\u0007\u009b2J\u007f\u202edetrever\u2066\u2028"
@@ -13,8 +13,9 @@ describe("texts that are printed", () => {
       assert.notMatch(text, controls)
   })
 
-  it("keep their lines and the colours of the command", () => {
-    assert.strictEqual(printable("\u001b[31mred\u001b[39m\nnext"), "\u001b[31mred\u001b[39m\nnext")
+  it("keep their lines and the colours of the command, and show no colour of an id", () => {
+    assert.strictEqual(printable(`${coloured.red("red")}\nnext`), "\u001b[31mred\u001b[39m\nnext")
+    assert.strictEqual(printable(`order\u001b[8m ${coloured.red("is\u001b[8m held")}`), "order [8m \u001b[31mis [8m held\u001b[39m")
   })
 
   it("are the same values as JSON", () => {
