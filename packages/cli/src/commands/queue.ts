@@ -87,9 +87,7 @@ const limit = command(
 
 /** Settings of a queue without a name would stay in the list. */
 const checkName = (name: string): Effect.Effect<void, WrongUsage> =>
-  name === ""
-    ? Effect.fail(new WrongUsage({ problem: "the queue's name is empty", nextStep: "see `detent queue list`" }))
-    : Effect.void
+  name === "" ? Effect.fail(new WrongUsage({ problem: "the queue's name is empty", nextStep: "see `detent queue list`" })) : Effect.void
 
 const concurrencyOf = (text: string | undefined): Effect.Effect<number | null | undefined, WrongUsage> => {
   if (text === undefined || text === none) return Effect.succeed(text === none ? null : undefined)
