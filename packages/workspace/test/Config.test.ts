@@ -5,7 +5,7 @@ import { Engine } from "@detent/durable"
 import { workflow } from "@detent/durable/promise"
 import { Event, Machine, Slot, State } from "@detent/machine"
 import { defineUpload, Uploads } from "@detent/uploads"
-import { decodeConfig, defineConfig, Machines, readConfig, Systems, Workspace } from "@detent/workspace"
+import { decodeConfig, defineConfig, readConfig, Systems, Workspace } from "@detent/workspace"
 import { executions, machines } from "@detent/workspace/operations"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
@@ -255,7 +255,7 @@ describe("the workflows of a configuration", () => {
         assert.strictEqual(yield* Greet.execute({ name: "Ada" }), "hello Ada")
         const counting = (yield* WorkflowEngine).execute(Count.definition, { executionId: "two", payload: { to: 1 }, discard: false })
         yield* counting as Effect.Effect<unknown, unknown>
-        const names = (yield* (yield* Machines).list).map(({ name }) => name)
+        const names = (yield* machines.list).map(({ name }) => name)
         assert.deepStrictEqual(names, ["tally", "workflow/count", "workflow/greet", "workflow/wait"])
         const { executions: all } = yield* executions.list({ limit: 10 })
         assert.deepStrictEqual(all.map(({ workflow, phase, ended }) => [workflow, phase, ended]).sort(), [
@@ -293,7 +293,7 @@ describe("the workflows of a configuration", () => {
       const nested = defineConfig({ workflows: [{ workflow: Outer, layer: Layer.merge(outerLayer, greetLayer) }] })
       yield* Effect.gen(function* () {
         assert.strictEqual(yield* Outer.execute({ name: "Ada" }), "hello Ada")
-        const names = (yield* (yield* Machines).list).map(({ name }) => name)
+        const names = (yield* machines.list).map(({ name }) => name)
         assert.deepStrictEqual(names, ["workflow/greet", "workflow/outer"])
         const [greeted] = (yield* executions.list({ workflow: "greet", limit: 10 })).executions
         assert.strictEqual((yield* Effect.flip(executions.interrupt("greet", greeted?.id ?? "")))._tag, "ExecutionEnded")
@@ -433,10 +433,7 @@ describe("upcasters, retention and limits of a configuration", () => {
 })
 
 describe("systems", () => {
-  const names = Effect.map(
-    Effect.flatMap(Machines, (machines) => machines.list),
-    (listed) => listed.map(({ name }) => name),
-  )
+  const names = Effect.map(machines.list, (listed) => listed.map(({ name }) => name))
 
   it.live("are off without their sections: no machines, and a refusal with the next step", () =>
     Effect.gen(function* () {
