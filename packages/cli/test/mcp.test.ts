@@ -133,8 +133,8 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       assert.strictEqual(misspelt.code, -32602)
       assert.include(misspelt.message, known)
     }
-    const { error: unknown } = await client.call("drop_tables", {})
-    assert.strictEqual(unknown.code, -32602)
+    const { error: noTool } = await client.call("drop_tables", {})
+    assert.strictEqual(noTool.code, -32602)
     const { result: graphless } = await client.call("query_graph", { sparql: "ASK {}" })
     assert.include(graphless.content[0].text, "detent batch run")
     assert.strictEqual((await client.close()).code, 0)

@@ -152,6 +152,7 @@ const offered: Readonly<Record<string, Offered>> = {
 
 /** Requests about the process that answers them, or about the browser that sends them. */
 const onlyRequests: Readonly<Record<string, string>> = {
+  "activities.run": "what a job runner sends; `detent activity` runs the same as a process",
   "live.follow": "the stream of a page; `watch` of instances, batches and uploads follows one thing",
   "session.get": "of a browser",
   "session.open": "of a browser",

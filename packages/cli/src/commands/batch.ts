@@ -228,7 +228,7 @@ const list = command(
         choices: ["running", "final", "stopped", "held"],
         summary: "only with this status; held ones wait for a repair",
       },
-      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change; default: oldest first" },
+      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change. Default: oldest first" },
       ...paging,
     ],
     examples: [{ line: "detent batch list --state Failed", says: "batches that need attention" }],
@@ -629,11 +629,30 @@ const retry = command(
     name: "batch retry",
     summary: "start a failed batch again, and work on it here",
     arguments: [batch],
-    options: againOptions,
-    examples: [{ line: "detent batch retry batch-3f9c2a71b0d4", says: "documents that are done are not read again" }],
+    options: [
+      { name: "documents", kind: "text", value: "ID,ID", summary: "only these of the documents that failed. Default: all" },
+      ...againOptions,
+    ],
+    examples: [
+      { line: "detent batch retry batch-3f9c2a71b0d4", says: "documents that are done are not read again" },
+      { line: "detent batch retry batch-3f9c2a71b0d4 --documents doc-3f9c2a71b0d4", says: "one of those that failed" },
+    ],
   },
-  (input) => setGoing(input, "retry"),
+  (input) => Effect.flatMap(documentsIn(input.documents), (documents) => setGoing(input, "retry", documents)),
 )
+
+const documentsIn = (text: string | undefined): Effect.Effect<ReadonlyArray<DocumentId> | undefined, WrongUsage> => {
+  if (text === undefined) return Effect.undefined
+  const documents = Schema.decodeUnknownOption(Schema.Array(DocumentId))(text.split(",").map((one) => one.trim()))
+  return Option.isSome(documents)
+    ? Effect.succeed(documents.value)
+    : Effect.fail(
+        new WrongUsage({
+          problem: `--documents ${text} are no ids of documents`,
+          nextStep: "see `detent batch show ID --documents failed --json`",
+        }),
+      )
+}
 
 const resume = command(
   {
@@ -653,16 +672,20 @@ const resume = command(
 const setGoing = (
   input: Place & ModelInput & { readonly batch: string; readonly detach: boolean; readonly key: string | undefined },
   operation: "retry" | "resume",
+  documents?: ReadonlyArray<DocumentId>,
 ) =>
   Effect.gen(function* () {
     const id = yield* batchIdOf(input.batch)
     const { budget, baseUrl } = yield* selectionOf(input)
     const changes = { ...(budget === undefined ? {} : { budget }), ...(baseUrl === undefined ? {} : { baseUrl }) }
     const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
+    if (server !== undefined && budget !== undefined && documents !== undefined)
+      return yield* new WrongUsage({ problem: "a server takes --budget and --documents one by one", nextStep: "retry with --budget first" })
+    const body = budget === undefined ? (documents === undefined ? undefined : { documents }) : { budget }
     const change = changed(
       server,
-      { ...changeOf(budget === undefined ? operation : "budget", id, input.key), ...(budget === undefined ? {} : { json: { budget } }) },
-      operation === "retry" ? operations.retry(id, changes) : operations.resume(id, changes),
+      { ...changeOf(budget === undefined ? operation : "budget", id, input.key), ...(body === undefined ? {} : { json: body }) },
+      operation === "retry" ? operations.retry(id, { ...changes, ...optional({ documents }) }) : operations.resume(id, changes),
     )
     if (server !== undefined) {
       yield* noBaseUrl(input)

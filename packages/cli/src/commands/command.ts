@@ -50,6 +50,7 @@ const list = command(
         summary: "only with this status",
       },
       ...filterOptions,
+      { name: "sequence", kind: "integer", value: "N", minimum: 0, summary: "with --instance: only those that event number N requested" },
       { name: "enqueued-after", kind: "text", value: "TIME", summary: "only requested after this time, such as 2026-11-16T09:30:00Z" },
       { name: "enqueued-before", kind: "text", value: "TIME", summary: "only requested before this time" },
       ...paging,
@@ -68,9 +69,12 @@ const list = command(
           problem: `--after ${input.after} is no cursor`,
           nextStep: "copy it from the end of the page before",
         })
+      if (input.sequence !== undefined && input.instance === undefined)
+        return yield* new WrongUsage({ problem: "--sequence is that of an instance", nextStep: "name it with --instance" })
       const page = yield* operations.list(filter, input.limit, after)
+      const { sequence } = input
       yield* output.rows(
-        page.commands,
+        sequence === undefined ? page.commands : page.commands.filter((one) => one.sequence === sequence),
         [
           { title: "KEY", of: ({ key }) => key },
           { title: "EFFECT", of: ({ slot }) => slot },

@@ -77,7 +77,7 @@ const list = command(
         choices: ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"],
         summary: "only in this phase",
       },
-      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change; default: oldest first" },
+      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change. Default: oldest first" },
       ...paging,
     ],
     examples: [{ line: "detent execution list checkout --phase Suspended", says: "what waits to be resumed" }],
@@ -110,7 +110,7 @@ const show = command(
     arguments: [execution],
     options: [
       { name: "limit", kind: "integer", value: "N", default: 50, minimum: 1, summary: "at most this many events" },
-      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "only events after number N; default: the latest ones" },
+      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "only events after number N. Default: the latest ones" },
     ],
     examples: [
       { line: "detent execution show checkout/4f1c2a", says: "its phase, its clocks and what it did" },

@@ -27,7 +27,7 @@ const versionOption = {
   name: "version",
   kind: "text",
   value: "VERSION",
-  summary: "as `detent graph versions` shows it; default: the current one",
+  summary: "as `detent graph versions` shows it. Default: the current one",
 } as const
 
 const namespace = { name: "namespace", kind: "text", value: "NAME", summary: "which graph; not needed where there is only one" } as const
@@ -235,7 +235,7 @@ const diff = command(
     arguments: [{ name: "batch", summary: "the batch's id, as `detent batch list` shows it; or --from", optional: true }],
     options: [
       { name: "from", kind: "text", value: "VERSION", summary: "compare this version, as `detent graph versions` shows it" },
-      { name: "to", kind: "text", value: "VERSION", summary: "with this one; default: the current one" },
+      { name: "to", kind: "text", value: "VERSION", summary: "with this one. Default: the current one" },
       namespace,
       { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "facts listed of each kind" },
     ],

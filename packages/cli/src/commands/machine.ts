@@ -183,7 +183,7 @@ const diagram = command(
       { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
       { name: "instance", kind: "text", value: "ID", summary: "draw the way that this instance took" },
       { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG. Default: light" },
-      { name: "direction", kind: "text", value: "WAY", choices: ["down", "right"], summary: "of a layout; default: down" },
+      { name: "direction", kind: "text", value: "WAY", choices: ["down", "right"], summary: "of a layout. Default: down" },
     ],
     examples: [
       { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
