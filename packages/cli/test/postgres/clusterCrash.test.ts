@@ -87,9 +87,12 @@ const found = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
 
 const clusterSetting = `cluster: { address: "127.0.0.1:1", lease: "2 seconds" }`
 
-/** Nine executions of six activities, each of which notes when it is run, and when the execution has its stored result. */
+/**
+ * Nine executions of six activities, each of which notes when it is run, and when the execution has its stored result. The fourth waits
+ * for a file, so that none is over when a node is killed.
+ */
 const workshopConfig = `
-import { appendFileSync } from "node:fs"
+import { appendFileSync, existsSync } from "node:fs"
 import { Event, Machine, Slot, State } from "@detent/machine"
 import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
@@ -98,6 +101,8 @@ import * as Activity from "effect/unstable/workflow/Activity"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 
 const note = (line: string) => Effect.sync(() => appendFileSync(process.env["NOTES"] ?? "", line + "\\n"))
+
+const mayContinue = Effect.repeat(Effect.sleep("20 millis"), { until: () => existsSync(process.env["NOTES"] + ".continue") })
 
 const Assembly = Workflow.make("assembly", {
   payload: { order: Schema.String },
@@ -110,7 +115,7 @@ const AssemblyLive = Assembly.toLayer(({ order }) =>
     const parts: Array<string> = []
     for (let step = 0; step < 6; step++) {
       const name = order + "/" + step
-      const execute = Effect.as(Effect.andThen(note("run " + name), Effect.sleep("200 millis")), name)
+      const execute = Effect.as(Effect.andThen(note("run " + name), step === 3 ? mayContinue : Effect.sleep("50 millis")), name)
       parts.push(yield* Activity.make({ name: "step-" + step, success: Schema.String, execute }))
       yield* note("stored " + name)
     }
@@ -156,14 +161,16 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
           await Promise.all(orders.map((id) => post("", { id })))
           await Promise.all(orders.map((id) => post(`/${id}/events`, { _tag: "Begin" })))
           const owners = async () => await query("select id, reason from detent.instances where machine = 'workflow/assembly' and resident")
-          await until(async () => read().filter(([what]) => what === "stored").length > 12)
+          const storedIn = (lines: ReturnType<typeof read>) =>
+            new Set(lines.flatMap(([what, name = ""]) => (what === "stored" ? [name] : [])))
+          await until(async () => storedIn(read()).size === 3 * orders.length)
           const running = await owners()
           const [victim] = all.filter((node) => running.some(({ reason }) => String(reason).includes(addressOf(node))))
           assert.isDefined(victim)
           await victim?.stop("SIGKILL")
           const before = read()
-          const stored = new Set(before.flatMap(([what, name = ""]) => (what === "stored" ? [name] : [])))
-          assert.isBelow(before.filter(([what]) => what === "done").length, orders.length, "some are unfinished")
+          const stored = storedIn(before)
+          await writeFile(`${notes}.continue`, "")
           await until(async () => {
             const ended = await query("select id from detent.instances where machine = 'workflow/assembly' and status = 'final'")
             return ended.length === orders.length
@@ -186,7 +193,10 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
     () =>
       Effect.gen(function* () {
         const url = yield* freshDatabase
-        const slowly = (heard: Heard): Turn => ({ afterMillis: 150, turn: shipModel(heard) })
+        let asked = 0
+        let isKilled = false
+        // From the fourth question on it takes its time, until the node that asks is killed.
+        const slowly = (heard: Heard): Turn => ({ afterMillis: ++asked >= 4 && !isKilled ? 5000 : 50, turn: shipModel(heard) })
         const { server, cwd, env: keys, line } = yield* seaProject(slowly)
         yield* Effect.promise(() => linkPackages(cwd))
         const config = `import { defineConfig } from "@detent/workspace/Config"\nexport default defineConfig({ machines: [], knowledge: {}, ${clusterSetting} })\n`
@@ -201,6 +211,7 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
           await until(async () => server.heard.length >= 4)
           const victim = await found(() => owner("batch", batchId))
           await victim.stop("SIGKILL")
+          isKilled = true
           // With one document at a time, a question is asked when the answer to the one before is stored.
           const known = server.heard.length
           const stored = new Set(server.heard.slice(0, known - 1).map(question))
