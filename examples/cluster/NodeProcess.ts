@@ -53,6 +53,10 @@ export class NodeProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
+  get wasKilled(): boolean {
+    return this.#child.signalCode === "SIGKILL"
+  }
+
   /** Has it send, or stop sending once its last events are answered. */
   send(isSending: boolean) {
     if (this.isUp) this.#child.send({ isSending })

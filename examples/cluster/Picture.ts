@@ -18,7 +18,8 @@ export const picture = (
   style: Style,
 ): ReadonlyArray<string> => [
   ...places.map(({ address, node }, index) => {
-    if (!node.isUp) return `  ${address}  ${style.red("killed".padEnd(barWidth + 12))}`
+    const fate = (text: string) => text.padEnd(barWidth + 12)
+    if (!node.isUp) return `  ${address}  ${node.wasKilled ? style.red(fate("killed")) : style.dim(fate("ended"))}`
     const filled = Math.round((node.shards / allShards) * barWidth)
     const bar = `${style.green("█".repeat(filled))}${style.dim("░".repeat(barWidth - filled))}`
     return `  ${address}  ${bar}  ${String(node.shards).padStart(3)} shards  ${(perSecond[index] ?? 0).toFixed(0).padStart(6)} events/s`
