@@ -13,6 +13,8 @@ export default {
   srcExclude: ["test/**", "snippets/**"],
   // The same anchors as on GitHub, where the pages are read too.
   markdown: { anchor: { slugify: slug } },
+  // The search index of the reference pages is one chunk, which is loaded when the search box opens.
+  vite: { build: { chunkSizeWarningLimit: 2000 } },
   themeConfig: {
     logo: "/logo.svg",
     search: { provider: "local" },

@@ -119,9 +119,9 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const { result: starting } = await client.call("start_batch", { source: "corpus" })
     assert.isTrue(starting.isError)
 
-    const { result: unknown } = await client.call("read_history", { instance: "cellar" })
-    assert.isTrue(unknown.isError)
-    assert.include(unknown.content[0].text, "there is no instance cellar")
+    const { result: missing } = await client.call("read_history", { instance: "cellar" })
+    assert.isTrue(missing.isError)
+    assert.include(missing.content[0].text, "there is no instance cellar")
     const { error: wrong } = await client.call("read_history", { instance: 7 })
     assert.strictEqual(wrong.code, -32602)
     for (const [tool, given, known] of [
