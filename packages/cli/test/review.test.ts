@@ -53,6 +53,8 @@ describe("the review list from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(by.out, "by\nada\n")
     const [status] = decoded(BatchApi.BatchStatus, (await detent("batch", "show", batch, "--json")).out)
     assert.deepStrictEqual(status?.review, rejected?.review)
+    const { triples } = JSON.parse((await detent("graph", "stats", "--json")).out) as { readonly triples: number }
+    assert.strictEqual(status?.inGraph, triples)
     const { open = 0, accepted: taken = 0, rejected: refused = 0 } = status?.review ?? {}
     assert.strictEqual(open + taken + refused, status?.outcome?.forReview)
     assert.match(

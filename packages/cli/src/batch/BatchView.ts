@@ -53,7 +53,14 @@ export const estimateText = (estimate: BatchEstimate, style: Style): string =>
     style,
   )
 
-export const batchText = (state: BatchState, style: Style, review?: ReviewCounts): string => {
+/** What the database and the graph say of a batch besides its state. */
+export interface Standing {
+  readonly review: ReviewCounts
+  /** Triples of it that the graph has now. */
+  readonly inGraph: number | undefined
+}
+
+export const batchText = (state: BatchState, style: Style, standing?: Standing): string => {
   const view = batchView(state)
   const { documents } = view
   const unchanged = documents.unchanged === 0 ? "" : ` (${documents.unchanged} unchanged)`
@@ -73,11 +80,11 @@ export const batchText = (state: BatchState, style: Style, review?: ReviewCounts
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
       ["budget", view.budget],
       ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
-      ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph${countsText(review)}`],
+      ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph${countsText(standing?.review)}`],
       ["review them", view.forReview === 0 || !("stats" in state) ? undefined : `detent batch review list ${view.batchId}`],
       ["violations", "stats" in state ? state.stats.violations : undefined],
       ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
-      ["triples", "stats" in state ? triplesText(state.stats) : undefined],
+      ["triples", "stats" in state ? triplesText(state.stats, standing?.inGraph) : undefined],
       ["took", "stats" in state ? durationText(state.stats.totalDurationMs) : undefined],
       ["started", momentText(view.createdAt)],
       ["file", "canonicalGraphUri" in state ? state.canonicalGraphUri : undefined],
@@ -107,8 +114,11 @@ const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArr
 const countsText = (review: ReviewCounts | undefined): string =>
   review === undefined ? "" : `: ${review.open} open, ${review.accepted} accepted, ${review.rejected} rejected`
 
-const triplesText = ({ triplesIngested, triplesTotal }: BatchStats): string =>
-  triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`
+/** `46 of 286 in the graph`, as it was published, and what the graph has of it now, where that differs. */
+const triplesText = ({ triplesIngested, triplesTotal }: BatchStats, inGraph: number | undefined): string => {
+  const published = triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`
+  return inGraph === undefined || inGraph === triplesIngested ? published : `${published} at its end, ${inGraph} now`
+}
 
 export const stateLooks = (state: string, style: Style): string => {
   if (state === "Completed") return style.green(state)

@@ -291,16 +291,17 @@ const show = command(
       const documents = page?.documents
       const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
       const failures = input.failures ? (yield* operations.failures(id)).groups : undefined
-      const { review } = yield* operations.statusWithReview(state)
+      const { review, inGraph } = yield* operations.statusWithReview(state)
       yield* output.value(
         {
           ...batchView(state),
           review,
+          ...(inGraph === undefined ? {} : { inGraph }),
           ...(documents === undefined ? {} : { listed: documents }),
           ...(quarantined === undefined ? {} : { quarantined }),
           ...(failures === undefined ? {} : { failures }),
         },
-        () => batchText(state, output.style, review),
+        () => batchText(state, output.style, { review, inGraph }),
       )
       if (output.isJson) return
       if (documents !== undefined) {

@@ -185,6 +185,7 @@ describe("a batch that asks a model", () => {
       const { id, end } = yield* Effect.provide(runBatch(folder, { concurrency: 6 }), start({ limits }))
       const error = failedWith(end)
       assert.strictEqual(error.code, "ModelUnavailable")
+      assert.include(error.message, `${server.url}/chat/completions: 500 out of order`)
       assert.isAtMost(server.heard.length, 6)
       // What is back continues, with all its documents.
       const back = yield* startProvider("chat", shipModel)

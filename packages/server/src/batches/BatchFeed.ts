@@ -1,6 +1,6 @@
 /** Live streams of batch events. The log is followed once for all readers of all batches. */
 import { Commands, forkLoop } from "@detent/durable"
-import { BatchEventLog, Batches, BatchId, BatchMachine, isTerminal, Reviews } from "@detent/knowledge"
+import { BatchEventLog, Batches, BatchId, BatchMachine, type CanonicalGraph, isTerminal, type Reviews } from "@detent/knowledge"
 import { statusWithReview } from "@detent/workspace/operations/batches"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ type LogError = Effect.Error<ReturnType<(typeof BatchEventLog.Service)["page"]>>
 const makeBatchEnd = Effect.gen(function* () {
   const batches = yield* Batches
   const commands = yield* Commands
-  const reviews = yield* Reviews
+  const services = yield* Effect.context<Reviews | CanonicalGraph.CanonicalGraph>()
   return (batch: BatchId) =>
     Effect.gen(function* () {
       const state = yield* batches.state(batch)
@@ -32,9 +32,7 @@ const makeBatchEnd = Effect.gen(function* () {
       // Events are emitted by commands of this or an earlier state: each is in the log when its command is done.
       const requested = yield* commands.ofInstance({ machine: BatchMachine.name, id: batch })
       const areLogged = requested.every(({ status }) => status !== "pending" && status !== "processing")
-      return areLogged
-        ? Option.some<BatchStatus>(yield* Effect.provideService(statusWithReview(state), Reviews, reviews))
-        : Option.none<BatchStatus>()
+      return areLogged ? Option.some<BatchStatus>(yield* Effect.provide(statusWithReview(state), services)) : Option.none<BatchStatus>()
     })
 })
 

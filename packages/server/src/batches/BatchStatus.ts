@@ -96,6 +96,8 @@ export const BatchStatus = Schema.Struct({
   languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
   /** How many of them are open, accepted and rejected. */
   review: Schema.optionalKey(ReviewCounts),
+  /** Triples of the batch that the graph has now, once the batch has ended: with those of accepted facts. 0 after it was withdrawn. */
+  inGraph: Schema.optionalKey(Schema.Int),
   retryCount: Schema.Int,
   createdAt: Millis,
   /** The time of its last event. */

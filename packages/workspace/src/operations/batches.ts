@@ -50,12 +50,30 @@ export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batch
 
 export const status = (id: BatchId) => Effect.flatMap(state(id), statusWithReview)
 
-/** With how many facts of the review list are open, accepted and rejected: together they are `forReview`. */
+/**
+ * With how many facts of the review list are open, accepted and rejected, which together are `forReview`, and with how many triples
+ * of the batch the graph has now.
+ */
 export const statusWithReview = (batch: BatchState) =>
-  Effect.map(
-    Effect.flatMap(Reviews, (reviews) => reviews.counts(batch.batchId)),
-    (review) => ({ ...statusOf(batch), review }),
-  )
+  Effect.gen(function* () {
+    const review = yield* Effect.flatMap(Reviews, (reviews) => reviews.counts(batch.batchId))
+    return { ...statusOf(batch), review, ...optional({ inGraph: yield* triplesInGraph(batch) }) }
+  })
+
+/** Facts that were accepted since count, those of documents that a later batch replaced do not. None after the batch was withdrawn. */
+const triplesInGraph = (batch: BatchState) =>
+  Effect.gen(function* () {
+    if (!("stats" in batch)) return undefined
+    const graph = yield* CanonicalGraph.CanonicalGraph
+    // Where the graph cannot be read, the status of the batch can.
+    const current = yield* Effect.option(graph.current(batch.targetNamespace))
+    return Option.getOrUndefined(
+      Option.map(Option.flatten(current), ({ contributions }) => {
+        const own = contributions.find(({ batchId }) => batchId === batch.batchId)
+        return own === undefined ? 0 : (own.shown ?? own).triples
+      }),
+    )
+  })
 
 interface StartManifest {
   /** The folder that paths in the manifest are relative to. Default: the folder of the workspace. */

@@ -124,7 +124,7 @@ const verdictOf = (exit: Exit.Exit<unknown, ExtractionFailed>): Verdict => {
   if (Exit.isSuccess(exit)) return "works"
   const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
   if (error === undefined || error.reason === "RateLimited") return "nothing"
-  return ["Overloaded", "Unavailable", "TimedOut"].includes(error.reason) ? "failing" : "works"
+  return ["Overloaded", "Unavailable", "TimedOut"].includes(error.reason) ? { failing: error.detail } : "works"
 }
 
 /** When to try again: only what can succeed, after waits that double, are spread by chance, and are never shorter than asked for. */

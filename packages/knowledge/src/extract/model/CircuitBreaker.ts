@@ -18,14 +18,17 @@ export interface BreakerOptions {
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
   /** How long until it is worth trying again. */
   retryAfterMillis: Schema.Finite,
+  /** The failure that opened the circuit. */
+  failure: Schema.String,
 }) {
   override get message() {
-    return `the service has kept failing and is left alone for now; try again in ${this.retryAfterMillis} ms`
+    const seconds = Math.ceil(this.retryAfterMillis / 1000)
+    return `the service has kept failing and is left alone for now; try again in ${seconds} s; it failed last with: ${this.failure}`
   }
 }
 
 /** What the end of a call says about the service. A refusal is an answer: the service works. */
-export type Verdict = "works" | "failing" | "nothing"
+export type Verdict = "works" | "nothing" | { readonly failing: string }
 
 export type BreakerState = "closed" | "open" | "probing"
 
@@ -41,8 +44,8 @@ export interface CircuitBreaker {
 
 type State =
   | { readonly _tag: "Closed"; failures: number }
-  | { readonly _tag: "Open"; readonly until: number }
-  | { readonly _tag: "Probing"; started: number; succeeded: number }
+  | { readonly _tag: "Open"; readonly until: number; readonly failure: string }
+  | { readonly _tag: "Probing"; readonly failure: string; started: number; succeeded: number }
 
 /** How long the probes take is not known while they are under way. */
 const probeWait = 1000
@@ -55,23 +58,25 @@ export const makeCircuitBreaker = (options: BreakerOptions = {}): Effect.Effect<
     let state: State = { _tag: "Closed", failures: 0 }
 
     const refusal = (now: number): CircuitOpen | undefined => {
-      if (state._tag === "Open" && now < state.until) return new CircuitOpen({ retryAfterMillis: Math.ceil(state.until - now) })
-      if (state._tag === "Probing" && state.started >= probes) return new CircuitOpen({ retryAfterMillis: probeWait })
+      if (state._tag === "Closed") return undefined
+      const { failure } = state
+      if (state._tag === "Open" && now < state.until) return new CircuitOpen({ retryAfterMillis: Math.ceil(state.until - now), failure })
+      if (state._tag === "Probing" && state.started >= probes) return new CircuitOpen({ retryAfterMillis: probeWait, failure })
       return undefined
     }
 
     /** The state in which the call starts: what happens to it counts only for as long as that lasts. */
     const enter = (): State => {
-      if (state._tag === "Open") state = { _tag: "Probing", started: 0, succeeded: 0 }
+      if (state._tag === "Open") state = { _tag: "Probing", failure: state.failure, started: 0, succeeded: 0 }
       if (state._tag === "Probing") state.started++
       return state
     }
 
     const leave = (entered: State, verdict: Verdict, now: number): void => {
       if (entered !== state) return
-      if (verdict === "failing") {
+      if (typeof verdict === "object") {
         if (state._tag === "Closed" && ++state.failures < failures) return
-        state = { _tag: "Open", until: now + openFor }
+        state = { _tag: "Open", until: now + openFor, failure: verdict.failing }
       } else if (state._tag === "Closed") {
         if (verdict === "works") state.failures = 0
       } else if (state._tag === "Probing") {
