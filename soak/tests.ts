@@ -22,6 +22,7 @@ const files = [
   "uploads/test/crash/crash.test.ts",
   "xstate/test/crash/crash.test.ts",
   "xstate/test/postgres/crash.test.ts",
+  "uploads/test/crash/steps.test.ts",
   "knowledge/test/batch/crash/crash.test.ts",
   "server/test/serve/hostile.test.ts",
   "durable/test/simulation/simulation.test.ts",

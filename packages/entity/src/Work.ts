@@ -3,9 +3,11 @@
  * the result to the machine. It starts when the pending transition is stored, starts again after a crash, and ends when the
  * state is left. A replay does not run it.
  */
+
 import type { Self } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import { failureCause, failureMessage } from "./EntityError.ts"
 import { type FailedEvent, failedTag, type ProcessedEvent, processedTag } from "./EntityEvent.ts"
@@ -13,7 +15,7 @@ import type { AnyState, Pending } from "./EntityState.ts"
 import { type EntityCheck, misfit } from "./Judge.ts"
 import { type Plan, type PlannedTransition, pendingTransition, type Step } from "./Plan.ts"
 import type { EffectContext } from "./Processor.ts"
-import { delayAfter } from "./Retry.ts"
+import type { RetryPolicy } from "./WorkflowDefinition.ts"
 
 /** What an effect slot of the machine is called with: one processor. */
 export interface SlotParameters extends Omit<EffectContext, "id"> {
@@ -128,3 +130,16 @@ const giveUp = (self: WorkContext["self"], event: ProcessedEvent | FailedEvent, 
   if (event._tag === failedTag) return Effect.fail(error)
   return self.send({ _tag: failedTag, run: event.run, processor: "", message: failureMessage(error), attempts: 1, last: true })
 }
+
+// The arithmetic of retry policies.
+
+/** The time between a failed attempt, counted from 1, and the next one. */
+export const delayAfter = (policy: RetryPolicy, attempt: number): Duration.Duration => {
+  const first = millisOf(policy.delay ?? "1 second")
+  const grown = policy.backoff === "exponential" ? first * (policy.factor ?? 2) ** (attempt - 1) : first
+  const longest = policy.longest === undefined ? Number.MAX_SAFE_INTEGER : millisOf(policy.longest)
+  return Duration.millis(Math.min(grown, longest))
+}
+
+// The definition's schema has checked the text.
+const millisOf = (given: string | number): number => Duration.toMillis(Duration.fromInputUnsafe(given as Duration.Input))

@@ -6,6 +6,7 @@
  * const many = Knowledge.layer({ folder: "gs://bucket/data" }).pipe(Layer.provide(PostgresStore.layer({ url })))
  * ```
  */
+
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
 import {
@@ -38,8 +39,7 @@ import * as ExtractionWorkflow from "./runs/ExtractionWorkflow.ts"
 import { Extractors } from "./runs/Extractors.ts"
 import { RunStore } from "./runs/RunStore.ts"
 import * as ArtifactStore from "./storage/ArtifactStore.ts"
-import type { Storage } from "./storage/Storage.ts"
-import { StorageFailed } from "./storage/StorageError.ts"
+import { type Storage, StorageFailed } from "./storage/Storage.ts"
 import type { AllowedSince } from "./storage/StorageLocation.ts"
 import * as StorageLocation from "./storage/StorageLocation.ts"
 import { taskQueueOf } from "./tasks/ConfiguredQueue.ts"

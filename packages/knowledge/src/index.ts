@@ -22,7 +22,6 @@ export {
   type SelectionChange,
 } from "./batch/Batches.ts"
 export { BatchMachine } from "./batch/BatchMachine.ts"
-export { errorOf, isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
 export {
   type BatchFault,
   type BatchState,
@@ -30,8 +29,12 @@ export {
   type BatchStats,
   type BatchUsage,
   batchStates,
+  errorOf,
+  isTerminal,
   type LanguageCount,
+  progressPercent,
   type Stage,
+  stageDisplayName,
 } from "./batch/BatchState.ts"
 export { BatchStateStore, type BatchStateStoreError, type BatchStateStoreService } from "./batch/BatchStateStore.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
@@ -52,10 +55,9 @@ export { Example, ExamplesRefused, ExampleTriple } from "./extract/builtin/Examp
 export type { KnownName } from "./extract/builtin/Gazetteer.ts"
 export * as PooledBuiltIn from "./extract/builtin/PooledBuiltIn.ts"
 export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.ts"
-export { ExtractionFailed } from "./extract/ExtractionFailed.ts"
-export { type Chunk, Extractor, type ExtractorService, type KnownEntity, type Usage } from "./extract/Extractor.ts"
+export { type Chunk, ExtractionFailed, Extractor, type ExtractorService, type KnownEntity, type Usage } from "./extract/Extractor.ts"
 export { type Fact, type FactObject, type Mention, Place, type Span, type SplitFacts, splitByConfidence } from "./extract/Fact.ts"
-export { detectLanguage } from "./extract/language/Detection.ts"
+export { detectLanguage } from "./extract/language/DocumentLanguage.ts"
 export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/UnreadProse.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"
 export { type AnthropicClientOptions, anthropicLayer, makeAnthropicExtractor } from "./extract/model/AnthropicClient.ts"
@@ -131,7 +133,7 @@ export {
   ModelLimits,
 } from "./KnowledgeSettings.ts"
 export type { ClassExpression, Label, Ontology, OntologyClass, OntologyNote, OntologyProperty, Restriction } from "./ontology/Ontology.ts"
-export { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./ontology/OntologyError.ts"
+export { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./ontology/Ontology.ts"
 export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
 export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts"
 export type { RelevanceOptions } from "./ontology/Relevance.ts"
@@ -214,8 +216,8 @@ export {
 export * as MemoryStorage from "./storage/MemoryStorage.ts"
 export * as Paths from "./storage/Paths.ts"
 export * from "./storage/Storage.ts"
+export * from "./storage/Storage.ts"
 export { routed } from "./storage/Storage.ts"
-export * from "./storage/StorageError.ts"
 export * as StorageKeyValueStore from "./storage/StorageKeyValueStore.ts"
 export * as StorageLocation from "./storage/StorageLocation.ts"
 export {

@@ -5,8 +5,7 @@
 
 export { ActivityName } from "./batch/ActivityName.ts"
 export { BatchConfig } from "./batch/BatchConfig.ts"
-export { isTerminal, progressPercent, stageDisplayName } from "./batch/BatchProgress.ts"
-export { type BatchState, batchStates, type LanguageCount } from "./batch/BatchState.ts"
+export { type BatchState, batchStates, isTerminal, type LanguageCount, progressPercent, stageDisplayName } from "./batch/BatchState.ts"
 export { ManifestFile } from "./batch/Manifest.ts"
 export { Place } from "./extract/Fact.ts"
 export { languageName, UnreadProse, unreadNextStep } from "./extract/language/UnreadProse.ts"

@@ -1,9 +1,9 @@
 /** The rules of a storage that many use at once. */
+
 import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { getText, ifAbsent, ifGeneration, type Storage, type StorageService } from "../src/storage/Storage.ts"
-import type { StorageError } from "../src/storage/StorageError.ts"
+import { getText, ifAbsent, ifGeneration, type Storage, type StorageError, type StorageService } from "../src/storage/Storage.ts"
 import type { StorageFolder, StorageUri } from "../src/storage/Uri.ts"
 
 /** A place of its own for one test. */

@@ -1,7 +1,7 @@
 /** Where a batch stands: its state, its items by what became of them, how fast it goes and when it will be done. */
 import type { EntityError, EntityState } from "@detent/entity"
-import { criteria } from "./batch/criteria.ts"
 import type { UploadBatch } from "./batch/UploadBatch.ts"
+import { criteria } from "./batch/UploadBatchWorkflow.ts"
 import type { BatchRow } from "./store/Rows.ts"
 
 export interface ItemCounts {

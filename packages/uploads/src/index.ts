@@ -13,9 +13,8 @@ export {
   UploadUnknown,
 } from "./batch/BatchProblem.ts"
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
-export { criteria, maxRetries, retryWindow } from "./batch/criteria.ts"
 export { type ErrorGroup, type ErrorSummary, type FailureReport, newBatch, type ResultSummary, UploadBatch } from "./batch/UploadBatch.ts"
-export { loadBatchWorkflow } from "./batch/UploadBatchWorkflow.ts"
+export { criteria, loadBatchWorkflow, maxRetries, retryWindow } from "./batch/UploadBatchWorkflow.ts"
 export {
   FileChanged,
   FileDamaged,

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { Chance } from "../src/generate/Chance.ts"
+import { Chance } from "../src/generate/GeneratedItem.ts"
 import { writeItemFile } from "../src/generate/index.ts"
 import { type HNItem, type ItemQuery, readItem, Uploads } from "../src/index.ts"
 import { searchText } from "../src/item/PlainText.ts"

@@ -1,4 +1,5 @@
 /** The batch machine with its stages. What keeps a stage from being finished becomes the batch's failure. */
+
 import type { ReadError } from "@detent/durable"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -8,8 +9,7 @@ import { cancelledWithBatch } from "../runs/Extractions.ts"
 import { describe } from "../storage/Describe.ts"
 import { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
-import { Storage } from "../storage/Storage.ts"
-import type { StorageError } from "../storage/StorageError.ts"
+import { Storage, type StorageError } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E, stageOf } from "./BatchMachine.ts"

@@ -8,6 +8,7 @@
  * const end = yield* batches.awaitEnd(id)
  * ```
  */
+
 import { Engine, forkLoop, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -29,16 +30,14 @@ import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
-import { Storage } from "../storage/Storage.ts"
-import type { StorageError } from "../storage/StorageError.ts"
+import { Storage, type StorageError } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import type { TaskQueue } from "../tasks/TaskQueue.ts"
 import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { E, S } from "./BatchMachine.ts"
-import { isTerminal } from "./BatchProgress.ts"
 import { type Purged, purgeBatches } from "./BatchRetention.ts"
-import type { BatchState } from "./BatchState.ts"
+import { type BatchState, isTerminal } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
 import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
 import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"

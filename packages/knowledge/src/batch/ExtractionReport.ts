@@ -5,6 +5,7 @@
  * The log comes first. A process that dies in between reports to the batch again when it is back; the other way round the log
  * would lack documents that the batch has counted when its stage is over.
  */
+
 import type { SendError } from "@detent/machine"
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
@@ -18,8 +19,7 @@ import type { DocumentId } from "../storage/Identity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import type { Counted } from "./BatchMachine.ts"
-import { progressPercent } from "./BatchProgress.ts"
-import type { BatchUsage, LanguageCount, S } from "./BatchState.ts"
+import { type BatchUsage, type LanguageCount, progressPercent, type S } from "./BatchState.ts"
 
 type Extracting = typeof S.Extracting.Type
 

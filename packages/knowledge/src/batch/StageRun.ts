@@ -2,6 +2,7 @@
  * A stage of a batch by itself: the same work as in the batch's own process, with the batch's configuration. Where the batch is in
  * the database, it decides whether the stage is due, and gets the result.
  */
+
 import type { ReadError } from "@detent/durable"
 import type { SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -12,8 +13,7 @@ import * as Stream from "effect/Stream"
 import { timedStage } from "../KnowledgeMetrics.ts"
 import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
-import { Storage, startHash } from "../storage/Storage.ts"
-import type { StorageError } from "../storage/StorageError.ts"
+import { Storage, type StorageError, startHash } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import type { ActivityName } from "./ActivityName.ts"
 import { defaultBatchConfig } from "./BatchConfig.ts"

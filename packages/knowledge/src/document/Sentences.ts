@@ -4,7 +4,7 @@
  */
 
 import type { Span } from "../extract/Fact.ts"
-import { isFunctionWord } from "../extract/language/FunctionWords.ts"
+import { isFunctionWord } from "../extract/language/Words.ts"
 
 /** A sentence without an end in sight is cut here at the latest. */
 export const longestSentence = 2000

@@ -4,8 +4,8 @@
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import type { ExtractionFailed } from "./ExtractionFailed.ts"
 import type { Fact, Mention } from "./Fact.ts"
 import type { UnreadProse } from "./language/UnreadProse.ts"
 
@@ -54,3 +54,32 @@ export interface ExtractorService {
 }
 
 export class Extractor extends Context.Service<Extractor, ExtractorService>()("@detent/knowledge/Extractor") {}
+
+// An extractor could not answer. `retryable` says whether asking again can help.
+
+export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("ExtractionFailed", {
+  extractor: Schema.String,
+  reason: Schema.Literals([
+    "RateLimited",
+    "Overloaded",
+    "Unavailable",
+    "TimedOut",
+    "Malformed",
+    "Refused",
+    "NotAllowed",
+    "TooLong",
+    "LimitExceeded",
+    "Bug",
+  ]),
+  retryable: Schema.Boolean,
+  /** What the service asked to wait before the next call. */
+  retryAfterMillis: Schema.optionalKey(Schema.Number),
+  /** Set where every other document would fail the same way: the batch stops with this code, and can be resumed. */
+  stops: Schema.optionalKey(Schema.Literals(["BudgetExhausted", "PriceUnknown", "ModelRefused", "ModelUnavailable"])),
+  detail: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect()),
+}) {
+  override get message() {
+    return `${this.extractor} could not answer (${this.reason}): ${this.detail}`
+  }
+}

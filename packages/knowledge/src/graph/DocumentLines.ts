@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import { documentOfIri, documentOfStatement, entityDigest, entityPlace } from "../rdf/FactGraph.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { owl, rdf, vocabularies } from "../rdf/Vocabulary.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines } from "./LineNodes.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines } from "./StoredLines.ts"
 
 const derivedFrom = `<${vocabularies.prov}wasDerivedFrom>`
 export const sameAs = `<${owl.sameAs}>`

@@ -11,11 +11,11 @@ import type { ReviewFact } from "../review/ReviewFact.ts"
 import { type ListedFact, type ListPlace, ReviewStore } from "../review/ReviewStore.ts"
 import { Extractions } from "../runs/Extractions.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
-import type { RunStoreFailed } from "../runs/RunStoreFailed.ts"
+import type { RunStoreFailed } from "../runs/RunFailed.ts"
 import type { BatchId, RunId } from "../storage/Identity.ts"
 import type { QuarantinedStatement } from "../validate/Report.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion, type ShownDocument } from "./CanonicalGraph.ts"
-import { labelPredicate, nodesOfLines, statementType } from "./LineNodes.ts"
+import { labelPredicate, nodesOfLines, statementType } from "./StoredLines.ts"
 
 export type FactStatus = "accepted" | "review" | "quarantined"
 

@@ -8,8 +8,7 @@ import { documentOfIri, documentOfStatement } from "../rdf/FactGraph.ts"
 import { detached, lineParts, nameOfNode, termOf } from "../rdf/NTriples.ts"
 import { rdf, vocabularies, xsd } from "../rdf/Vocabulary.ts"
 import type { DiffFact, GraphDiff } from "./DiffFact.ts"
-import { labelPredicate } from "./LineNodes.ts"
-import { mergedStreams } from "./StoredLines.ts"
+import { labelPredicate, mergedStreams } from "./StoredLines.ts"
 
 /** What is read of a statement, by predicate. */
 const parts: Readonly<Record<string, "subject" | "property" | "object" | "quote">> = {

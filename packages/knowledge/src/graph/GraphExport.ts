@@ -17,7 +17,7 @@ import { Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { CanonicalGraph } from "./CanonicalGraph.ts"
 import type { ExportFormat } from "./ExportFormat.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./LineNodes.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./StoredLines.ts"
 
 /** The text in pieces. `lines` is read twice for relations: once for the names of what they point to. */
 export const exportGraph = <E, R>(

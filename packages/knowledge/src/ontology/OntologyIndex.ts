@@ -2,12 +2,12 @@
  * The folded ontology: everything an extractor, a prompt or a validator asks of it, computed once. It turns into plain JSON
  * and back, so that a worker thread can have one too.
  */
+
 import { deserialize, serialize } from "node:v8"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { isFunctionWord } from "../extract/language/FunctionWords.ts"
 import { stem } from "../extract/language/Stem.ts"
-import { labelKey } from "../extract/language/Words.ts"
+import { isFunctionWord, labelKey } from "../extract/language/Words.ts"
 import { isStandardDatatype, rdfs } from "../rdf/Vocabulary.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"

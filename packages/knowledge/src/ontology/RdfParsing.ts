@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import { type LibraryQuad, tripleOf } from "../rdf/RdfReading.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { findJsonFault } from "./JsonFault.ts"
-import { type OntologyFormat, OntologySyntaxError } from "./OntologyError.ts"
+import { type OntologyFormat, OntologySyntaxError } from "./Ontology.ts"
 
 export interface RdfSource {
   readonly text: string

@@ -2,10 +2,10 @@
  * Which terms of an ontology a text could speak of. A small ontology is kept whole; of a large one, what the words of the
  * text name comes first, then what they may mean, then the most general terms.
  */
-import { isFunctionWord } from "../extract/language/FunctionWords.ts"
+
 import { stem } from "../extract/language/Stem.ts"
 import { relatedStems } from "../extract/language/VerbLexicon.ts"
-import { fold, tokenize } from "../extract/language/Words.ts"
+import { fold, isFunctionWord, tokenize } from "../extract/language/Words.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
 import type { ClassExpression } from "./Ontology.ts"
 

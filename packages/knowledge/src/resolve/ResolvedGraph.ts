@@ -9,13 +9,12 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { sameAs } from "../graph/DocumentLines.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "../graph/LineNodes.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "../graph/StoredLines.ts"
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
-import type { Identifier } from "./Clusters.ts"
-import { type Cluster, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
+import { type Cluster, type Identifier, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
 
 export interface ResolveOptions<E, R> {
   /** The sorted lines of each document. Asked for twice, they come in the same order. */

@@ -1,20 +1,27 @@
 /**
- * One batch of chunks: what it says, stored together with the checkpoint that says it is done. What has a checkpoint is never
- * extracted again, whichever run of the program made it.
+ * One step of a document, a few chunks: what it says, stored together with the checkpoint that says it is done. What has a
+ * checkpoint is never extracted again, whichever run of the program made it.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { Chunk, KnownEntity } from "../extract/Extractor.ts"
-import { statementOf } from "../rdf/FactGraph.ts"
+import * as Stream from "effect/Stream"
+import type { Chunk, ExtractionFailed, ExtractorService, KnownEntity, Usage } from "../extract/Extractor.ts"
+import { type Fact, type Mention, splitByConfidence } from "../extract/Fact.ts"
+import { addUsage, noUsage } from "../extract/model/Cost.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../rdf/FactGraph.ts"
+import type { SortFailed } from "../rdf/LineSort.ts"
+import { writeNTriples } from "../rdf/RdfWriting.ts"
+import type { InvalidTerm } from "../rdf/Term.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { contentHashOf } from "../storage/Identity.ts"
-import type { StorageError } from "../storage/StorageError.ts"
-import { type FindingError, findInChunks } from "./ChunkFindings.ts"
-import type { EntityRef, EntityRegistry } from "./EntityRegistry.ts"
+import type { StorageError } from "../storage/Storage.ts"
+import { type EntityRef, type EntityRegistry, emptyRegistry, register } from "./EntityRegistry.ts"
 import type { Equipment } from "./Extractors.ts"
-import { loadAnswers } from "./ModelAnswers.ts"
+import { loadAnswers, type ModelAnswers } from "./ModelAnswers.ts"
 import type { ExtractionRun } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
+import type { RunStoreFailed } from "./RunFailed.ts"
 import { contentKey, entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
 import type { RunStep, RunStore } from "./RunStore.ts"
 
@@ -34,7 +41,7 @@ export interface StepInput extends Equipment {
   readonly met: ReadonlySet<string>
 }
 
-/** A finished batch of chunks, to be stored. */
+/** A finished step, to be stored. */
 export interface FinishedStep {
   readonly result: StepResult
   readonly step: RunStep
@@ -68,7 +75,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
     const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
     const { registry, usage } = found
-    // What an earlier batch of chunks states is in the graph.
+    // What an earlier step states is in the graph.
     const review = found.review.filter((fact) => !input.earlier.has(statementOf(fact, source)))
     const statements = new Map(found.facts.map((fact) => [statementOf(fact, source), fact.span.end]))
     const at = yield* Clock.currentTimeMillis
@@ -112,3 +119,100 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     }
     return { result, step, registry, statements: new Map([...input.earlier, ...statements]) }
   })
+
+// What a step says: entities, then facts between them, checked, as a graph and as a registry. Nothing of it is
+// stored here, so that it can be had without a run too.
+
+export interface FindingInput {
+  readonly chunks: ReadonlyArray<Chunk>
+  readonly extractor: ExtractorService
+  readonly ontology: OntologyIndex
+  /** Of the graph. */
+  readonly source: FactSource
+  /** How many chunks are worked on at once. */
+  readonly concurrency: number
+  /** Facts less sure than this go to the review list. */
+  readonly reviewBelow: number
+  /** Entities that earlier chunks of the document named. */
+  readonly known?: ReadonlyArray<KnownEntity>
+  /** Of an extractor that is paid. */
+  readonly answers?: ModelAnswers
+}
+
+export interface ChunkFindings {
+  /** Sorted lines of N-Triples, each once. */
+  readonly graph: string
+  readonly facts: ReadonlyArray<Fact>
+  readonly review: ReturnType<typeof splitByConfidence>["review"]
+  /** Only what these chunks met: the registry of a document is the union over its batches. */
+  readonly registry: EntityRegistry
+  readonly usage: Usage
+}
+
+export type FindingError = ExtractionFailed | InvalidTerm | SortFailed | RunStoreFailed
+
+export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, FindingError> =>
+  Effect.gen(function* () {
+    const found = yield* Effect.forEach(input.chunks, (chunk) => readChunk(input, chunk), { concurrency: input.concurrency })
+    const { accepted, review } = splitByConfidence(distinctFacts(found.flatMap((one) => one.facts)), input.reviewBelow)
+    return {
+      graph: yield* graphText(
+        input,
+        found.flatMap((one) => one.mentions),
+        accepted,
+      ),
+      facts: accepted,
+      review,
+      registry: registryOf(input, found),
+      usage: found.reduce((sum, one) => addUsage(sum, one.usage), noUsage),
+    }
+  })
+
+interface Found {
+  readonly chunk: Chunk
+  readonly mentions: ReadonlyArray<Mention>
+  readonly facts: ReadonlyArray<Fact>
+  readonly usage: Usage
+}
+
+const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, ExtractionFailed | RunStoreFailed> =>
+  Effect.gen(function* () {
+    const { extractor, ontology, known = [], answers } = input
+    const finding = extractor.entities(chunk, ontology, known)
+    const { mentions, usage } = yield* answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding)
+    const stating = extractor.facts(chunk, mentions, ontology)
+    const stated = yield* answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating)
+    return { chunk, mentions, facts: stated.facts, usage: addUsage(usage, stated.usage) }
+  })
+
+/** Chunks overlap: what stands in the overlap is found twice, and counts once. */
+const distinctFacts = (facts: ReadonlyArray<Fact>): ReadonlyArray<Fact> => {
+  const byPlace = new Map<string, Fact>()
+  for (const fact of facts) {
+    const object = fact.object._tag === "Entity" ? fact.object.mention.span : fact.object.span
+    const key = [fact.subject.span.start, fact.subject.type, fact.property, object.start, object.end].join(" ")
+    const known = byPlace.get(key)
+    if (known === undefined || fact.confidence > known.confidence) byPlace.set(key, fact)
+  }
+  return [...byPlace.values()]
+}
+
+const graphText = ({ source }: FindingInput, mentions: ReadonlyArray<Mention>, facts: ReadonlyArray<Fact>) => {
+  const triples = [...mentions.flatMap((mention) => mentionTriples(mention, source)), ...factTriples(facts, source)]
+  return triples.length === 0 ? Effect.succeed("") : Stream.mkString(writeNTriples(Stream.fromIterable(triples)))
+}
+
+const registryOf = ({ source }: FindingInput, found: ReadonlyArray<Found>): EntityRegistry => {
+  const refs = found.flatMap(({ chunk, mentions }) =>
+    mentions.map(
+      (mention): EntityRef => ({
+        iri: entityIri(source.documentId, mention),
+        label: mention.name ?? mention.text,
+        types: [mention.type],
+        foundInChunk: chunk.index,
+        confidence: mention.confidence,
+      }),
+    ),
+  )
+  return register(emptyRegistry, refs)
+}

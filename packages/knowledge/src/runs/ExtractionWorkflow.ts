@@ -1,9 +1,10 @@
 /**
- * The extraction of one document as an Effect workflow: the document is read and cut as a stream, and each batch of chunks is
+ * The extraction of one document as an Effect workflow: the document is read and cut as a stream, and each step is
  * stored with its checkpoint. Reading again after a crash is cheap; a batch that has a checkpoint is not extracted again.
  *
  * Batches are no activities: an activity's result in the journal would say the same as the checkpoint, one commit later.
  */
+
 import { hash } from "node:crypto"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -14,20 +15,21 @@ import * as Stream from "effect/Stream"
 import * as Workflow from "effect/unstable/workflow/Workflow"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { chunkStream } from "../document/Chunking.ts"
+import { titleOf, titleWithin } from "../document/DocumentReader.ts"
 import { streamOnWorkers } from "../document/WorkerReading.ts"
 import type { Chunk } from "../extract/Extractor.ts"
 import { documentLanguage } from "../extract/language/DocumentLanguage.ts"
 import { UnreadProse } from "../extract/language/UnreadProse.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
+import { detentVocabulary } from "../rdf/Vocabulary.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { RunId } from "../storage/Identity.ts"
+import { type ContentHash, RunId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { Storage } from "../storage/Storage.ts"
+import { Storage, startHash } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import { type Equipment, Extractors } from "./Extractors.ts"
 import { extractStep, metAs, type StepInput, textHashOf } from "./ExtractStep.ts"
-import { type PassingDocument, passingDocument } from "./PassingDocument.ts"
 import type { DocumentVersion, ExtractionRun, StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
@@ -172,7 +174,7 @@ const spoken = (language: string | undefined, unread: DocumentReading["unread"])
   ...(unread === undefined ? {} : { unread }),
 })
 
-/** From the text of the first batch of chunks, which is the same however often the document is read. */
+/** From the text of the first step, which is the same however often the document is read. */
 const readingOf = (text: string, declared: string | undefined, { ontology, extractor }: Equipment): DocumentReading => {
   const { language, hasProse } = documentLanguage(text, declared, ontology)
   return spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined)
@@ -256,10 +258,12 @@ const newStep = (input: StepInput, before: RunResult, passing: PassingDocument) 
 const reaching = (statements: ReadonlyMap<string, number>, [first]: ReadonlyArray<Chunk>): ReadonlyMap<string, number> =>
   new Map([...statements].filter(([, end]) => end > (first?.offset ?? 0)))
 
-/** The statements of a batch that an earlier execution stored. */
+const statementEnds = new RegExp(`^<(urn:detent:statement:[^>]+)> <${detentVocabulary}end> "(\\d+)"`, "gm")
+
+/** The statements of a step that an earlier execution stored. */
 const storedStatements = (run: ExtractionRun, batchIndex: number) =>
   Effect.map(loadArtifact(run.runId, graphKey(batchIndex)), (text) => {
-    const ends = text.matchAll(/^<(urn:detent:statement:[^>]+)> <urn:detent:vocabulary:end> "(\d+)"/gm)
+    const ends = text.matchAll(statementEnds)
     return new Map([...ends].map(({ 1: statement = "", 2: end }) => [statement, Number(end)]))
   })
 
@@ -338,3 +342,52 @@ const endRun = (run: ExtractionRun, end: Omit<StatusChange, "expectedVersion" | 
     const change = { expectedVersion: run.statusVersion, at: yield* DateTime.now, ...end }
     yield* Effect.catchTag(Effect.asVoid(runs.changeStatus(run, change)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void)
   }).pipe(Effect.mapError(runFailed(run.runId)))
+
+// What is kept of a document while it is read piece by piece: the hash of its bytes, its title, and the text not yet stored.
+
+export interface PassingDocument {
+  readonly bytes: <E, R>(stream: Stream.Stream<Uint8Array, E, R>) => Stream.Stream<Uint8Array, E, R>
+  readonly text: <E, R>(stream: Stream.Stream<string, E, R>) => Stream.Stream<string, E, R>
+  /** Notes the language that the document declares. */
+  readonly declare: (language: string) => Effect.Effect<void>
+  readonly declared: () => string | undefined
+  /** The text from where the last taking ended up to a place in the document. */
+  readonly takeUntil: (end: number) => string
+  /** Of a document that has been read to its end. */
+  readonly version: () => { readonly inputHash: ContentHash; readonly title: string }
+}
+
+export const passingDocument = (address: string): PassingDocument => {
+  const hash = startHash()
+  let inputHash: ContentHash | undefined
+  let language: string | undefined
+  let [text, start, beginning] = ["", 0, ""]
+  return {
+    bytes: (stream) =>
+      Stream.map(stream, (piece) => {
+        hash.update(piece)
+        return piece
+      }),
+    text: (stream) =>
+      Stream.map(stream, (piece) => {
+        text += piece
+        if (beginning.length < titleWithin) beginning += piece.slice(0, titleWithin)
+        return piece
+      }),
+    declare: (tag) =>
+      Effect.sync(() => {
+        language = tag
+      }),
+    declared: () => language,
+    takeUntil: (end) => {
+      const taken = text.slice(0, Math.max(0, end - start))
+      text = text.slice(taken.length)
+      start += taken.length
+      return taken
+    },
+    version: () => {
+      inputHash ??= hash.end()
+      return { inputHash, title: titleOf(address, beginning) }
+    },
+  }
+}

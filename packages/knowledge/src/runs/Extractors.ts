@@ -15,15 +15,14 @@ import { type Chunk, Extractor, type ExtractorService, type Usage } from "../ext
 import { noUsage } from "../extract/model/Cost.ts"
 import { estimateChunk } from "../extract/model/ModelExtractor.ts"
 import type { ExtractorName, ExtractorSelection, KnowledgeSettings } from "../KnowledgeSettings.ts"
-import type { OntologyError } from "../ontology/OntologyError.ts"
+import type { OntologyError } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { loadOnWorker } from "../ontology/OntologyLoading.ts"
-import { getText, Storage } from "../storage/Storage.ts"
-import type { StorageError } from "../storage/StorageError.ts"
+import { getText, Storage, type StorageError } from "../storage/Storage.ts"
 import type { StorageUri } from "../storage/Uri.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import { type Account, ExtractorRefused, isModel, type ModelExtractors, makeModelExtractors, type Wanted } from "./ModelExtractors.ts"
-import type { RunStoreFailed } from "./RunStoreFailed.ts"
+import type { RunStoreFailed } from "./RunFailed.ts"
 
 export { type Account, ExtractorRefused, type Wanted } from "./ModelExtractors.ts"
 

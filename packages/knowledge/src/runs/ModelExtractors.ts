@@ -22,7 +22,7 @@ import { defaultLimits, type ModelExtractor, makeModelExtractor } from "../extra
 import { makeOpenAiClient } from "../extract/model/OpenAiClient.ts"
 import { budgetOf, type ExtractorName, type ExtractorSelection, type KnowledgeSettings } from "../KnowledgeSettings.ts"
 import { describe } from "../storage/Describe.ts"
-import type { RunStoreFailed } from "./RunStoreFailed.ts"
+import type { RunStoreFailed } from "./RunFailed.ts"
 
 /** The extractor cannot be used here. */
 export class ExtractorRefused extends Schema.TaggedError<ExtractorRefused>()("ExtractorRefused", {

@@ -75,7 +75,7 @@ export const documentNode = ({ documentId, inputUri, inputHash, title, language,
 export const ExtractionRunJson = Schema.fromJsonString(Schema.toCodecJson(ExtractionRun))
 
 /**
- * How far a run got: the last finished batch of chunks and the entities known by then. Known by run and batch index, so that
+ * How far a run got: the last finished step and the entities known by then. Known by run and batch index, so that
  * saving it again changes nothing. The graphs themselves are artifacts and are merged at the end.
  */
 export class RunCheckpoint extends Schema.Class<RunCheckpoint>("RunCheckpoint")({
@@ -99,7 +99,7 @@ export class RunArtifact extends Schema.Class<RunArtifact>("RunArtifact")({
 
 export const RunArtifactJson = Schema.fromJsonString(Schema.toCodecJson(RunArtifact))
 
-/** The graph of one batch of chunks, known by run and batch index. The document's graph is merged from these. */
+/** The graph of one step, known by run and batch index. The document's graph is merged from these. */
 export class BatchArtifact extends Schema.Class<BatchArtifact>("BatchArtifact")({
   runId: RunId,
   batchIndex: Count,

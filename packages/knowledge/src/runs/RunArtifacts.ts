@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
 import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../storage/Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "../storage/Paths.ts"
-import type { StorageError } from "../storage/StorageError.ts"
+import type { StorageError } from "../storage/Storage.ts"
 import { ArtifactMissing, type ArtifactRow, type StoredArtifact } from "./RunRows.ts"
 import { RunStore, type RunStoreFailed } from "./RunStore.ts"
 

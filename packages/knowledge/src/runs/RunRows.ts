@@ -126,7 +126,7 @@ export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNu
 /** What was found, in numbers. */
 export const foundCounts = {
   chunks: Count,
-  /** An entity counts once in a document, with the batch of chunks that meets it first. */
+  /** An entity counts once in a document, with the step that meets it first. */
   entities: Count,
   facts: Count,
   /** Facts too unsure for the graph. */
@@ -138,7 +138,7 @@ export const foundCounts = {
   cost: Schema.optionalKey(Schema.Finite),
 }
 
-/** What a finished batch of chunks amounted to, and the hash of its text: a document that was changed since gives another. */
+/** What a finished step amounted to, and the hash of its text: a document that was changed since gives another. */
 export const StepResult = Schema.Struct({ ...foundCounts, textHash: Schema.String })
 export type StepResult = typeof StepResult.Type
 
@@ -157,7 +157,7 @@ export const checkpointOf: (row: object) => StoredCheckpoint = rowReader("run_ch
 
 export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
 export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
-/** The text of a batch of chunks; those of a document, put together, are the text that spans count in. */
+/** The text of a step; those of a document, put together, are the text that spans count in. */
 export const contentKey = (batchIndex: number) => `content_${batchIndex}.txt`
 export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
 
@@ -251,7 +251,7 @@ const GraphPlaceRow = Schema.Struct({
   title: Schema.NullOr(Schema.String),
   language: Schema.NullOr(Schema.String),
   completed_at: Schema.NullOr(Schema.Int),
-  /** Null for a run without any batch of chunks. */
+  /** Null for a run without any step. */
   batch_index: Schema.NullOr(Count),
   /** Null for a graph that is not there. */
   artifact_key: Schema.NullOr(Schema.String),

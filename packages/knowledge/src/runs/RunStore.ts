@@ -2,7 +2,6 @@
  * Where runs stand, in the tables of the specification. All that one step of a run changes is one write, and the writes of
  * many runs share a transaction.
  */
-
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -17,7 +16,7 @@ import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
 import { gathered } from "./Gathered.ts"
 import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
-import { type PurgedRuns, purgeRuns, reopenRun } from "./RunRemoval.ts"
+import { type RunStoreFailed, runStoreFailed } from "./RunFailed.ts"
 import {
   type AnswerRow,
   ArtifactMissing,
@@ -39,18 +38,17 @@ import {
   tokensOf,
   totalsOf,
 } from "./RunRows.ts"
-import { type RunStoreFailed, runStoreFailed } from "./RunStoreFailed.ts"
 import { migrateRuns, runTables } from "./RunTables.ts"
-import { type NewStatus, type RunStep, type RunWrite, runWrites } from "./RunWrites.ts"
+import { type NewStatus, type PurgedRuns, purgeRuns, type RunStep, type RunWrite, reopenRun, runWrites } from "./RunWrites.ts"
 import { defaultPatience, storePatience } from "./StorePatience.ts"
 
-export { RunStoreFailed } from "./RunStoreFailed.ts"
+export { RunStoreFailed } from "./RunFailed.ts"
 export type { RunStep } from "./RunWrites.ts"
 
 /** Where a run stands. */
 export interface RunStanding {
   readonly run: ExtractionRun
-  /** The last batch of chunks that is stored, by its index. */
+  /** The last step that is stored, by its index. */
   readonly lastBatch: Option.Option<number>
 }
 
@@ -87,7 +85,7 @@ export interface RunStoreService {
     batch: BatchId,
   ) => Effect.Effect<ReadonlyMap<RunId, { readonly input: number; readonly output: number }>, RunStoreFailed>
   /**
-   * The runs of a batch that succeeded, by document, with the graphs of their batches of chunks: a page after a document. A
+   * The runs of a batch that succeeded, by document, with the graphs of their steps: a page after a document. A
    * content that is not small is left out, and loaded by itself.
    */
   readonly graphsOf: (
@@ -105,9 +103,9 @@ export interface RunStoreService {
     run: ExtractionRun,
     change: StatusChange,
   ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Stores a finished batch of chunks, unless it has a checkpoint: then what the checkpoint names stays as it is. */
+  /** Stores a finished step, unless it has a checkpoint: then what the checkpoint names stays as it is. */
   readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
-  /** The same with the last batch of chunks, and the run's end with it. A caller that gets a conflict has stored the batch all the same. */
+  /** The same with the last step, and the run's end with it. A caller that gets a conflict has stored the step all the same. */
   readonly saveEnd: (
     step: RunStep,
     run: ExtractionRun,
@@ -116,7 +114,7 @@ export interface RunStoreService {
   /** Counts the active runs: their writes wait a moment for each other. */
   readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
-   * A run that succeeded and whose graph is damaged or gone is failed from now on, and the batch of chunks has no checkpoint any
+   * A run that succeeded and whose graph is damaged or gone is failed from now on, and the step has no checkpoint any
    * more: resumed, the run extracts that one again. One that is under way again is left alone.
    */
   readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>

@@ -5,7 +5,7 @@
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import type { RunStoreFailed } from "./RunStoreFailed.ts"
+import type { RunStoreFailed } from "./RunFailed.ts"
 
 /** Longer than a database takes to start, or its standby to take over. */
 export const defaultPatience: Duration.Input = "30 seconds"

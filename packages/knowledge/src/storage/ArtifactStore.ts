@@ -9,8 +9,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type ArtifactKey, ContentHash, contentHashOf, type RunId } from "./Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "./Paths.ts"
-import { ifAbsent, ifGeneration, Storage } from "./Storage.ts"
-import type { StorageError } from "./StorageError.ts"
+import { ifAbsent, ifGeneration, Storage, type StorageError } from "./Storage.ts"
 import { blobIn, folderIn, type StorageFolder } from "./Uri.ts"
 
 /** An artifact's content is no longer what its path says. */

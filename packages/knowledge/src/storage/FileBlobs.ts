@@ -18,8 +18,20 @@ import * as Stream from "effect/Stream"
 import { compareCodePoints } from "../rdf/LineSort.ts"
 import type { FileLock, TemporaryFile, TemporaryFiles } from "./FileLock.ts"
 import { contentHashOf } from "./Identity.ts"
-import { type Blob, type BlobInfo, Generation, type Precondition, startHash, type Written } from "./Storage.ts"
-import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError, StorageFailed, StorageFull } from "./StorageError.ts"
+import {
+  AddressRefused,
+  type Blob,
+  type BlobInfo,
+  BlobNotFound,
+  Generation,
+  type Precondition,
+  PreconditionFailed,
+  type StorageError,
+  StorageFailed,
+  StorageFull,
+  startHash,
+  type Written,
+} from "./Storage.ts"
 import { blobIn, RelativePath, StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 /** Size, generation and bytes of the same writing: all are asked of one open file, which a later rename does not touch. */

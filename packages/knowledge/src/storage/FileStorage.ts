@@ -2,6 +2,7 @@
  * Blobs as plain files in a folder, under `file:///` addresses. Safe among any number of processes on one machine; not made
  * for folders that several machines share over a network.
  */
+
 import { existsSync } from "node:fs"
 import { mkdir, readFile as readText, realpath } from "node:fs/promises"
 import { join } from "node:path"
@@ -12,8 +13,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { folderOf, infoOfFile, listFolder, ownFolder, pathIn, readFile, removeFile, streamFile, writeFile } from "./FileBlobs.ts"
 import { openLock, openTemporaryFiles } from "./FileLock.ts"
-import { Storage, type StorageService } from "./Storage.ts"
-import { AddressRefused, StorageFailed } from "./StorageError.ts"
+import { AddressRefused, Storage, StorageFailed, type StorageService } from "./Storage.ts"
 import type { StorageUri } from "./Uri.ts"
 
 export interface FileStorageOptions {

@@ -5,8 +5,18 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { compareCodePoints } from "../rdf/LineSort.ts"
 import { contentHashOf } from "./Identity.ts"
-import { type BlobInfo, Generation, type Precondition, Storage, type StorageService, type Written } from "./Storage.ts"
-import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError } from "./StorageError.ts"
+import {
+  AddressRefused,
+  type BlobInfo,
+  BlobNotFound,
+  Generation,
+  type Precondition,
+  PreconditionFailed,
+  Storage,
+  type StorageError,
+  type StorageService,
+  type Written,
+} from "./Storage.ts"
 import { type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 interface Kept {

@@ -3,6 +3,7 @@
  * storage of a location writes there and nowhere else. It reads there and in the further locations that it is given, wherever these
  * are: documents may be in a bucket while results are in a folder.
  */
+
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -15,8 +16,7 @@ import type { BucketScope } from "./cloud/ObjectStorage.ts"
 import * as S3Storage from "./cloud/S3Storage.ts"
 import { folderOf } from "./FileBlobs.ts"
 import * as FileStorage from "./FileStorage.ts"
-import { routed, Storage, type StorageService } from "./Storage.ts"
-import { AddressRefused, type StorageFailed } from "./StorageError.ts"
+import { AddressRefused, routed, Storage, type StorageFailed, type StorageService } from "./Storage.ts"
 import { StorageFolder, schemeOf } from "./Uri.ts"
 
 /** Locations that were allowed since the storage was opened. Asked when an address is in none of the others. */

@@ -2,7 +2,7 @@
  * Which node is of which class: by the types in the graph, by `rdfs:subClassOf` in the graph, and by the ontology. Kept for
  * every node, since a shape may ask for the class of anything that a node points to.
  */
-import type { NodeOfLines } from "../graph/LineNodes.ts"
+import type { NodeOfLines } from "../graph/StoredLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { detached, type LineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { rdfs } from "../rdf/Vocabulary.ts"

@@ -3,7 +3,7 @@
  * them. The SHACL library checks every other node, so that reports hold what the library finds. Nearly every node of a real
  * graph conforms: 22,500 that do took 3.2 s of CPU time by the library alone, and 0.3 s with this before it.
  */
-import type { NodeOfLines } from "../graph/LineNodes.ts"
+import type { NodeOfLines } from "../graph/StoredLines.ts"
 import { termOf } from "../rdf/NTriples.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { vocabularies } from "../rdf/Vocabulary.ts"

@@ -1,6 +1,6 @@
 /** The SHACL library, loaded when something is first validated, with the shapes parsed once for all pieces of a graph. */
 import * as Effect from "effect/Effect"
-import type { NodeOfLines } from "../graph/LineNodes.ts"
+import type { NodeOfLines } from "../graph/StoredLines.ts"
 import { termOf, termText, tripleOfParts, typePredicate } from "../rdf/NTriples.ts"
 import type { Triple } from "../rdf/Term.ts"
 import { type ClassMembership, subClassPredicate } from "./ClassMembership.ts"

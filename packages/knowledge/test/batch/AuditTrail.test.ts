@@ -8,10 +8,10 @@ import * as Schema from "effect/Schema"
 import { Batches } from "../../src/batch/Batches.ts"
 import { BatchMachine, S } from "../../src/batch/BatchMachine.ts"
 import { BatchStateJson } from "../../src/batch/BatchState.ts"
-import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { BatchId, contentHashOf, documentIdOf } from "../../src/storage/Identity.ts"
-import { StorageFailed } from "../../src/storage/StorageError.ts"
+import { StorageFailed } from "../../src/storage/Storage.ts"
 import { documentsOf, harbour, lookout, manifest } from "./sea.ts"
 
 const files = documentsOf(3)

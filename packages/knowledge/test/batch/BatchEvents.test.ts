@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Batches } from "../../src/batch/Batches.ts"
-import { errorOf, isTerminal, progressPercent, stageDisplayName } from "../../src/batch/BatchProgress.ts"
+import { errorOf, isTerminal, progressPercent, stageDisplayName } from "../../src/batch/BatchState.ts"
 import { documentsOf, harbour, manifest, toldOf } from "./sea.ts"
 
 const files = documentsOf(5)

@@ -3,10 +3,9 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
-import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
-import type { StorageService } from "../../src/storage/Storage.ts"
-import { StorageFull } from "../../src/storage/StorageError.ts"
+import { StorageFull, type StorageService } from "../../src/storage/Storage.ts"
 import { canonical, harbour, lookout, manifest } from "./sea.ts"
 
 const files = {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
-import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { RelativePath } from "../../src/storage/Uri.ts"
 import { harbour, lookout, manifest, ontology, shapes } from "./sea.ts"
 

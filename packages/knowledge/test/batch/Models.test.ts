@@ -217,7 +217,7 @@ describe("a batch that asks a model", () => {
         Effect.gen(function* () {
           const batches = yield* Batches
           const id = yield* batches.start(folder, manifest(names.slice(0, 1), more), { config })
-          return (yield* batches.awaitEnd(id)).config.extractor
+          return (yield* batches.state(id)).config.extractor
         }).pipe(Effect.provide(start(settings)))
       const configured = { extractor: "openai:gpt-4o" } as const
       const written = { extractor: "openai:gpt-4.1" } as const
@@ -242,7 +242,7 @@ describe("a batch that asks a model", () => {
           settings: { extractor: "anthropic:claude-opus-5" },
         })
         return yield* Effect.flip(
-          Effect.provide(runBatch(folder), Layer.provide(layer, ConfigProvider.layer(ConfigProvider.fromUnknown({})))),
+          Effect.provide(runBatch(folder), Layer.provide(layer, [ConfigProvider.layer(ConfigProvider.fromUnknown({})), sharedWorkers])),
         )
       })
       assert.include(own.message, "anthropic:claude-opus-5: it needs a key; set ANTHROPIC_API_KEY")

@@ -16,7 +16,7 @@ import {
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { type ManifestDocument, ManifestJson } from "../../src/batch/Manifest.ts"
-import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
+import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { folderOf } from "../../src/storage/FileBlobs.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
 import { getText, Storage } from "../../src/storage/Storage.ts"

@@ -1,4 +1,5 @@
 /** A small world of ships, a folder with documents about it, and the whole pipeline on a SQLite file of its own. */
+
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,8 +13,7 @@ import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import type { ManifestFile } from "../../src/batch/Manifest.ts"
-import type { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
-import { type Chunk, Extractor, type ExtractorService } from "../../src/extract/Extractor.ts"
+import { type Chunk, type ExtractionFailed, Extractor, type ExtractorService } from "../../src/extract/Extractor.ts"
 import { noUsage } from "../../src/extract/model/Cost.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import * as Knowledge from "../../src/Knowledge.ts"

@@ -57,7 +57,7 @@ describe("sorting lines", () => {
         const run = promisify(execFile)(process.execPath, ["--max-old-space-size=64", join(import.meta.dirname, "sortWorker.ts")])
         assert.strictEqual((yield* Effect.promise(() => run)).stdout, "sorted 400000\n")
       }),
-    60_000,
+    240_000,
   )
 
   it.live("says so when the folder for temporary files fails", () =>

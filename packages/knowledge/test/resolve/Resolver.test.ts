@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest"
-import type { Identifier } from "../../src/resolve/Clusters.ts"
 import { canonicalIri } from "../../src/resolve/ResolvedGraph.ts"
-import { type NamedMention, Resolver } from "../../src/resolve/Resolver.ts"
+import { type Identifier, type NamedMention, Resolver } from "../../src/resolve/Resolver.ts"
 
 const person = "https://example.org/Person"
 const company = "https://example.org/Company"

@@ -7,11 +7,9 @@ import * as Fiber from "effect/Fiber"
 import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { chunkText } from "../../src/document/Chunking.ts"
-import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
-import type { Chunk, ExtractorService } from "../../src/extract/Extractor.ts"
+import { type Chunk, ExtractionFailed, type ExtractorService } from "../../src/extract/Extractor.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
-import type { StorageService } from "../../src/storage/Storage.ts"
-import { StorageFull } from "../../src/storage/StorageError.ts"
+import { StorageFull, type StorageService } from "../../src/storage/Storage.ts"
 import { folderWith, longText, opened, partOf, passing, port, requestIn } from "./Sea.ts"
 
 const away = new ExtractionFailed({ extractor: "test", reason: "Unavailable", retryable: true, detail: "away" })

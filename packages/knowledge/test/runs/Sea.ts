@@ -1,4 +1,5 @@
 /** Runs over documents of ships that pass each other, for tests: an extractor that finds them, and all that a run needs. */
+
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,8 +8,7 @@ import * as DurableWorkflow from "@detent/durable/DurableWorkflow"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import type { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
-import { type Chunk, Extractor, type ExtractorService } from "../../src/extract/Extractor.ts"
+import { type Chunk, type ExtractionFailed, Extractor, type ExtractorService } from "../../src/extract/Extractor.ts"
 import { noUsage } from "../../src/extract/model/Cost.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import * as ExtractionWorkflow from "../../src/runs/ExtractionWorkflow.ts"

@@ -1,12 +1,12 @@
 /** Batches with `dispatch: "tasks"`, on the queues of this process and of the database. */
+
 import { DeadLetters } from "@detent/durable"
 import { RetryPolicy } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Batches } from "../../src/batch/Batches.ts"
-import { ExtractionFailed } from "../../src/extract/ExtractionFailed.ts"
-import type { Chunk } from "../../src/extract/Extractor.ts"
+import { type Chunk, ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
 import { activitiesQueue, TaskQueue, TaskQueueFailed, type TaskQueueService } from "../../src/tasks/TaskQueue.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "../batch/sea.ts"

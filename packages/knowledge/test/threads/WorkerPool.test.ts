@@ -56,6 +56,6 @@ describe("the built-in extractor on workers", () => {
           assert.deepStrictEqual(pooled, alone)
         }
       }),
-    30_000,
+    120_000,
   )
 })

@@ -128,19 +128,22 @@ export const readings = (
   ]
 }
 
-/** Queries, at most 100,000 characters long. */
-export const queries: ReadonlyArray<string> = [
-  text('"\\', 60_000),
-  `SELECT * ${nested("{", "}", 800, "?s ?p ?o")}`,
-  `SELECT * { ?s ?p ?o FILTER(${nested("(", ")", 20_000, "1")}) }`,
-  `SELECT * { ?s ?p ?o FILTER(${text("!", 50_000)}true) }`,
-  `SELECT * { ?s ${text("^", 50_000)}<urn:p> ?o }`,
-  `SELECT * { ?s ?p ?o FILTER(${text("1+", 80_000)}1 > 0) }`,
-  `SELECT * { ?s ?p ?o FILTER(REGEX(STR(?o), "${text("(a*)*", 500)}b")) }`,
-  text("prefix x: <urn:x> ", 90_000),
-  text("<", 90_000),
-  text("#", 90_000),
-  "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d ?g ?c ?f ?i",
-  "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
-  "SELECT * { ?a (<urn:a>|!<urn:a>)* ?b . ?b (<urn:a>|!<urn:a>)* ?c } ORDER BY ?c",
-]
+/** Queries by what is in them, at most 100,000 characters long. */
+export const queries = (): ReadonlyArray<string> =>
+  Object.values(some(everyQuery, "quotes", "braces", "brackets", "repetition", "marks", "order", "ways"))
+
+const everyQuery: Readonly<Record<string, string>> = {
+  quotes: text('"\\', 60_000),
+  braces: `SELECT * ${nested("{", "}", 800, "?s ?p ?o")}`,
+  brackets: `SELECT * { ?s ?p ?o FILTER(${nested("(", ")", 20_000, "1")}) }`,
+  negations: `SELECT * { ?s ?p ?o FILTER(${text("!", 50_000)}true) }`,
+  inverses: `SELECT * { ?s ${text("^", 50_000)}<urn:p> ?o }`,
+  sums: `SELECT * { ?s ?p ?o FILTER(${text("1+", 80_000)}1 > 0) }`,
+  repetition: `SELECT * { ?s ?p ?o FILTER(REGEX(STR(?o), "${text("(a*)*", 500)}b")) }`,
+  prefixes: text("prefix x: <urn:x> ", 90_000),
+  marks: text("<", 90_000),
+  comments: text("#", 90_000),
+  order: "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i } ORDER BY ?a ?d ?g ?c ?f ?i",
+  count: "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }",
+  ways: "SELECT * { ?a (<urn:a>|!<urn:a>)* ?b . ?b (<urn:a>|!<urn:a>)* ?c } ORDER BY ?c",
+}

@@ -1,4 +1,5 @@
 /** Takes the items of a file from where the batch has got to, a few at a time, never faster than they are stored. */
+
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -14,8 +15,7 @@ import type { BatchRow } from "../store/Rows.ts"
 import { type Page, pageSize } from "./Page.ts"
 import type { KeptPages } from "./ReadOnce.ts"
 import { readPage } from "./ReadPage.ts"
-import { StoredIds } from "./StoredIds.ts"
-import { storeItems } from "./StoreItems.ts"
+import { StoredIds, storeItems } from "./StoreItems.ts"
 import { type Kind, kindOfBatch, type Uploading } from "./Uploading.ts"
 
 type ExtractError = FileProblem | PersistenceFailed | UploadUnknown

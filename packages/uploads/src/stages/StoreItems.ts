@@ -3,6 +3,7 @@
  * ones, and how far the batch has got. So a process that dies leaves either all of them behind or none, and the next one
  * resumes with the item after the last that is stored.
  */
+
 import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -11,10 +12,10 @@ import { type HNItemEntity, itemInstanceId, readingOf } from "../item/HNItemEnti
 import type { ItemId } from "../item/ItemKind.ts"
 import { addCounts, advance } from "../store/Batches.ts"
 import type { ItemOfBatch } from "../store/Dialect.ts"
-import { insertEntries, type NewEntry } from "../store/Entries.ts"
+import { findStored, insertEntries, type NewEntry } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
+import type { UploadStore } from "../store/UploadStore.ts"
 import type { Item, Page } from "./Page.ts"
-import type { StoredIds } from "./StoredIds.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
 /** Whether they were stored; if not, another process has moved the batch on. */
@@ -93,4 +94,34 @@ const inTheWay = ({ machine }: Kind, batchId: string, index: number, cause: Erro
     operation: "startAll",
     cause: new Error(`it could not be begun: ${cause?.message}`),
   })
+}
+
+// The ids that a batch has stored, and by which of its items. A run that began with the first item of the file has stored all of
+// them itself: it remembers them, up to a limit, and need not ask the database for each page, which takes 1.5 µs of CPU for an item.
+
+/** About 10 MB of memory. */
+const remembered = 100_000
+
+export class StoredIds {
+  readonly #store: UploadStore
+  readonly #batch: number
+  #known: Map<ItemId, number> | undefined
+
+  constructor(store: UploadStore, { batch, next_index }: BatchRow) {
+    this.#store = store
+    this.#batch = batch
+    this.#known = next_index === 0 ? new Map() : undefined
+  }
+
+  /** Those of the ids that are stored. */
+  find(ids: ReadonlyArray<ItemId>): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> {
+    return this.#known === undefined ? findStored(this.#store, this.#batch, ids) : Effect.succeed(this.#known)
+  }
+
+  /** Adds entries that have been committed. */
+  add(entries: ReadonlyArray<NewEntry>) {
+    if (this.#known === undefined) return
+    for (const { id, index, problem } of entries) if (id !== undefined && problem === undefined) this.#known.set(id, index)
+    if (this.#known.size > remembered) this.#known = undefined
+  }
 }

@@ -1,11 +1,11 @@
 /**
  * Processes are killed with SIGKILL at random moments: no item is lost, none is stored twice, and every count is exact.
- * `DETENT_CRASH_KILLS=200 npm test -- uploads/test/crash` kills as often.
+ * `DETENT_CRASH_KILLS=200` kills as often; `npm run soak -- tests` does that.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { Chance } from "../../src/generate/Chance.ts"
+import { Chance } from "../../src/generate/GeneratedItem.ts"
 import { writeItemFile } from "../../src/generate/index.ts"
 import { Uploads } from "../../src/index.ts"
 import { type Address, databases } from "../support/Databases.ts"
@@ -16,7 +16,7 @@ import { type Finished, type Work, WorkerProcess } from "./WorkerProcess.ts"
 const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
 const batchId = "killed"
 const nodeId = "uploader"
-const kills = Number(process.env["DETENT_CRASH_KILLS"] ?? 5)
+const kills = Number(process.env["DETENT_CRASH_KILLS"] ?? 3)
 
 /** Kills one worker after the other; the one after the last may finish. */
 const killRepeatedly = async (address: Address, ask: Work["ask"], seed: number): Promise<Finished | undefined> => {

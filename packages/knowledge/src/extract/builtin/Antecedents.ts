@@ -3,9 +3,8 @@
  * and the doer of an active verb.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { conjunctions, determiners, isFunctionWord, prepositions, pronouns } from "../language/FunctionWords.ts"
 import { isVerbLike, stem } from "../language/Stem.ts"
-import { labelKey } from "../language/Words.ts"
+import { conjunctions, determiners, isFunctionWord, labelKey, prepositions, pronouns } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { Place } from "./FoundFact.ts"
 import { isOneName } from "./ObjectFeatures.ts"

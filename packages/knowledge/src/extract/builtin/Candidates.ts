@@ -6,8 +6,8 @@
 
 import type { Span } from "../Fact.ts"
 import type { FoundDate } from "../language/Dates.ts"
-import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
 import { baseForm } from "../language/Stem.ts"
+import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../language/Words.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { type SentenceView, textBetween } from "./SentenceView.ts"
 

@@ -4,7 +4,7 @@
  * each kind of clue is to be trusted is fitted afterwards, on values counted without the sentence in question.
  */
 import * as Schema from "effect/Schema"
-import { determiners, isFunctionWord, prepositions } from "../language/FunctionWords.ts"
+import { determiners, isFunctionWord, prepositions } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { SentenceView } from "./SentenceView.ts"
 

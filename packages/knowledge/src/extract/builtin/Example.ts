@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { OntologyLimitExceeded } from "../../ontology/OntologyError.ts"
+import { OntologyLimitExceeded } from "../../ontology/Ontology.ts"
 import { WorkerPool } from "../../threads/WorkerPool.ts"
 
 export const ExampleTriple = Schema.Struct({

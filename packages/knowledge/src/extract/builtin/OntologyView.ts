@@ -1,13 +1,11 @@
 /** An ontology as the extractor works with it: its properties with their words, prepared once and used for every sentence. */
-
 import type { OntologyProperty } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { owl, xsd } from "../../rdf/Vocabulary.ts"
-import { isFunctionWord } from "../language/FunctionWords.ts"
 import { unmarked } from "../language/ProseLanguage.ts"
 import { stem, withoutPlural } from "../language/Stem.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"
-import { fold, labelKey, tokenize } from "../language/Words.ts"
+import { fold, isFunctionWord, labelKey, tokenize } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { SentenceView } from "./SentenceView.ts"
 

@@ -1,9 +1,8 @@
 /** A sentence as the extractor looks at it: its tokens, what each is compared by, and where brackets and quotations run. */
 import { type Clauses, readClauses } from "../language/Clauses.ts"
 import { type FoundDate, findDates } from "../language/Dates.ts"
-import { isFunctionWord } from "../language/FunctionWords.ts"
 import { stem } from "../language/Stem.ts"
-import { fold, type Token, tokenize } from "../language/Words.ts"
+import { fold, isFunctionWord, type Token, tokenize } from "../language/Words.ts"
 
 export interface SentenceView {
   readonly text: string

@@ -1,9 +1,7 @@
 /** Takes a chunk apart into what its lines state by their form, and the prose that is left. */
-
 import type { Span } from "../Fact.ts"
-import { auxiliaries, conjunctions, isFunctionWord, nameConnectors, prepositions, pronouns, set } from "../language/FunctionWords.ts"
 import { isVerbLike } from "../language/Stem.ts"
-import { labelKey } from "../language/Words.ts"
+import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, set } from "../language/Words.ts"
 import type { PropertyNames } from "./OntologyView.ts"
 
 export interface Structure {

@@ -1,6 +1,7 @@
 /** The features by which a candidate is judged to be what the sentence is about. */
-import { determiners, isFunctionWord, nameConnectors, prepositions } from "../language/FunctionWords.ts"
+
 import { baseForm, isVerbLike } from "../language/Stem.ts"
+import { determiners, isFunctionWord, nameConnectors, prepositions } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { isQuote } from "./Evidence.ts"
 import { organisationWords } from "./OntologyView.ts"

@@ -7,8 +7,9 @@
  * that denies or hedges then covers its own clause from there on (a sentence adverb such as "allegedly" covers all of it), and
  * the clauses that depend on it.
  */
-import { auxiliaries, conjunctions, determiners, prepositions, pronouns, set } from "./FunctionWords.ts"
+
 import { baseForm, isFormOf } from "./Stem.ts"
+import { auxiliaries, conjunctions, determiners, prepositions, pronouns, set } from "./Words.ts"
 
 export interface Clauses {
   /** Whether each word stands where something is stated as so. */

@@ -4,7 +4,7 @@
  */
 import type * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { ExtractionFailed } from "../ExtractionFailed.ts"
+import { ExtractionFailed } from "../Extractor.ts"
 import type { Answered } from "./CallGuard.ts"
 import { estimateTokens } from "./Cost.ts"
 

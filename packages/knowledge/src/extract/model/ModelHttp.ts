@@ -15,7 +15,7 @@ import type { HttpClientError } from "effect/unstable/http/HttpClientError"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
 import { innermostReason } from "../../storage/Describe.ts"
-import { ExtractionFailed } from "../ExtractionFailed.ts"
+import { ExtractionFailed } from "../Extractor.ts"
 
 export interface Endpoint {
   /** What errors and provenance name: `openai/gpt-5-mini`. */

@@ -12,12 +12,21 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Generation, Storage, type StorageService } from "../Storage.ts"
-import { type StorageError, StorageFailed } from "../StorageError.ts"
+import { Generation, Storage, type StorageError, StorageFailed, type StorageService } from "../Storage.ts"
 import type { StorageUri } from "../Uri.ts"
-import { listedUri, locationOf } from "./BucketAddress.ts"
 import { anonymous, fromEnvironment, type GoogleCredentials, storageScope } from "./GoogleCredentials.ts"
-import { type Answer, clientInContext, joined, lost, makeObjectHttp, type Problem, type RetryOptions, type Target } from "./ObjectHttp.ts"
+import {
+  type Answer,
+  clientInContext,
+  joined,
+  listedUri,
+  locationOf,
+  lost,
+  makeObjectHttp,
+  type Problem,
+  type RetryOptions,
+  type Target,
+} from "./ObjectHttp.ts"
 import {
   type BucketScope,
   beforeName,

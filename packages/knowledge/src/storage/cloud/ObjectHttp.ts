@@ -10,14 +10,15 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
 import { innermostReason } from "../Describe.ts"
-import { type StorageError, StorageFailed, StorageFull } from "../StorageError.ts"
-import type { StorageFolder, StorageUri } from "../Uri.ts"
+import { type StorageError, StorageFailed, StorageFull } from "../Storage.ts"
+import { type StorageFolder, StorageUri } from "../Uri.ts"
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -248,3 +249,34 @@ export const clientInContext: Effect.Effect<HttpClient.HttpClient | undefined> =
   Effect.serviceOption(HttpClient.HttpClient),
   Option.getOrUndefined,
 )
+
+// Addresses of buckets: which bucket and which key an address names, and the address of a key that a listing names.
+
+export interface Location {
+  readonly bucket: string
+  /** Of a folder, the prefix of its keys. */
+  readonly key: string
+}
+
+export const locationOf = (uri: StorageUri | StorageFolder): Location => {
+  const start = uri.indexOf("://") + 3
+  const end = uri.indexOf("/", start)
+  return { bucket: uri.slice(start, end), key: uri.slice(end + 1) }
+}
+
+const decodeUri = Schema.decodeOption(StorageUri)
+
+/** Fails on a key that no address can have, like `a//b`: another program wrote it, and leaving it out would hide it. */
+export const listedUri = (folder: StorageFolder, bucket: string, key: string): Effect.Effect<StorageUri, StorageFailed> =>
+  Option.match(decodeUri(`${folder.slice(0, 5)}${bucket}/${key}`), {
+    onNone: () =>
+      Effect.fail(
+        new StorageFailed({
+          uri: folder,
+          operation: "list",
+          retryable: false,
+          cause: new Error(`${JSON.stringify(key)} has a name no address can have; rename it`),
+        }),
+      ),
+    onSome: Effect.succeed,
+  })

@@ -3,6 +3,7 @@
  * where their connection broke, checksums, uploads in chunks of bounded memory, and writes that happen once although their answer
  * was lost: every write carries an id of its own in the metadata of the object.
  */
+
 import { createHash } from "node:crypto"
 import { crc32 } from "node:zlib"
 import * as Effect from "effect/Effect"
@@ -10,8 +11,20 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import { contentHashOf } from "../Identity.ts"
-import { type Blob, type BlobInfo, type Generation, type Precondition, type StorageService, startHash, type Written } from "../Storage.ts"
-import { AddressRefused, BlobNotFound, PreconditionFailed, type StorageError, StorageFailed } from "../StorageError.ts"
+import {
+  AddressRefused,
+  type Blob,
+  type BlobInfo,
+  BlobNotFound,
+  type Generation,
+  type Precondition,
+  PreconditionFailed,
+  type StorageError,
+  StorageFailed,
+  type StorageService,
+  startHash,
+  type Written,
+} from "../Storage.ts"
 import type { StorageFolder, StorageUri } from "../Uri.ts"
 import { type Answer, type ByteStream, ConnectionBroken, joined, type ObjectHttp, type ObjectRequest, type Target } from "./ObjectHttp.ts"
 

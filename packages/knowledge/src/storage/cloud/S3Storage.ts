@@ -12,14 +12,15 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import { Generation, Storage, type StorageService } from "../Storage.ts"
-import type { StorageError, StorageFailed } from "../StorageError.ts"
+import { Parser } from "htmlparser2"
+import { Generation, Storage, type StorageError, type StorageFailed, type StorageService } from "../Storage.ts"
 import type { StorageUri } from "../Uri.ts"
 import { fromEnvironment } from "./AwsCredentials.ts"
-import { listedUri, locationOf } from "./BucketAddress.ts"
 import {
   type Answer,
   clientInContext,
+  listedUri,
+  locationOf,
   lost,
   makeObjectHttp,
   type ObjectRequest,
@@ -42,7 +43,6 @@ import {
   writeIdName,
 } from "./ObjectStorage.ts"
 import { type AwsKeys, encoded, signed } from "./SignatureV4.ts"
-import { childrenIn, escapeXml, parseXml, textIn } from "./XmlAnswer.ts"
 
 export interface S3StorageOptions extends BucketScope {
   /** Default: those of the environment, then of the profile. */
@@ -315,3 +315,44 @@ const problemOf = (body: Uint8Array): Problem => {
   const error = parseXml(body.subarray(0, 10_000))
   return { code: textIn(error, "Code") ?? "", message: textIn(error, "Message") ?? "" }
 }
+
+// The XML of S3's answers, as elements with their texts.
+
+export interface XmlElement {
+  readonly name: string
+  text: string
+  readonly children: Array<XmlElement>
+}
+
+/** The outermost element; one without a name where there is none. */
+export const parseXml = (body: Uint8Array): XmlElement => {
+  const root: XmlElement = { name: "", text: "", children: [] }
+  const open = [root]
+  const parser = new Parser(
+    {
+      onopentag: (name) => {
+        const element: XmlElement = { name, text: "", children: [] }
+        open.at(-1)?.children.push(element)
+        open.push(element)
+      },
+      ontext: (text) => {
+        const element = open.at(-1)
+        if (element !== undefined) element.text += text
+      },
+      onclosetag: () => {
+        if (open.length > 1) open.pop()
+      },
+    },
+    { xmlMode: true },
+  )
+  parser.end(new TextDecoder().decode(body))
+  return root.children.find(({ name }) => !name.startsWith("?")) ?? root
+}
+
+export const textIn = (element: XmlElement, name: string): string | undefined => element.children.find((one) => one.name === name)?.text
+
+export const childrenIn = (element: XmlElement, name: string): ReadonlyArray<XmlElement> =>
+  element.children.filter((one) => one.name === name)
+
+export const escapeXml = (text: string): string =>
+  text.replace(/[&<>"]/g, (character) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[character] ?? "&quot;")

@@ -1,11 +1,11 @@
 /** Which language a document is in, and what German, French and Spanish prose states. */
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { chunkText } from "../../../src/document/Chunking.ts"
 import { readDocument } from "../../../src/document/DocumentReader.ts"
 import * as BuiltIn from "../../../src/extract/builtin/BuiltIn.ts"
-import { detectLanguage } from "../../../src/extract/language/Detection.ts"
-import { documentLanguage } from "../../../src/extract/language/DocumentLanguage.ts"
+import { detectLanguage, documentLanguage } from "../../../src/extract/language/DocumentLanguage.ts"
 import { readNumber } from "../../../src/extract/language/Numbers.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 import { base, facts, ontology, others, prose } from "./breweries.ts"

