@@ -1,7 +1,7 @@
 /** Machine instances that survive crashes, on memory, SQLite and PostgreSQL. */
 
 export * as CommandQueue from "./command/CommandQueue.ts"
-export { InvalidCommand } from "./command/CommandQueue.ts"
+export { type Enqueued, type EnqueueError, InvalidCommand } from "./command/CommandQueue.ts"
 export { CommandSignal } from "./command/CommandSignal.ts"
 export * as CommandWorker from "./command/CommandWorker.ts"
 export * as DeadLetters from "./command/DeadLetters.ts"
