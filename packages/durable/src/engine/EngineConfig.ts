@@ -2,8 +2,17 @@
 import { DefinitionError } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
-import type { Limits } from "../instance/InstanceContext.ts"
 import type { LeaderConfig } from "./LeaderElection.ts"
+
+/** How much an instance takes. Larger events and states are refused before anything is stored. */
+export interface Limits {
+  /** Characters of an encoded event, and of its command parameters. */
+  readonly eventSize: number
+  /** Characters of an encoded state. */
+  readonly stateSize: number
+  /** Events that wait for one instance. */
+  readonly mailbox: number
+}
 
 export interface SweeperOptions {
   /** The wait between sweeps where no timer comes due earlier. Default: 5 seconds. */

@@ -3,6 +3,7 @@ import type { EventReplayError, PersistenceFailed, SendError, Taken } from "@det
 import type { Host, Tagged } from "@detent/machine/internal"
 import type * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
+import type { Limits } from "../engine/EngineConfig.ts"
 import type { LockHolder } from "../engine/InstanceLock.ts"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import type { PlacementService } from "../engine/Placement.ts"
@@ -30,16 +31,6 @@ export interface InstanceEntry {
   readonly key: InstanceKey
   /** `instanceName(key)`, made once. */
   readonly name: string
-}
-
-/** How much an instance takes. Larger events and states are refused before anything is stored. */
-export interface Limits {
-  /** Characters of an encoded event, and of its command parameters. */
-  readonly eventSize: number
-  /** Characters of an encoded state. */
-  readonly stateSize: number
-  /** Events that wait for one instance. */
-  readonly mailbox: number
 }
 
 export interface InstanceContext {

@@ -141,7 +141,8 @@ describe.skipIf(installedBrowser === undefined)("large things in the console (Ch
         let machine = Machine.make({ name: "wide", state, event, initial: first?.({ round: 0 }) as never }) as never as ChainedMachine
         for (const [index, name] of names.entries()) {
           const next = names[index + 1]
-          if (next !== undefined) machine = machine.on((state as Chained)[name], (event as Chained)["Next"], (state as Chained)[next])
+          if (next !== undefined)
+            machine = machine.on((state as Chained)[name], (event as unknown as Chained)["Next"], (state as Chained)[next])
         }
         const { url, client } = yield* served({ config: defineConfig({ machines: [machine as never] }) })
         yield* client.instances.start({ params: { machine: "wide" }, payload: { id: "one" } })
