@@ -79,7 +79,7 @@ const make = (options: WorkflowOptions) =>
     const kept = new Map(Object.entries(options.executionRetention ?? {}).map(([name, retention]) => [machineOf(name), retention]))
     const executions = new Executions(journal, placement, environment, drainTimeout, kept)
     yield* Effect.addFinalizer(() => executions.close)
-    yield* untilAnswered(executions.measureClock)
+    yield* untilAnswered(executions.clock.measure)
     const orphans = new OrphanScan(executions)
     placement.onRegained(() => orphans.leaseRegained())
     if (placement.routing !== undefined) yield* placement.routing.serve(executions.receiver(() => orphans.leaseRegained()))

@@ -43,6 +43,7 @@ import type { Upcasters } from "./instance/Upcasters.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import { processName } from "./runtime/ProcessName.ts"
 import { nothing, type Sweep } from "./runtime/TimerSweep.ts"
+import { untilAnswered } from "./runtime/untilAnswered.ts"
 import { Commands } from "./store/Commands.ts"
 import type { InstanceKey, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
@@ -184,6 +185,7 @@ const make = (options: EngineOptions) =>
     const node = observes ? undefined : new NodeMembership(environment, make, config.storeTimeout)
     const engine = makeEngine({ journal, timers, locks, node, environment }, config)
     yield* Effect.addFinalizer(() => engine.drain)
+    yield* untilAnswered(engine.clock.measure)
     const routing = Option.getOrUndefined(yield* Effect.serviceOption(Placement))?.routing
     if (node !== undefined && routing !== undefined) {
       yield* node.join

@@ -1,4 +1,5 @@
 /** Leases, timers and claims follow the database's clock: a node whose own clock is wrong fires nothing early and steals nothing. */
+import { Event, Machine, State, stay } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -7,6 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as TestClock from "effect/testing/TestClock"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { Engine } from "../src/Engine.ts"
 import { Commands } from "../src/store/Commands.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { Leases } from "../src/store/Leases.ts"
@@ -33,7 +35,44 @@ const shifted = (millis: number) =>
 const onNode = <A, E, R>(offset: number, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.flatMap(shifted(offset), (clock) => Effect.provideService(effect, Clock.Clock, clock))
 
+const S = State({ Waiting: {}, Over: {} })
+const E = Event({ Remind: {}, Reminded: {} })
+
+/** One deadline by its state, one by a delayed event. */
+const deadline = (name: string) =>
+  Machine.make({ name, state: S, event: E, initial: S.Waiting })
+    .timeout(S.Waiting, "20 minutes", S.Over)
+    .on(S.Waiting, E.Remind, stay, ({ after }) => {
+      after("reminder", "10 minutes", E.Reminded())
+      return stay
+    })
+    .on(S.Waiting, E.Reminded, S.Over)
+    .final(S.Over)
+
 describe("the database's clock", () => {
+  it.live("141 deadlines that a node an hour ahead or behind sets are the database's time plus the duration", () =>
+    Effect.gen(function* () {
+      const timers = yield* Timers
+      for (const [node, offset] of [
+        ["ahead", hour],
+        ["behind", -hour],
+      ] as const) {
+        const machine = deadline(node)
+        const minutes = Effect.map(timers.nextDue([node]), (next) => Math.round(Option.getOrThrow(next) / 60_000))
+        const set = Effect.gen(function* () {
+          const engine = yield* Engine
+          const instance = yield* engine.start(machine, "one")
+          assert.strictEqual(yield* minutes, 20)
+          yield* instance.send(E.Remind())
+          assert.strictEqual(yield* minutes, 10)
+          yield* engine.startAll(machine, [{ id: "two" }])
+          assert.strictEqual(yield* minutes, 10)
+        })
+        yield* onNode(offset, Effect.provide(set, Layer.fresh(Engine.layer({ worker: false }))))
+      }
+    }).pipe(Effect.provide(Layer.fresh(postgresSchemaLayer))),
+  )
+
   it.live("141 a node an hour ahead or behind claims exactly the timers that are due, and no claim of another", () =>
     Effect.gen(function* () {
       const [journal, timers, { machine }] = [yield* Journal, yield* Timers, yield* freshKey]

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
+import { StoreClock } from "../runtime/StoreClock.ts"
 import type { JournalService } from "../store/Journal.ts"
 import type { TimersService } from "../store/Timers.ts"
 import { ChangeFollower } from "./ChangeFollower.ts"
@@ -29,6 +30,7 @@ export interface EngineParts {
   readonly config: EngineConfig
   readonly host: Host
   readonly journal: JournalService
+  readonly clock: StoreClock
   readonly timerStore: TimersService
   readonly registry: MachineRegistry
   readonly table: InstanceTable
@@ -59,11 +61,12 @@ export interface EngineServices {
 
 export const makeEngine = (services: EngineServices, config: EngineConfig): EngineParts => {
   const { journal, timers: timerStore, locks, node } = services
-  const environment = outsideSpans(services.environment)
+  const clock = new StoreClock(journal)
+  const environment = clock.applyTo(outsideSpans(services.environment))
   const host = new Host(startActor)
   const tracing = tracingIn(environment)
   const groupCommit = new GroupCommit(observed(journal, environment, tracing !== undefined), (effect) => environment.run(effect))
-  const registry: MachineRegistry = new MachineRegistry((name) => table.hasAny(name))
+  const registry: MachineRegistry = new MachineRegistry(clock, (name) => table.hasAny(name))
   const loader = new InstanceLoader(journal, node === undefined ? "observe" : "work")
   const context: InstanceContext = {
     host,
@@ -155,6 +158,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     config,
     host,
     journal,
+    clock,
     timerStore,
     registry,
     table,

@@ -1,7 +1,6 @@
 /** A new instance from the past of another: to try again differently, or to reproduce a fault. */
 import { type ActorExists, type InvalidState, type MachineStopped, PersistenceFailed } from "@detent/machine"
 import { type Node, timersOnEnter } from "@detent/machine/internal"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { InstanceNotFound, instanceExists, noInstance, reached, type SequenceNotReached } from "../errors.ts"
@@ -43,7 +42,7 @@ export const forkInstance = (
         Effect.map(recover(registered, engine.journal, opened, through), (recovered) => ({ opened, recovered })),
       ),
     )
-    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const at = Math.floor(yield* registered.environment.clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
     const isHere = engine.table.isLocal({ machine: registered.name, id: newId })
     const running = recovered.stopped === undefined && !node.final

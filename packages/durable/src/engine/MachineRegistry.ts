@@ -4,6 +4,7 @@ import { type Compiled, compiledOf, type Environment, hasWork, type Node, type T
 import type * as Duration from "effect/Duration"
 import { Codec } from "../instance/Codec.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
+import type { StoreClock } from "../runtime/StoreClock.ts"
 import type { CommandRecord } from "../store/Commit.ts"
 import type { MachineVersions } from "../store/Timers.ts"
 import { fingerprint } from "./Fingerprint.ts"
@@ -79,11 +80,13 @@ export class MachineRegistry {
   readonly #machines = new Map<string, RegisteredMachine>()
   /** Retention that was given besides the definition, which may be registered again without it. */
   readonly #kept = new Map<string, Duration.Input>()
+  readonly #clock: StoreClock
   readonly #isInUse: (name: string) => boolean
   #listener: (() => void) | undefined
 
   /** `isInUse`: whether instances of a machine are in memory. */
-  constructor(isInUse: (name: string) => boolean) {
+  constructor(clock: StoreClock, isInUse: (name: string) => boolean) {
+    this.#clock = clock
     this.#isInUse = isInUse
   }
 
@@ -95,7 +98,7 @@ export class MachineRegistry {
     if (known?.compiled === compiled && (upcasters === undefined || upcasters === known.upcasters)) return known
     if (known !== undefined && known.compiled !== compiled) this.#refuseAnother(known, compiled)
     const read = upcasters ?? known?.upcasters ?? compiled.declarations.upcasters ?? {}
-    const registered = new RegisteredMachine(definition, compiled, read, outsideSpans(environment))
+    const registered = new RegisteredMachine(definition, compiled, read, this.#clock.applyTo(outsideSpans(environment)))
     this.#machines.set(registered.name, registered)
     if (known === undefined) this.#listener?.()
     return registered

@@ -26,7 +26,6 @@ import {
   TransitionRefused,
 } from "@detent/machine"
 import { describe, eventProblem, firstState, identified, type Result, type Tagged, TakenDecision } from "@detent/machine/internal"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -181,7 +180,7 @@ export class RemoteInstances {
     id: string,
     input: unknown,
   ): Effect.Effect<Tagged, StartError> {
-    return Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<Tagged, StartError> => {
+    return Effect.flatMap(registered.environment.clock.currentTimeMillis, (now): Effect.Effect<Tagged, StartError> => {
       const key = { machine: registered.name, id }
       const at = Math.floor(now)
       const beginning = firstState(registered.compiled, input, at)

@@ -7,7 +7,6 @@
  */
 import { type Beginning, InvalidState, PersistenceFailed } from "@detent/machine"
 import { firstState, identified, type Node, type Tagged } from "@detent/machine/internal"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
@@ -41,7 +40,7 @@ export const startAll = (
   entries: Iterable<StartEntry<unknown>>,
 ): Effect.Effect<ReadonlyArray<Started<Tagged>>, PersistenceFailed> =>
   Effect.gen(function* () {
-    const at = Math.floor(yield* Clock.currentTimeMillis)
+    const at = Math.floor(yield* registered.environment.clock.currentTimeMillis)
     const joined = yield* Effect.withFiber((fiber) => Effect.succeed(engine.transactions.isInside(fiber)))
     const given = [...entries]
     const started: Array<Started<Tagged>> = []

@@ -92,6 +92,7 @@ export const startSweeper = (engine: EngineParts, leader: Leader | undefined): E
     const claiming = Effect.gen(function* () {
       // While many timers of this process are due at once, they are late because they are many. Others may still be missed.
       for (let waited = 0; timers.isFiring && waited < intervalMillis; waited += graceMillis + 1) yield* Effect.sleep(graceMillis + 1)
+      yield* engine.clock.refresh
       leads = leader === undefined || (yield* leader.isLeader)
       if (!leads) return noTimers
       const claimed = yield* claim(engine, grace)

@@ -25,7 +25,6 @@ import {
   tagOf,
   waitsForItself,
 } from "@detent/machine/internal"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -156,7 +155,7 @@ export class InstanceHandle {
       if (problem !== undefined) return yield* Effect.fail(identified(problem, id))
       const { state, status, reason = "it is final" } = yield* this.stored
       if (status !== "running") return yield* Effect.fail(new MachineStopped({ machine, id, state: state._tag, reason }))
-      const decision = decide(compiled, state, copied, Math.floor(yield* Clock.currentTimeMillis))
+      const decision = decide(compiled, state, copied, Math.floor(yield* this.#registered.environment.clock.currentTimeMillis))
       switch (decision._tag) {
         case "Refused":
           return yield* Effect.fail(identified(decision.error, id))

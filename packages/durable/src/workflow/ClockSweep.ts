@@ -3,7 +3,6 @@
  * deadline, the next of all clocks, and one fiber that sleeps until then.
  */
 import * as Cause from "effect/Cause"
-import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import { timersFired } from "../engine/Telemetry.ts"
@@ -20,19 +19,9 @@ const claimMillis = 5000
 /** How late clocks are found at most that another process has set before it died. */
 const longestSleepMillis = 5000
 
-/** How often the store's clock is compared with this process's. */
-const measureMillis = 60_000
-
 export const makeClockSweep = (executions: Executions, timers: TimersService): TimerSweep => {
-  let measuresAt = Number.NEGATIVE_INFINITY
-  const measured = Effect.gen(function* () {
-    const now = yield* Clock.currentTimeMillis
-    if (now < measuresAt && now >= measuresAt - measureMillis) return
-    yield* executions.measureClock
-    measuresAt = now + measureMillis
-  })
   const claim = Effect.gen(function* () {
-    yield* measured
+    yield* executions.clock.refresh
     const { machines, owner, fence, shards } = executions
     const claimed = yield* timers.claim({ machines, limit: batchSize, owner, claimMillis, fence, shards })
     return { timers: claimed, overtaken: 0 } satisfies Claimed
@@ -47,7 +36,7 @@ export const makeClockSweep = (executions: Executions, timers: TimersService): T
     // The claim of a clock that did not fire is kept, and ends by itself.
     retryMillis: 0,
   })
-  executions.onClockSet((due) => sweep.wakeBy(due - executions.clockOffset))
+  executions.onClockSet((due) => sweep.wakeBy(due - executions.clock.offset))
   return sweep
 }
 

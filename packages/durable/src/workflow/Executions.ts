@@ -4,7 +4,6 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
-import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -12,6 +11,7 @@ import type { PlacementService } from "../engine/Placement.ts"
 import type { Receiver, RemoteAnswer } from "../engine/Routing.ts"
 import { Batcher } from "../runtime/Batcher.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
+import { StoreClock } from "../runtime/StoreClock.ts"
 import { untilAnswered, untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
 import type { Fence, InstanceKey, ShardFilter } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
@@ -29,9 +29,6 @@ import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 /** The largest number of executions that are read with one query. */
 const readLimit = 500
 
-/** Clocks that differ by less than this are taken for the same. */
-const leastOffsetMillis = 1000
-
 /** When a failed read is tried again for the first time. */
 const firstRetryMillis = 50
 
@@ -43,6 +40,8 @@ interface ReadUnderWay {
 export class Executions implements ExecutionHost {
   readonly journal: JournalService
   readonly environment: Environment
+  /** By which durable clocks are set: the store decides when they are due. */
+  readonly clock: StoreClock
   /**
    * While the store writes for the executions of one lane, the process runs those of the others. Fifty executions that all wait for
    * one flush leave the process idle: on PostgreSQL 1,030 to 1,150 workflows of ten activities per second with one lane, 1,330 to
@@ -78,6 +77,7 @@ export class Executions implements ExecutionHost {
     this.retention = retention
     this.#drainTimeout = drainTimeout
     this.journal = journal
+    this.clock = new StoreClock(journal)
     this.environment = environment
     this.#placement = placement
     placement.onLost(() => this.#ownershipLost())
@@ -395,17 +395,6 @@ export class Executions implements ExecutionHost {
   onClockSet(listener: (due: number) => void) {
     this.#clockListener = listener
   }
-
-  /** How far the store's clock, which decides when clocks are due, is ahead of this process's, as last measured. */
-  clockOffset = 0
-
-  /** Compares the two clocks. A difference that may be due to the time of the request counts as none. */
-  readonly measureClock: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
-    const before = yield* Clock.currentTimeMillis
-    const store = yield* this.journal.clock
-    const offset = store - (before + (yield* Clock.currentTimeMillis)) / 2
-    this.clockOffset = Math.abs(offset) < leastOffsetMillis ? 0 : Math.round(offset)
-  })
 
   // Ending
 

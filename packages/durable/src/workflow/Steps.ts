@@ -142,7 +142,7 @@ export class Steps {
       if (!this.#inActivities.has(instance) && !run.use(`clock/${name}`)) return duplicate(instance, "clock", name, 1)
       if (run.stopsHere) return Effect.void
       return Effect.map(Clock.currentTimeMillis, (now) =>
-        execution.setClock(name, Math.ceil(now + this.#executions.clockOffset + Duration.toMillis(duration))),
+        execution.setClock(name, Math.ceil(now + this.#executions.clock.offset + Duration.toMillis(duration))),
       )
     })
   }

@@ -1,6 +1,7 @@
 /** Many instances: finding them, copying them, and having only those in memory that are needed. */
 import { Machine, Slot } from "@detent/machine"
 import { expect } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
@@ -275,7 +276,12 @@ export const keeping = ({ describe, test }: Kit) => {
         const Working = Job.spawn(S.Busy, () => Effect.never)
         yield* engine.start(Working, "works", S.Busy({ n: 0 }))
         const watched = yield* engine.start(TimedCall, "watched", T.Quiet())
-        yield* Effect.forkChild(Stream.runDrain(watched.changes), { startImmediately: true })
+        const isWatched = yield* Deferred.make<void>()
+        yield* Effect.forkChild(
+          Stream.runForEach(watched.changes, () => Deferred.succeed(isWatched, undefined)),
+          { startImmediately: true },
+        )
+        yield* Deferred.await(isWatched)
         const postponing = yield* engine.start(Working, "postpones", S.Paused({ n: 0 }))
         const adding = yield* Effect.forkChild(postponing.call(E.Add({ by: 1 })), { startImmediately: true })
         yield* pass("10 minutes")

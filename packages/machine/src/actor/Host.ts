@@ -13,9 +13,10 @@ export class Environment {
   readonly clock: Clock.Clock
   readonly run: <A, E>(effect: Effect.Effect<A, E, unknown>) => Fiber.Fiber<A, E>
 
-  constructor(context: Context.Context<unknown>) {
+  /** `clock`: tells the time of events and deadlines. Default: the one of the services. */
+  constructor(context: Context.Context<unknown>, clock = Context.get(context as Context.Context<never>, Clock.Clock)) {
     this.context = context
-    this.clock = Context.get(context as Context.Context<never>, Clock.Clock)
+    this.clock = clock
     this.run = Effect.runForkWith(context)
   }
 }
