@@ -176,9 +176,6 @@ describe("health and metrics", () => {
       }
       assert.include(metrics.text, 'le="+Inf"')
       assert.notInclude(metrics.text, "Infinity")
-      const home = yield* request(`${url}/`)
-      assert.match(home.type, /^text\/html/)
-      assert.include(home.text, 'href="docs"')
       const docs = yield* request(`${url}/docs`)
       assert.match(docs.type, /^text\/html/)
       const described = yield* request(`${url}/openapi.json`)
