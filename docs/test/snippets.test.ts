@@ -54,7 +54,7 @@ describe("commands", () => {
   })
 
   it.each(lines.filter(({ line }) => line.startsWith("curl ")))("the API has the address of `$line` ($place)", ({ line }) => {
-    const path = /localhost:\d+(\/[^\s'"?]*)/.exec(line)?.[1] ?? ""
+    const path = /(?:localhost:\d+|\$URL)(\/[^\s'"?]*)/.exec(line)?.[1] ?? ""
     const known = [...Object.keys(apiDescription().paths), "/openapi.json", "/docs"]
     const patterns = known.map((one) => new RegExp(`^${one.replaceAll(/\{\w+\}/g, "[^/]+")}$`))
     expect(patterns.some((pattern) => pattern.test(path))).toBe(true)
