@@ -9,8 +9,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { JournalService } from "../store/Journal.ts"
 
-/** Clocks that differ by less than this are taken for the same: the difference may be the time of the request. */
-const leastOffsetMillis = 1000
+/** Clocks that differ by less than this are taken for the same. */
+const toleranceMillis = 1000
 
 /** How often the clocks are compared. */
 const measureMillis = 5000
@@ -29,12 +29,14 @@ export class StoreClock {
     return this.#offset
   }
 
+  /** The store told its time between two moments of this process. An offset that fits both is kept, and none is preferred. */
   readonly measure: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
     const before = yield* Clock.currentTimeMillis
     const store = yield* this.#journal.clock
     const after = yield* Clock.currentTimeMillis
-    const offset = store - (before + after) / 2
-    this.#offset = Math.abs(offset) < leastOffsetMillis ? 0 : Math.round(offset)
+    const fits = (offset: number) => offset > store - after - toleranceMillis && offset < store - before + toleranceMillis
+    if (fits(0)) this.#offset = 0
+    else if (!fits(this.#offset)) this.#offset = Math.round(store - (before + after) / 2)
     this.#measuredAt = after
   })
 
