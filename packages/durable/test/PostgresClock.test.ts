@@ -61,11 +61,11 @@ describe("the database's clock", () => {
         const minutes = Effect.map(timers.nextDue([node]), (next) => Math.round(Option.getOrThrow(next) / 60_000))
         const set = Effect.gen(function* () {
           const engine = yield* Engine
-          const instance = yield* engine.start(machine, "one")
+          const instance = yield* engine.start(machine, "one", S.Waiting())
           assert.strictEqual(yield* minutes, 20)
           yield* instance.send(E.Remind())
           assert.strictEqual(yield* minutes, 10)
-          yield* engine.startAll(machine, [{ id: "two" }])
+          yield* engine.startAll(machine, [{ id: "two", input: S.Waiting() }])
           assert.strictEqual(yield* minutes, 10)
         })
         yield* onNode(offset, Effect.provide(set, Layer.fresh(Engine.layer({ worker: false }))))
