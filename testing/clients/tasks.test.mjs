@@ -103,7 +103,7 @@ test("creates a task that is called with a signed token, and again after a failu
   assert.equal(ticket.getPayload()?.email, "tasks@project.iam.gserviceaccount.com")
 })
 
-test("is told that a name was used, also after its task has ended", async () => {
+test("is refused a name that was used, also after its task has ended", async () => {
   await assert.rejects(client.createTask({ parent: queue, task: taskOf("first") }), /existed too recently|ALREADY_EXISTS/)
 })
 

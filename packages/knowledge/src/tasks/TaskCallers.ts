@@ -10,7 +10,7 @@ export interface TaskCallersService extends CallerIdentity {
   readonly maxAttempts: number
 }
 
-const nobody: TaskCallersService = {
+const noCallers: TaskCallersService = {
   maxAttempts: 1,
   verify: () =>
     Effect.fail(
@@ -25,6 +25,6 @@ const nobody: TaskCallersService = {
 export class TaskCallers extends Context.Service<TaskCallers, TaskCallersService>()("@detent/knowledge/TaskCallers") {
   static readonly layer = (settings: TaskSettings | undefined): Layer.Layer<TaskCallers> =>
     Layer.sync(TaskCallers, () =>
-      settings?.queue === "cloud-tasks" ? { ...make(settings), maxAttempts: settings.maxAttempts ?? 5 } : nobody,
+      settings?.queue === "cloud-tasks" ? { ...make(settings), maxAttempts: settings.maxAttempts ?? 5 } : noCallers,
     )
 }

@@ -54,7 +54,7 @@ export interface FakeCloudTasks extends FakeServer {
   readonly keysUrl: string
   /** A token as Google signs it. */
   readonly token: (claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>) => string
-  /** A key of somebody else, which signs as if it were Google's. */
+  /** A foreign key that signs as if it were Google's. */
   readonly forge: (claims: Readonly<Record<string, unknown>>) => string
   /** Replaces the key: tokens of the one before are refused once servers have asked again. */
   readonly rotateKey: () => void
