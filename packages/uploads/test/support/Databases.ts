@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Engine } from "@detent/durable"
+import { DatabaseClock, processTime } from "@detent/durable/internal"
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -62,7 +63,9 @@ const postgres: Database = {
 export const databases: ReadonlyArray<Database> = [sqlite, postgres]
 
 export const storeLayer = (address: Address) =>
-  address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
+  address._tag === "Sqlite"
+    ? SqliteStore.layer({ filename: address.filename })
+    : Layer.provide(PostgresStore.layer({ url: address.url }), Layer.succeed(DatabaseClock, processTime))
 
 /** Uploads have no timers and no commands: where a test lets days pass, no process looks for any. */
 const quietEngine = { sweeper: { interval: "1 day" }, worker: false } as const
