@@ -1,21 +1,24 @@
 /** All routes as one application. Every failure is answered as a problem. */
 
 import { SystemOff } from "@detent/workspace/errors"
-import { problemOfSchema } from "@detent/workspace/SchemaProblem"
+import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
 import { Systems } from "@detent/workspace/Systems"
 import * as ByteSize from "effect/ByteSize"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as Result from "effect/Result"
+import type * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { MaxBodySize } from "effect/unstable/http/HttpIncomingMessage"
 import * as HttpRouter from "effect/unstable/http/HttpRouter"
 import { HttpServerError } from "effect/unstable/http/HttpServerError"
-import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import type * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import type * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import type * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
 import * as HttpApiScalar from "effect/unstable/httpapi/HttpApiScalar"
@@ -54,14 +57,27 @@ const parts = {
   ResponseHeaders: "the answer",
 } as const
 
-const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, cause }) =>
+const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, cause }, { endpoint }) =>
   // An answer that does not fit its schema is a defect of the server.
   kind === "Body" || kind === "ResponseHeaders"
     ? Effect.die(cause)
-    : Effect.fail(
-        badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${problemOfSchema(cause)}; GET /openapi.json tells what is expected`),
+    : Effect.flatMap(kind === "Payload" ? problemOfBody(endpoint) : Effect.undefined, (problem = problemOfSchema(cause)) =>
+        Effect.fail(badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${problem}; GET /openapi.json tells what is expected`)),
       ),
 )
+
+/** All that is wrong with a JSON body. Of a misspelt key, the cause says only that the right one is missing. */
+const problemOfBody = ({ payload }: HttpApiEndpoint.Top): Effect.Effect<string | undefined, never, HttpServerRequest> => {
+  const schemas = payload.get("application/json")?.schemas ?? []
+  const [schema] = schemas
+  if (schema === undefined || schemas.length > 1) return Effect.undefined
+  return Effect.flatMap(HttpServerRequest, ({ json }) =>
+    Effect.match(json, {
+      onFailure: () => undefined,
+      onSuccess: (body) => Result.getOrUndefined(Result.flip(decodeStrictly(schema as Schema.Codec<unknown, unknown>)(body))),
+    }),
+  )
+}
 
 const groups = Layer.mergeAll(
   machineHandlers,

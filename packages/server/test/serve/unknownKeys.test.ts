@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { json, request, served } from "../support/served.ts"
 
-it.live.each([
+const cases = [
   [
     "a setting of a batch",
     "/api/v1/batch",
@@ -17,6 +17,13 @@ it.live.each([
     "manifest.language is not known; known are targetNamespace, ontology, shapes, examples, extractor, documents",
   ],
   ["a field of a start", "/api/v1/instances/tally", { id: "two", inputs: {} }, "inputs is not known; did you mean input?"],
+  ["the id of a start", "/api/v1/instances/tally", { idd: "two" }, "idd is not known; did you mean id?"],
+  [
+    "the machine of a filter",
+    "/api/v1/instances/bulk",
+    { filter: { machne: "tally" }, event: { _tag: "Add", by: 1 } },
+    "filter.machne is not known; did you mean machine?",
+  ],
   ["a filter of a retry", "/api/v1/commands/retry", { slott: "sendBill" }, "slott is not known; did you mean slot?"],
   ["a setting of a withdrawal", "/api/v1/batch/batch-000000000000/withdraw", { froce: true }, "froce is not known; did you mean force?"],
   ["a setting of a budget", "/api/v1/batch/batch-000000000000/budget", { budget: "5usd", base: 1 }, "base is not known"],
@@ -28,12 +35,16 @@ it.live.each([
     "valeu is not known; did you mean value?",
   ],
   ["a field of a pause", "/api/v1/queues/words/pause", { until: "monday" }, "until is not known; this request takes no fields"],
-] as const)("a body with %s that does not exist is refused, and nothing is done", ([, path, body, problem]) =>
+] as const
+
+it.live("a body with a key that does not exist is refused with the nearest one, and nothing is done", () =>
   Effect.gen(function* () {
     const { client, url } = yield* served()
-    const answer = yield* request(`${url}${path}`, json(body))
-    assert.strictEqual(answer.status, 400, answer.text)
-    assert.include(JSON.parse(answer.text).detail, problem)
+    for (const [what, path, body, problem] of cases) {
+      const answer = yield* request(`${url}${path}`, json(body))
+      assert.strictEqual(answer.status, 400, `${what}: ${answer.text}`)
+      assert.include(JSON.parse(answer.text).detail, problem, what)
+    }
     assert.deepStrictEqual((yield* client.batches.list({ query: {} })).batches, [])
     assert.deepStrictEqual((yield* client.instances.list({ query: {} })).instances, [])
   }),
