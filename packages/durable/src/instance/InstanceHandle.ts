@@ -39,6 +39,7 @@ import { notInTransaction } from "../engine/TransactionGuard.ts"
 import { InstanceNotFound, noInstance, PreviewRefused, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
 import type { InstanceStatus } from "../store/Commit.ts"
+import { boundedNameProblem } from "../store/CommitCheck.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
@@ -338,7 +339,9 @@ export class InstanceHandle {
 
 /** Why an event cannot be sent under this id; undefined where it can. */
 const dedupeIdProblem = (id: unknown): string | undefined =>
-  idProblem(id) ?? (String(id).startsWith(reservedPrefix) ? `ids that start with ${reservedPrefix} are the engine's own` : undefined)
+  idProblem(id) ??
+  (String(id).startsWith(reservedPrefix) ? `ids that start with ${reservedPrefix} are the engine's own` : undefined) ??
+  boundedNameProblem("dedupe id", String(id))
 
 const tooDeep = "it holds itself, or is nested too deeply; send plain data"
 

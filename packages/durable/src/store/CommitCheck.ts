@@ -54,11 +54,11 @@ const namesProblem = ({ machine, id, events, setTimers, commands }: Commit): str
   const problem = nameProblem("machine", machine) ?? nameProblem("id", id)
   if (problem !== undefined) return problem
   for (const { dedupeId } of events) {
-    const refused = dedupeId === undefined ? undefined : nameProblem("dedupe id", dedupeId)
+    const refused = dedupeId === undefined ? undefined : boundedNameProblem("dedupe id", dedupeId)
     if (refused !== undefined) return refused
   }
   for (const { name } of setTimers) {
-    const refused = nameProblem("timer", name)
+    const refused = boundedNameProblem("timer", name)
     if (refused !== undefined) return refused
   }
   for (const command of commands) {
@@ -69,7 +69,7 @@ const namesProblem = ({ machine, id, events, setTimers, commands }: Commit): str
 }
 
 const commandNameProblem = ({ key, queue }: { readonly key: string; readonly queue?: string }): string | undefined =>
-  nameProblem("command key", key) ?? (queue === undefined ? undefined : nameProblem("queue", queue))
+  boundedNameProblem("command key", key) ?? (queue === undefined ? undefined : boundedNameProblem("queue", queue))
 
 /**
  * Half of a surrogate pair is no character: databases replace it when they store it, so that two names become the same. PostgreSQL
@@ -79,6 +79,20 @@ export const nameProblem = (what: string, name: string): string | undefined => {
   if (!name.isWellFormed()) return `its ${what} ${JSON.stringify(name)} holds half of a surrogate pair: use well-formed Unicode`
   return name.includes("\u0000") ? `its ${what} ${JSON.stringify(name)} holds a null character` : undefined
 }
+
+/** A new instance's id may be this long in bytes. */
+export const idBytes = 1000
+
+/** Dedupe ids, names of timers and keys of commands may be this long: together with an id they fit an entry of PostgreSQL's indexes. */
+const nameBytes = 1400
+
+export const lengthProblem = (what: string, name: string, limit: number): string | undefined =>
+  isLarger(name, limit)
+    ? `its ${what} ${JSON.stringify(name.slice(0, 40).toWellFormed())}… takes ${Buffer.byteLength(name)} bytes, the limit is ${limit}: use a shorter one, such as a digest`
+    : undefined
+
+export const boundedNameProblem = (what: string, name: string): string | undefined =>
+  nameProblem(what, name) ?? lengthProblem(what, name, nameBytes)
 
 const sizeProblem = ({ origin, events, snapshot, commands }: Commit, maxBodyBytes: number): string | undefined => {
   if (origin !== undefined && isLarger(origin, maxBodyBytes)) return tooLarge("first state", maxBodyBytes)

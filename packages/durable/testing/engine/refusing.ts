@@ -1,4 +1,5 @@
 /** What an engine does not take, and how it says so. */
+import { randomBytes } from "node:crypto"
 import { Event, Machine, Slot, State, stay } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Cause from "effect/Cause"
@@ -71,6 +72,7 @@ export const refusing = ({ describe, test }: Kit) =>
         for (const [id, problem] of [
           ["a\u0000b", /null character/],
           ["a\ud800b", /surrogate pair/],
+          ["é".repeat(501), /^its id "é+"… takes 1002 bytes, the limit is 1000: use a shorter one/],
         ] as const) {
           for (const start of [engine.start(Job, id), engine.ensure(Job, id), engine.fork(Job, "j", 0, id)]) {
             const error = yield* Effect.flip(start as Effect.Effect<unknown, Error>)
@@ -80,6 +82,19 @@ export const refusing = ({ describe, test }: Kit) =>
           expect(bulk).toMatchObject({ failure: { _tag: "InvalidState" } })
         }
         expect([...(yield* engine.count(Job))]).toEqual([["Idle", 1]])
+      }))
+
+    test("45 the longest id works with the longest dedupe id, and a longer one is refused by itself", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        // At random: a database may compress what repeats.
+        const long = (length: number) => randomBytes(length).toString("base64url").slice(0, length)
+        const job = yield* engine.start(Job, long(1000), S.Busy({ n: 0 }))
+        yield* job.send(E.Add({ by: 2 }), { id: long(1400) })
+        const error = yield* Effect.flip(job.send(E.Add({ by: 4 }), { id: long(1401) }))
+        expect(error).toMatchObject({ _tag: "InvalidEvent", problem: expect.stringMatching(/takes 1401 bytes, the limit is 1400/) })
+        yield* job.send(E.Add({ by: 1 }))
+        expect(yield* job.state).toMatchObject({ n: 3 })
       }))
 
     test("45 an id that is no string is refused, and is no instance's", ({ open }) =>

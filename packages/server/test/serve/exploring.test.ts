@@ -249,10 +249,14 @@ describe("commands", () => {
       const skip = { filter: { fingerprint: group.fingerprint, id: "o-1" }, reason: "the bank is closed" }
       assert.deepStrictEqual(yield* keyed("/api/v1/commands/skip", { ...skip, dryRun: true }), { count: 1, dryRun: true })
       assert.deepStrictEqual(yield* keyed("/api/v1/commands/skip", skip), { count: 1, dryRun: false })
+      assert.deepInclude((yield* groups)[0], { count: 1 })
       const retry = { fingerprint: group.fingerprint, force: true }
       assert.deepStrictEqual(yield* keyed("/api/v1/commands/retry", { ...retry, dryRun: true }), { count: 1, dryRun: true })
       assert.deepStrictEqual(yield* keyed("/api/v1/commands/retry", retry), { count: 1, dryRun: false })
-      assert.deepStrictEqual(yield* groups, [])
+      // The bank declines once more.
+      const retried = client.commands.list({ query: { fingerprint: group.fingerprint, status: "failed" } })
+      const isFailedAgain = ({ commands: [one] }: Effect.Success<typeof retried>) => one?.round === 1
+      yield* Effect.repeat(retried, { until: isFailedAgain, schedule: Schedule.spaced("50 millis") })
     }),
   )
 

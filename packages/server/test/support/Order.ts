@@ -1,6 +1,5 @@
 /** A machine that requests an effect, raises an event, waits for a timer and refuses by a guard, in two versions. */
-import { Event, Machine, Slot, State } from "@detent/machine"
-import * as Effect from "effect/Effect"
+import { CommandResult, Event, Machine, Slot, State } from "@detent/machine"
 import * as Schema from "effect/Schema"
 
 const S = State({
@@ -40,7 +39,7 @@ const define = (strict: boolean) => {
     .final(S.Shipped)
     .final(S.Lost, { outcome: "failure" })
   const known = strict ? base : base.on(S.Placed, E.Note, S.Placed, ({ state }) => state)
-  return known.build({ charge: () => Effect.fail("card 12 was declined by bank 7") })
+  return known.build({ charge: () => CommandResult.failForGood("card 12 was declined by bank 7") })
 }
 
 export const Order = define(false)
