@@ -41,6 +41,8 @@ export class Chart {
   readonly #byId: ReadonlyMap<string, AnyStateNode>
   /** Types of events whose transitions have guards; `true` where any event may lead to one. */
   readonly #guarded: ReadonlySet<string> | true
+  /** No transition is automatic, and no inner state has an output. */
+  readonly #isStructural: boolean
   readonly #tagOfType: ReadonlyMap<string, string>
 
   constructor(machine: AnyStateMachine) {
@@ -65,6 +67,7 @@ export class Chart {
     ])
     this.actors = actorsOf(machine, this.nodes)
     this.#guarded = guardedTypes(machine, this.nodes)
+    this.#isStructural = this.nodes.every((node) => (node.always ?? []).length === 0 && (node === root || node.output === undefined))
   }
 
   /** The tags of all events: those of callers, those for delayed transitions, and those of actors. */
@@ -87,6 +90,15 @@ export class Chart {
     const { children: after = {} } = to
     const ids = Object.keys(after)
     return ids.length !== Object.keys(before).length || ids.some((id) => before[id] !== after[id])
+  }
+
+  /**
+   * Whether the active states alone decide which transitions an event of this type takes: no guard has a part in it. False for all events
+   * of a chart with automatic transitions, which XState takes in an order that depends on how a state was reached, and of one in which
+   * inner states have outputs, which are functions that XState calls.
+   */
+  isSelectedByType({ type }: EventObject): boolean {
+    return this.#isStructural && this.#guarded !== true && !this.#guarded.has(type)
   }
 
   node(id: string): AnyStateNode | undefined {

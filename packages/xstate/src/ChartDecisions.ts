@@ -5,6 +5,7 @@
 import type { AnyActorScope, AnyMachineSnapshot, EventObject, StateValue } from "xstate"
 import { type Chart, errorTag, ownEvent, standIn } from "./Chart.ts"
 import type { AnyChartState, ChildActor, ParentInstance, SentToLive } from "./ChartState.ts"
+import { KnownMoves } from "./KnownMoves.ts"
 import { revived, storable, storableContext, storableError } from "./PlainData.ts"
 import { childInstanceId, slots } from "./Slots.ts"
 
@@ -27,7 +28,7 @@ interface Refusal {
 }
 
 /** An action as XState's executor gets it. */
-interface Action {
+export interface Action {
   readonly type: string
   readonly params: unknown
   readonly info: { readonly context: unknown; readonly event: EventObject }
@@ -53,15 +54,20 @@ export interface ChartSettings {
 
 const stay = { _tag: "@stay" } as const
 
+type Writable<A> = { -readonly [K in keyof A]: A[K] }
+
 export class ChartDecisions {
   readonly #chart: Chart
   readonly #settings: ChartSettings
   /** Snapshots of states that were decided in this process: restoring one costs more than most transitions. */
   readonly #snapshots = new WeakMap<object, AnyMachineSnapshot>()
 
+  readonly #moves: KnownMoves
+
   constructor(chart: Chart, settings: ChartSettings) {
     this.#chart = chart
     this.#settings = settings
+    this.#moves = new KnownMoves(chart)
   }
 
   begin(input: unknown, parent: ParentInstance | undefined, tools: DecisionTools): Decided {
@@ -96,7 +102,7 @@ export class ChartDecisions {
     if (received === undefined) return stay
     const before = this.#restore(state)
     const { scope, actions } = scopeOf(state.parent)
-    const next = machine.transition(before, received, scope) as AnyMachineSnapshot
+    const next = this.#moves.transition(before, received, scope, actions)
     if (next === before && actions.length === 0 && state.emitted === undefined && state.sent === undefined) {
       const isRefused = this.#settings.unhandled === "refuse" && isPublic(event) && machine.getTransitionData(before, received).length === 0
       return isRefused ? { _tag: "@refuse", reason: `no state of ${JSON.stringify(state.value)} handles ${event.type}` } : stay
@@ -146,21 +152,21 @@ export class ChartDecisions {
     if (next.status === "stopped") return { _tag: "@stop", reason: "its parent stopped it" }
     if (isEnding) step.tellParent(next)
     const history = historyOf(next)
-    const decided: AnyChartState = {
+    const decided: Writable<AnyChartState> = {
       _tag: this.#chart.tagOf(next),
       value: next.value as StateValue,
       context: storableContext(next.context, before?.context, state.context),
       status: next.status,
-      ...(next.output === undefined ? {} : { output: storable(next.output, "output") }),
-      ...(next.error === undefined ? {} : { error: storable(next.error, "error") }),
-      ...(history === undefined ? {} : { history }),
-      ...(step.hasChildren ? { children: step.children } : {}),
-      ...(step.count === 0 ? {} : { count: step.count }),
-      ...(state.parent === undefined ? {} : { parent: state.parent }),
-      ...(step.emitted.length === 0 ? {} : { emitted: step.emitted }),
-      ...(step.sent.length === 0 ? {} : { sent: step.sent }),
-      ...(step.late === undefined ? {} : { late: step.late }),
     }
+    if (next.output !== undefined) decided.output = storable(next.output, "output")
+    if (next.error !== undefined) decided.error = storable(next.error, "error")
+    if (history !== undefined) decided.history = history
+    if (step.hasChildren) decided.children = step.children
+    if (step.count !== 0) decided.count = step.count
+    if (state.parent !== undefined) decided.parent = state.parent
+    if (step.emitted.length > 0) decided.emitted = step.emitted
+    if (step.sent.length > 0) decided.sent = step.sent
+    if (step.late !== undefined) decided.late = step.late
     return this.#remember(decided, step.hasChildren ? withStandIns(next, decided, scope) : next)
   }
 

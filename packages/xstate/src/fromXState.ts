@@ -209,6 +209,7 @@ class Family {
       count: 0,
       blueprint: () => chartBlueprint(chart, name, this.#version, effectNames(chart, found.names)),
       readEvent: (event) => readEvent(chart, event),
+      statesAreJson: true,
       ...(options.journal === "events"
         ? {}
         : { keepsState: (from, event, to) => chart.isComputed(from as never, event as never, to as never) }),

@@ -130,6 +130,27 @@ describe("what only shows when a transition is decided refuses that event, and n
     ),
   )
 
+  it.live("a context that an assign changed in place", () =>
+    withEngine(
+      Effect.gen(function* () {
+        const engine = yield* Engine
+        const add = ({ context: { list } }: { readonly context: { readonly list: Array<unknown> } }) => {
+          list.push(new Date(0))
+          return list
+        }
+        const chart = setup({ types: { context: {} as { list: Array<unknown> }, events: {} as { type: "add" } } }).createMachine({
+          id: "changed",
+          context: { list: [] },
+          on: { add: { actions: assign({ list: add }) } },
+        })
+        const instance = yield* engine.start(fromXState(chart), "one")
+        const error = yield* Effect.flip(instance.send({ type: "add" }))
+        expect(`${error.message} ${"cause" in error ? String(error.cause) : ""}`).toContain("its field context holds an instance of Date")
+        expect(yield* instance.lastSequence).toBe(0)
+      }),
+    ),
+  )
+
   it.live("a context that is made at the start is checked then", () =>
     withEngine(
       Effect.gen(function* () {

@@ -17,7 +17,7 @@ import {
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import type { Json } from "../store/Commit.ts"
-import { storableEncoder, unstorableField } from "../store/Storable.ts"
+import { lossCheck, storableEncoder, unstorableField } from "../store/Storable.ts"
 import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
 import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 import { type Upcasters, upcast } from "./Upcasters.ts"
@@ -125,7 +125,8 @@ export class Codec {
     this.#compiled = compiled
     this.#version = compiled.declarations.version
     this.#upcasters = upcasters
-    this.#states = codecsOf(compiled.declarations.state, compiled.states)
+    const states = codecsOf(compiled.declarations.state, compiled.states)
+    this.#states = compiled.declarations.statesAreJson === true ? withoutSchemas(states, compiled.declarations.state) : states
     this.#events = codecsOf(compiled.declarations.event, compiled.events)
   }
 
@@ -385,6 +386,19 @@ const codecsOf = (union: UntypedUnion, checks: Compiled["states"]): ReadonlyMap<
     [...union.$variants.values()].map((variant) => {
       const bySchema = schemaCodec(variant)
       return [variant.tag, isPlain(variant) ? plainCodec(bySchema, checks.get(variant.tag)) : bySchema]
+    }),
+  )
+
+/** Encodes values as they are. What JSON would lose is still refused: a function of the user may have changed a value in place. */
+const withoutSchemas = (codecs: ReadonlyMap<string, VariantCodec>, { $variants }: UntypedUnion): ReadonlyMap<string, VariantCodec> =>
+  new Map(
+    [...codecs].map(([tag, codec]) => {
+      const check = lossCheck(($variants.get(tag) as UntypedVariant).schema)
+      const encode = (value: Tagged) => {
+        check?.(value)
+        return value
+      }
+      return [tag, { ...codec, encode }]
     }),
   )
 

@@ -106,6 +106,7 @@ export const timersAfter = (
   const changes = decision._tag !== "Stay" || envelope.timer !== undefined || decision.timers.length > 0 || decision.delays.length > 0
   if (!changes) return before
   if (decision._tag === "Stop" || node.final) return noTimers
+  if (before.size === 0 && decision.timers.length === 0 && decision.delays.length === 0) return noTimers
   const after = new Map(decision._tag === "Stay" ? before : lastingOf(before, keptOf(pending)))
   if (envelope.timer !== undefined) after.delete(envelope.timer.name)
   for (const { name, millis } of decision.timers) {

@@ -50,12 +50,16 @@ const acceptsAnything = (node: unknown, seen = new Set<unknown>()): boolean => {
 /** Throws where something in an encoded value is not JSON. Returns the first field with an undefined property, which JSON leaves out. */
 const checkStorable = (encoded: unknown): string | undefined => {
   let dropped: string | undefined
-  const fields = typeof encoded === "object" && encoded !== null ? Object.entries(encoded) : [["(itself)", encoded] as const]
-  for (const [field, content] of fields) {
-    const lost = lostIn(content, () => {
-      dropped ??= field
-    })
-    if (lost !== undefined) throw new Unstorable(field, lost)
+  let field = "(itself)"
+  const drops = () => {
+    dropped ??= field
+  }
+  const around = new Set<unknown>()
+  const fields = typeof encoded === "object" && encoded !== null ? encoded : { [field]: encoded }
+  for (const name of Object.keys(fields)) {
+    field = name
+    const lost = lostIn(fields[name as keyof typeof fields], drops, around)
+    if (lost !== undefined) throw new Unstorable(name, lost)
   }
   return dropped
 }
@@ -67,14 +71,15 @@ export const unstorableField = (variant: UntypedVariant, state: Tagged): Unstora
     const encode = Schema.encodeUnknownResult(
       Schema.toCodecJson(Schema.Struct({ [field]: schema }) as unknown as Schema.Codec<object, unknown>),
     )
-    if (encode({ [field]: content })._tag === "Failure") return new Unstorable(field, lostIn(content, () => undefined) ?? nameOf(content))
+    if (encode({ [field]: content })._tag === "Failure")
+      return new Unstorable(field, lostIn(content, () => undefined, new Set()) ?? nameOf(content))
   }
   return undefined
 }
 
 /** The first thing in a value that JSON would lose, in words. Calls `drops` for an undefined property. `around`: the values it is in. */
-const lostIn = (content: unknown, drops: () => void, around = new Set<unknown>()): string | undefined => {
-  if (content === null) return undefined
+const lostIn = (content: unknown, drops: () => void, around: Set<unknown>): string | undefined => {
+  if (content === null || typeof content === "string" || typeof content === "boolean") return undefined
   if (content === undefined) return void drops()
   if (typeof content === "function" || typeof content === "symbol" || typeof content === "bigint") return nameOf(content)
   if (typeof content === "number" && !Number.isFinite(content)) return String(content)

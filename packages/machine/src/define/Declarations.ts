@@ -177,6 +177,11 @@ export interface Declarations extends SlotDeclarations {
   readonly activeStates?: (state: Tagged) => ReadonlyArray<string>
   /** Whether an event is stored with the state it led to, so that a replay does not decide again. Default: no. */
   readonly keepsState?: (from: Tagged, event: Tagged, to: Tagged) => boolean
+  /**
+   * Whether JSON has every state as it is, because the notation makes no others: a store then encodes states without their schemas, and
+   * decodes them by their schemas. Default: no.
+   */
+  readonly statesAreJson?: boolean
   /** Machines whose instances belong to those of this one: an engine that registers it registers them. */
   readonly machines?: () => ReadonlyArray<unknown>
   /** The number of declarations made so far. */
