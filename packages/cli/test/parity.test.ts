@@ -161,6 +161,7 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     assert.include(none.err, "detent batch artifacts")
     const documents = JSON.parse((await detent("batch", "show", batchId, "--documents", "all", "--limit", "1", "--json")).out)
     assert.strictEqual(documents.listed.length, 1)
+    assert.strictEqual(documents.listed[0].chunks, 1)
     assert.deepStrictEqual(JSON.parse((await detent("batch", "show", batchId, "--failures", "--json")).out).failures, [])
   })
 

@@ -187,6 +187,7 @@ export {
 } from "./runs/Run.ts"
 export type { ArtifactError } from "./runs/RunArtifacts.ts"
 export { DocumentChanged, RunFailed } from "./runs/RunFailed.ts"
+export type { RunWork } from "./runs/RunRows.ts"
 export { ArtifactMissing } from "./runs/RunRows.ts"
 export { RunStore, RunStoreFailed } from "./runs/RunStore.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"

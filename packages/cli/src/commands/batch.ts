@@ -312,6 +312,13 @@ const show = command(
             { title: "DOCUMENT", of: ({ source }) => source },
             { title: "STATUS", of: ({ status }) => status },
             { title: "LANGUAGE", of: ({ language }) => language ?? "" },
+            { title: "CHUNKS", of: ({ chunks }) => chunks ?? "" },
+            ...(documents.some(({ tokens }) => tokens !== undefined)
+              ? [
+                  { title: "TOKENS", of: ({ tokens }: Listed) => tokens ?? "" },
+                  { title: "COST", of: ({ cost }: Listed) => (cost === undefined ? "" : Number(cost.toFixed(6))) },
+                ]
+              : []),
             { title: "PROBLEM", of: ({ error, nextStep }) => error ?? (nextStep === undefined ? "" : `prose not read: ${nextStep}`) },
           ],
           input.documents === "all" ? "no document was begun" : `no document is ${input.documents}`,
@@ -346,6 +353,8 @@ const show = command(
       )
     }).pipe(Effect.provide(observing(input))),
 )
+
+type Listed = Effect.Success<ReturnType<typeof documentsOf>>["documents"][number]
 
 const documentsOf = (
   id: BatchId,

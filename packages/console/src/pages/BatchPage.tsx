@@ -228,18 +228,12 @@ const columns: ReadonlyArray<Column<DocumentStatus>> = [
     wideOnly: true,
     right: true,
   },
+  { title: "Chunks", width: "4rem", cell: ({ chunks }) => (chunks === undefined ? "" : countText(chunks)), wideOnly: true, right: true },
   { title: "Facts", width: "4rem", cell: ({ facts }) => (facts === undefined ? "" : countText(facts)), wideOnly: true, right: true },
   {
     title: "Review",
     width: "4rem",
     cell: ({ forReview }) => (forReview === undefined || forReview === 0 ? "" : countText(forReview)),
-    wideOnly: true,
-    right: true,
-  },
-  {
-    title: "Tokens",
-    width: "4.5rem",
-    cell: ({ tokens }) => (tokens === undefined || tokens === 0 ? "" : countText(tokens)),
     wideOnly: true,
     right: true,
   },
@@ -255,6 +249,16 @@ const columns: ReadonlyArray<Column<DocumentStatus>> = [
     wideOnly: true,
   },
 ]
+
+/** Of a batch that asks a model: what it took for each document. */
+const paidColumns = (currency: string): ReadonlyArray<Column<DocumentStatus>> => [
+  { title: "Tokens", width: "4.5rem", cell: ({ tokens }) => (tokens === undefined ? "" : countText(tokens)), wideOnly: true, right: true },
+  { title: "Cost", width: "6rem", cell: ({ cost }) => costText(cost, currency), wideOnly: true, right: true },
+]
+
+/** With the digits that a single document needs. */
+const costText = (cost: number | undefined, currency: string): string =>
+  cost === undefined ? "" : `${cost >= 1 || cost === 0 ? cost.toFixed(2) : cost.toPrecision(2)} ${currency}`.trimEnd()
 
 /** A cell for each document. Above this number only the table shows them. */
 const mostCells = 2000
@@ -275,6 +279,9 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
   }, [pages.data, head.data])
   const failures = useRead(status.documents.failed > 0 || (status.documents.setAside ?? 0) > 0 ? reads.batchFailures(batchId) : undefined)
   const waiting = Math.max(0, status.documents.total - documents.length)
+  const currency = status.usage?.currency ?? ""
+  const isPaid = status.usage !== undefined
+  const shown = useMemo(() => (isPaid ? columns.toSpliced(-2, 0, ...paidColumns(currency)) : columns), [isPaid, currency])
   const chosen = documents.find(({ documentId }) => documentId === wanted)
   return (
     <Panel title="Documents" flush aside={`${countText(status.documents.total)} in all`}>
@@ -330,7 +337,9 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
                 ? ""
                 : ` · took ${durationText(chosen.completedAt - chosen.startedAt)}`}
               {chosen.runId === undefined ? "" : ` · run ${chosen.runId.slice(0, 8)}`}
-              {chosen.tokens === undefined || chosen.tokens === 0 ? "" : ` · ${countText(chosen.tokens)} tokens`}
+              {chosen.chunks === undefined ? "" : ` · ${countText(chosen.chunks)} ${chosen.chunks === 1 ? "chunk" : "chunks"}`}
+              {chosen.tokens === undefined ? "" : ` · ${countText(chosen.tokens)} tokens`}
+              {chosen.cost === undefined ? "" : ` · ${costText(chosen.cost, currency)}`}
             </p>
             {chosen.entities === undefined || chosen.facts === undefined ? null : (
               <p>
@@ -349,7 +358,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
         <VirtualTable
           label="Documents"
           rows={documents}
-          columns={columns}
+          columns={shown}
           keyOf={keyOf}
           hrefOf={({ documentId }) => hrefOf(["batches", batchId], { doc: documentId })}
           isCurrent={({ documentId }) => documentId === wanted}

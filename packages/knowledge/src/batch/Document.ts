@@ -130,11 +130,13 @@ export const writeMetadata = (folder: StorageFolder, state: Batch & Pick<BatchSt
     const earlier = state.attempt === 0 ? [] : yield* recordsAt(uri)
     const before = new Map(earlier.filter(({ errors }) => errors.length > 0).map((one) => [one.documentId, one]))
     const ofDocument = new Map((yield* runs.ofBatch(state.batchId)).map((run) => [run.documentId, run]))
-    const tokens = extractor === "built-in" ? undefined : yield* runs.tokensOf(state.batchId)
+    const work = extractor === "built-in" ? undefined : yield* runs.workOf(state.batchId)
     const encode = Schema.encodeEffect(DocumentJson)
     const lines = Stream.mapEffect(Stream.fromIterable(manifest.documents.entries()), ([index, document]) => {
       const run = ofDocument.get(document.documentId)
-      const recorded = { run, tokens: run === undefined ? undefined : tokens?.get(run.runId), before: before.get(document.documentId) }
+      const usage = run === undefined ? undefined : work?.get(run.runId)?.usage
+      const tokens = usage === undefined ? undefined : { input: usage.inputTokens, output: usage.outputTokens }
+      const recorded = { run, tokens, before: before.get(document.documentId) }
       return Effect.map(
         Effect.orDie(encode(documentRecord(state, extractor, document, recorded))),
         (json) => `${index === 0 ? "[" : ",\n"}${json}`,

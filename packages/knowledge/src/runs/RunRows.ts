@@ -234,13 +234,29 @@ export const countsOf = (rows: ReadonlyArray<object>): Readonly<Record<RunStatus
   ...Object.fromEntries(rows.map(readCount).map(({ status, runs }) => [status, runs])),
 })
 
-const TokensRow = Schema.Struct({ run_id: RunId, input: Count, output: Count })
+const WorkRow = Schema.Struct({
+  run_id: RunId,
+  chunks: Count,
+  calls: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  cost: Schema.Finite,
+  unpriced: Count,
+})
 
-const readTokens = rowReader("run_checkpoints", TokensRow)
+/** What a run has read so far, and what models took for it. */
+export interface RunWork {
+  /** Chunks of its document that are done. */
+  readonly chunks: number
+  readonly usage: Usage
+}
 
-export const tokensOf = (row: object) => {
-  const { run_id, input, output } = readTokens(row)
-  return [run_id, { input, output }] as const
+const readWork = rowReader("run_checkpoints", WorkRow)
+
+export const workOf = (row: object) => {
+  const { run_id, chunks, calls, input_tokens: inputTokens, output_tokens: outputTokens, cost, unpriced } = readWork(row)
+  const work: RunWork = { chunks, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
+  return [run_id, work] as const
 }
 
 const GraphPlaceRow = Schema.Struct({

@@ -29,14 +29,15 @@ import {
   graphPlaceOf,
   lastBatchOf,
   type RunTotals,
+  type RunWork,
   reviewPlaceOf,
   rowOfRun,
   runOf,
   type StoredAnswer,
   type StoredArtifact,
   type StoredCheckpoint,
-  tokensOf,
   totalsOf,
+  workOf,
 } from "./RunRows.ts"
 import { migrateRuns, runTables } from "./RunTables.ts"
 import { type NewStatus, type PurgedRuns, purgeRuns, type RunStep, type RunWrite, reopenRun, runWrites } from "./RunWrites.ts"
@@ -80,10 +81,8 @@ export interface RunStoreService {
   readonly cancelQueued: (batch: BatchId, why: string) => Effect.Effect<void, RunStoreFailed>
   /** How many runs of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<RunStatus, number>>, RunStoreFailed>
-  /** The tokens that models took for each run of a batch. */
-  readonly tokensOf: (
-    batch: BatchId,
-  ) => Effect.Effect<ReadonlyMap<RunId, { readonly input: number; readonly output: number }>, RunStoreFailed>
+  /** What each run of a batch has read, and what models took for it. With documents, only of their runs. */
+  readonly workOf: (batch: BatchId, documents?: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<RunId, RunWork>, RunStoreFailed>
   /**
    * The runs of a batch that succeeded, by document, with the graphs of their steps: a page after a document. A
    * content that is not small is left out, and loaded by itself.
@@ -223,6 +222,16 @@ const make = (patience: Duration.Input) =>
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
       })
 
+    /** What a checkpoint `c` says that models took for it. */
+    const paid = sql`${field("calls")} as calls, ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens,
+      ${field("cost")} as cost`
+
+    const sum = (name: string) => sql.literal(`cast(coalesce(sum(${name}), 0) as double precision) as ${name}`)
+
+    /** The sums of it, and how many calls have no known price. */
+    const spent = sql`${sum("calls")}, ${sum("input_tokens")}, ${sum("output_tokens")}, ${sum("cost")},
+      cast(coalesce(sum(case when cost is null and calls > 0 then 1 else 0 end), 0) as double precision) as unpriced`
+
     return {
       get,
       standing: (id) =>
@@ -277,12 +286,18 @@ const make = (patience: Duration.Input) =>
           reading,
           Effect.map(countsOf),
         ),
-      tokensOf: (batch) => {
-        const tokens = (name: string) => sql`cast(coalesce(sum(${field(name)}), 0) as double precision)`
-        return sql`select c.run_id, ${tokens("inputTokens")} as input, ${tokens("outputTokens")} as output from ${checkpoints} c
-          where c.run_id in (select run_id from ${runs} where batch_id = ${batch}) group by c.run_id`.pipe(
+      workOf: (batch, documents) => {
+        if (documents?.length === 0) return Effect.succeed(new Map())
+        const chosen = documents === undefined ? sql`` : sql` and ${sql.in("document_id", documents)}`
+        const own = sql`(select run_id from ${runs} where batch_id = ${batch}${chosen})`
+        return sql`select run_id, ${sum("chunks")}, ${spent}
+          from (
+            select c.run_id, ${field("chunks")} as chunks, ${paid} from ${checkpoints} c where c.run_id in ${own}
+            union all
+            select a.run_id, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from ${answers} a where a.run_id in ${own}
+          ) stored group by run_id`.pipe(
           reading,
-          Effect.map((rows) => new Map(rows.map(tokensOf))),
+          Effect.map((rows) => new Map(rows.map(workOf))),
         )
       },
       graphsOf: (batch, after, limit) =>
@@ -363,13 +378,9 @@ const make = (patience: Duration.Input) =>
         ),
       totals: (of) => {
         const own = sql`(select run_id from ${runs} where ${of.startsWith("batch-") ? sql`batch_id = ${of}` : sql`run_id = ${of}`})`
-        const sum = (name: string) => sql.literal(`cast(coalesce(sum(${name}), 0) as double precision) as ${name}`)
-        return sql`select ${sum("entities")}, ${sum("facts")}, ${sum("calls")}, ${sum("input_tokens")}, ${sum("output_tokens")},
-            ${sum("cost")}, cast(coalesce(sum(case when cost is null and calls > 0 then 1 else 0 end), 0) as double precision) as unpriced
+        return sql`select ${sum("entities")}, ${sum("facts")}, ${spent}
           from (
-            select ${field("entities")} as entities, ${field("facts")} as facts, ${field("calls")} as calls,
-              ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens, ${field("cost")} as cost
-            from ${checkpoints} c where c.run_id in ${own}
+            select ${field("entities")} as entities, ${field("facts")} as facts, ${paid} from ${checkpoints} c where c.run_id in ${own}
             union all
             select 0, 0, a.calls, a.input_tokens, a.output_tokens, a.cost from ${answers} a where a.run_id in ${own}
           ) stored`.pipe(

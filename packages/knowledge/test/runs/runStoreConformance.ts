@@ -215,9 +215,15 @@ export const runStoreConformance = (database: string, layer: Layer.Layer<RunStor
           expect(yield* runs.answers(run.runId, 0, 1)).toHaveLength(1)
           expect(yield* runs.totals(batchId)).toEqual({ entities: 4, facts: 2, usage })
           expect(yield* runs.totals(run.runId)).toEqual({ entities: 4, facts: 2, usage })
+          const work = { chunks: JSON.parse(step.checkpoint.result_json).chunks, usage }
+          expect(yield* runs.workOf(batchId)).toEqual(new Map([[run.runId, work]]))
+          expect(yield* runs.workOf(batchId, [run.documentId])).toEqual(new Map([[run.runId, work]]))
+          expect(yield* runs.workOf(batchId, ["doc-of-another"])).toEqual(new Map())
+          expect(yield* runs.workOf(batchId, [])).toEqual(new Map())
           // A price that is not known makes the sum unknown.
           yield* runs.saveAnswer(answer(2, "entities", null))
           expect((yield* runs.totals(batchId)).usage.cost).toBeUndefined()
+          expect((yield* runs.workOf(batchId)).get(run.runId)?.usage.cost).toBeUndefined()
         }),
       )
 

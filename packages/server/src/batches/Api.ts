@@ -88,8 +88,12 @@ export const DocumentStatus = Schema.Struct({
   facts: Schema.optionalKey(Schema.Int),
   /** Facts of it that are too unsure for the graph. */
   forReview: Schema.optionalKey(Schema.Int),
+  /** Chunks of its text that are done. */
+  chunks: Schema.optionalKey(Schema.Int),
   /** Tokens that a model took for it. */
   tokens: Schema.optionalKey(Schema.Int),
+  /** What these cost, in the currency of the batch's `usage`; absent where the price of the model is not known. */
+  cost: Schema.optionalKey(Schema.Finite),
   language: Schema.optionalKey(Schema.String),
   /** Why its prose was left out, and what to do about it. */
   unread: Schema.optionalKey(UnreadProse),

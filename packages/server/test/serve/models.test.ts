@@ -6,7 +6,7 @@ import { modelServer } from "../support/modelServer.ts"
 describe("models over HTTP", () => {
   it.live("are chosen by the request, estimated, stopped at a budget and continued with a larger one", () =>
     Effect.gen(function* () {
-      const { provider, body, post, ended } = yield* modelServer()
+      const { client, provider, body, post, ended } = yield* modelServer()
       const estimate = yield* post("/api/v1/batch/estimate", body({ extractor: "openai:gpt-4o-mini" }))
       assert.deepInclude(estimate, { status: 200, extractor: "openai:gpt-4o-mini", documents: 3, chunks: 3, calls: 6, currency: "USD" })
       assert.strictEqual(provider.heard.length, 0)
@@ -21,6 +21,14 @@ describe("models over HTTP", () => {
       assert.deepInclude(end, { state: "Completed", budget: "1usd" })
       assert.deepInclude(end.usage, { calls: 6, inputTokens: 600, outputTokens: 120, currency: "USD" })
       assert.strictEqual(provider.heard.length, 6)
+      const { documents } = yield* client.batches.documents({ params: { batchId }, query: {} })
+      assert.deepStrictEqual(
+        documents.map(({ chunks, tokens }) => ({ chunks, tokens })),
+        [1, 2, 3].map(() => ({ chunks: 1, tokens: 240 })),
+      )
+      const cost = documents.reduce((sum, one) => sum + (one.cost ?? 0), 0)
+      assert.isAbove(cost, 0)
+      assert.closeTo(cost, end.usage?.cost ?? 0, 1e-9)
     }),
   )
 

@@ -44,5 +44,5 @@ export const modelServer = (options: ServedOptions = {}) =>
         until: ({ isTerminal }) => isTerminal,
         schedule: Schedule.spaced("50 millis"),
       })
-    return { url, provider, body, post, ended }
+    return { url, client, provider, body, post, ended }
   })

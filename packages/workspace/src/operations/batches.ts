@@ -22,6 +22,7 @@ import {
   type ReviewSelection,
   Reviews,
   RunStore,
+  type RunWork,
   readManifest,
   type SelectionChange,
   Storage,
@@ -293,6 +294,12 @@ const runOf = (run: ExtractionRun) => ({
 const foundIn = ({ entities, facts, forReview }: Pick<ListedStanding, "entities" | "facts" | "forReview">) =>
   optional({ entities: entities ?? undefined, facts: facts ?? undefined, forReview: forReview ?? undefined })
 
+/** The chunks that are done, and what models took for them, where one was asked. */
+const doneIn = ({ chunks, usage: { calls, inputTokens, outputTokens, cost } }: RunWork) => ({
+  chunks,
+  ...(calls === 0 ? {} : { tokens: inputTokens + outputTokens, ...optional({ cost }) }),
+})
+
 type ListedStanding = Omit<DocumentStanding, "status" | "round"> & {
   readonly status: DocumentStanding["status"] | "pending"
   readonly round?: number
@@ -305,25 +312,22 @@ export const documents = (id: BatchId, { limit, status: asked, after }: Document
     const manifest = yield* loadManifest(yield* Storage, manifestUri)
     const sources = new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
     const found = yield* standingsOf(id, manifest.documents, { asked, limit, after })
-    const runs = yield* Effect.flatMap(RunStore, (store) =>
-      store.ofDocuments(
-        id,
-        found.map(({ documentId }) => documentId),
-      ),
-    )
-    const read = new Map<string, ReturnType<typeof runOf>>(runs.map((run) => [run.documentId, runOf(run)]))
-    const spent = yield* Effect.flatMap(RunStore, (store) => store.tokensOf(id))
+    const store = yield* RunStore
+    const ids = found.map(({ documentId }) => documentId)
+    const read = new Map((yield* store.ofDocuments(id, ids)).map((run): [string, ReturnType<typeof runOf>] => [run.documentId, runOf(run)]))
+    const work = yield* store.workOf(id, ids)
     const documents = found.map(({ documentId, status: standing, error, round, ...counted }) => {
       const run = read.get(documentId)
-      const tokens = run === undefined ? undefined : spent.get(run.runId)
+      const done = run === undefined ? undefined : work.get(run.runId)
       return {
         documentId,
         status: standing,
         error,
-        ...optional({ round, tokens: tokens === undefined ? undefined : tokens.input + tokens.output }),
+        ...optional({ round }),
         source: sources.get(documentId) ?? documentId,
         ...run,
         ...foundIn(counted),
+        ...(done === undefined ? {} : doneIn(done)),
       }
     })
     return paged({ documents }, found.length === limit ? found.at(-1)?.documentId : undefined)
