@@ -90,6 +90,10 @@ describe("detent command list", { timeout: 120_000 }, () => {
     const { out } = await detent("command", "list")
     assert.match(out, /PROBLEM +EARLIER PROBLEMS\n/)
     assert.match(out, /call 3 was not answered +try 1: .*call 1 was not answered; try 2: .*call 2 was not answered\n/)
+    assert.include((await detent("command", "list", "--instance", "j", "--latest")).out, "call 3 was not answered")
+    assert.strictEqual((await detent("command", "list", "--instance", "j", "--sequence", "7", "--before", "1000")).out, "")
+    const wrong = await detent("command", "list", "--latest")
+    assert.deepStrictEqual([wrong.code, wrong.err.includes("name it with --instance")], [2, true])
   })
 })
 

@@ -51,6 +51,8 @@ const list = command(
       },
       ...filterOptions,
       { name: "sequence", kind: "integer", value: "N", minimum: 0, summary: "with --instance: only those that event number N requested" },
+      { name: "latest", kind: "flag", summary: "with --instance: the latest, in place of the first" },
+      { name: "before", kind: "integer", value: "N", minimum: 1, summary: "with --latest: continue with those before command number N" },
       { name: "enqueued-after", kind: "text", value: "TIME", summary: "only requested after this time, such as 2026-11-16T09:30:00Z" },
       { name: "enqueued-before", kind: "text", value: "TIME", summary: "only requested before this time" },
       ...paging,
@@ -69,12 +71,11 @@ const list = command(
           problem: `--after ${input.after} is no cursor`,
           nextStep: "copy it from the end of the page before",
         })
-      if (input.sequence !== undefined && input.instance === undefined)
-        return yield* new WrongUsage({ problem: "--sequence is that of an instance", nextStep: "name it with --instance" })
-      const page = yield* operations.list(filter, input.limit, after)
-      const { sequence } = input
+      const isOfInstance = input.sequence !== undefined || input.before !== undefined || input.latest
+      if (isOfInstance) yield* refuseWithLatest(input)
+      const page: Listed = isOfInstance ? yield* latestPage(filter, input) : yield* operations.list(filter, input.limit, after)
       yield* output.rows(
-        sequence === undefined ? page.commands : page.commands.filter((one) => one.sequence === sequence),
+        page.commands,
         [
           { title: "KEY", of: ({ key }) => key },
           { title: "EFFECT", of: ({ slot }) => slot },
@@ -91,9 +92,43 @@ const list = command(
         input.status === undefined ? "no commands" : `no command is ${input.status}`,
       )
       if (page.scanned !== undefined) yield* output.note(`looked at ${page.scanned} commands`)
-      if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
+      if (page.next !== undefined) yield* output.note(`more with --${isOfInstance ? "before" : "after"} ${page.next}`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+type Listed = Effect.Success<ReturnType<typeof operations.list>>
+
+/** What the commands of one instance are read by: the index of the instance or of the event. */
+interface OfInstance {
+  readonly sequence: number | undefined
+  readonly before: number | undefined
+  readonly limit: number
+}
+
+const latestPage = (
+  { machine = "", id = "" }: { readonly machine?: string; readonly id?: string },
+  { sequence, before, limit }: OfInstance,
+) => instances.commands({ machine, id }, { sequence, before, limit })
+
+const notWithLatest = ["status", "queue", "slot", "machine", "fingerprint", "enqueued-after", "enqueued-before", "after"] as const
+
+const refuseWithLatest = (
+  input: { readonly instance: string | undefined } & Readonly<Record<(typeof notWithLatest)[number], string | undefined>>,
+) => {
+  if (input.instance === undefined)
+    return Effect.fail(
+      new WrongUsage({ problem: "--sequence, --latest and --before are those of an instance", nextStep: "name it with --instance" }),
+    )
+  const other = notWithLatest.find((name) => input[name] !== undefined)
+  return other === undefined
+    ? Effect.void
+    : Effect.fail(
+        new WrongUsage({
+          problem: `--${other} does not go together with --sequence, --latest and --before`,
+          nextStep: `leave out --${other}`,
+        }),
+      )
+}
 
 const groups = command(
   {

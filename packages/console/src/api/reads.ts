@@ -34,6 +34,13 @@ export const history = (
     readonly brief?: boolean
   },
 ): Read<List<"entries", T.HistoryEntry>> => read(["instances", machineName, id, "history"], query)
+/** Events of one page of a history. */
+export const historyPage = 200
+
+/** The first page of the history: its latest events, without their fields. */
+export const latestEvents = (machineName: string, id: string, query: { readonly before?: number; readonly event?: string } = {}) =>
+  history(machineName, id, { order: "desc", limit: historyPage, brief: true, ...query })
+
 export const stateAt = (machineName: string, id: string, sequence: number): Read<{ readonly sequence: number; readonly state: T.Tagged }> =>
   read(["instances", machineName, id, "states", String(sequence)])
 export const legalEvents = (
@@ -47,7 +54,7 @@ export const commandsOf = (
   machineName: string,
   id: string,
   query: { readonly sequence?: number; readonly limit?: number },
-): Read<{ readonly commands: ReadonlyArray<T.Command> }> => read(["instances", machineName, id, "commands"], query)
+): Read<List<"commands", T.Command>> => read(["instances", machineName, id, "commands"], query)
 export const timersOf = (machineName: string, id: string): Read<{ readonly timers: ReadonlyArray<T.Timer> }> =>
   read(["instances", machineName, id, "timers"])
 

@@ -1,5 +1,5 @@
 /** Reads of the server in components: cached by address, repeated when the live stream says so, or every few seconds without one. */
-import { type UseQueryResult, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
+import { keepPreviousData, type UseQueryResult, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useLiveMode } from "../live/LiveContext.tsx"
 import { fetchJson, type Read } from "./Client.ts"
 
@@ -11,6 +11,8 @@ interface ReadOptions {
   readonly fixed?: boolean
   /** Read at this interval besides, in milliseconds. */
   readonly every?: number
+  /** Until the answer is there, shows that of the address before: for an address whose answer includes that one. */
+  readonly keep?: boolean
 }
 
 /** Without an address nothing is read. */
@@ -20,6 +22,7 @@ export const useRead = <A>(read: Read<A> | undefined, options: ReadOptions = {})
     queryKey: [read?.path ?? ""],
     queryFn: ({ signal }) => fetchJson(read ?? { path: "" }, signal),
     enabled: read !== undefined,
+    ...(options.keep === true ? { placeholderData: keepPreviousData } : {}),
     staleTime: options.fixed === true ? Number.POSITIVE_INFINITY : 0,
     meta: { isFixed: options.fixed === true },
     refetchInterval: options.fixed === true ? false : (options.every ?? (mode === "live" ? false : withoutStream)),

@@ -10,6 +10,7 @@ import {
   type CommandFilter,
   type CommandsService,
   type EnqueueOutcome,
+  mostOfInstance,
   type NewCommand,
   type StoredCommand,
   withoutExecution,
@@ -95,10 +96,14 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
       return expired.length
     }),
     get: (key, queue) => Effect.sync(() => Option.map(Option.fromNullishOr(withKey(state, key, queue)[0]), stored)),
-    ofInstance: (key) =>
+    ofInstance: (key, { limit = mostOfInstance, before = Number.POSITIVE_INFINITY, keyPrefix = "" } = {}) =>
       Effect.sync(() =>
         all()
-          .filter(({ machine, id }) => machine === key.machine && id === key.id)
+          .filter(
+            (command) =>
+              command.machine === key.machine && command.id === key.id && command.number < before && command.key.startsWith(keyPrefix),
+          )
+          .slice(-Math.max(1, limit))
           .map(stored),
       ),
     list: (filter, limit, after = 0) =>

@@ -8,6 +8,8 @@ import {
   type CommandFilter,
   type CommandStatus,
   type CommandsService,
+  type InstanceCommandPage,
+  mostOfInstance,
   type QueueSettings,
   unservedSample,
   withoutExecution,
@@ -66,8 +68,8 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
       reading(
         Effect.map(select(dialect, withKey(dialect, key, queue), 1), ([row]) => Option.map(Option.fromNullishOr(row), storedCommandOf)),
       ),
-    ofInstance: (key) =>
-      persisting("read commands", key)(Effect.map(select(dialect, ofInstance(dialect, key), 100_000), (rows) => rows.map(storedCommandOf))),
+    ofInstance: (key, page = {}) =>
+      persisting("read commands", key)(Effect.map(latestOf(dialect, key, page), (rows) => rows.map(storedCommandOf).reverse())),
     list: (filter, limit, after = 0) =>
       reading(
         Effect.map(
@@ -107,11 +109,29 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
   }
 }
 
-const select = ({ sql, commands, instances }: Dialect, condition: Fragment, limit: number, source = commands) => sql<Row>`
+const select = (dialect: Dialect, condition: Fragment, limit: number, source = dialect.commands, order: "asc" | "desc" = "asc") => {
+  const { sql, instances } = dialect
+  return sql<Row>`
   select c.id as number, c.key, c.queue, c.slot, c.parameters, c.sequence, c.status, c.priority, c.ordered, c.attempts, c.round,
     c.run_at, c.claimed_by, c.claimed_until, c.last_error, c.errors, c.enqueued_at, c.finished_at, i.machine, i.id as instance_id
   from ${source} c left join ${instances} i on i.instance = c.instance
-  where ${condition} order by c.id limit ${limit}`
+  where ${condition} order by c.id ${sql.literal(order)} limit ${limit}`
+}
+
+/**
+ * The commands of an instance, latest first, by the index of instances. Those of a key are few and have an index of their own, which the
+ * limit inside makes the database use: in the order of numbers it would read all commands of the instance for them.
+ */
+const latestOf = (dialect: Dialect, key: InstanceKey, { limit = mostOfInstance, before, keyPrefix }: InstanceCommandPage) => {
+  const { sql, commands } = dialect
+  const own = ofInstance(dialect, key)
+  const source =
+    keyPrefix === undefined
+      ? commands
+      : sql`(select * from ${commands} where key >= ${keyPrefix} and key < ${`${keyPrefix}\u{10FFFF}`} order by key limit ${mostOfInstance})`
+  const condition = before === undefined ? own : sql`${own} and c.id < ${before}`
+  return select(dialect, condition, Math.min(limit, mostOfInstance), source, "desc")
+}
 
 /** Commands that are not done are read from their partial indexes, so that a long history of others is not read through. */
 const sourceOf = ({ sql, commands }: Dialect, { status }: CommandFilter): Fragment =>

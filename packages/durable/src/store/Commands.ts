@@ -95,6 +95,19 @@ export interface CommandPage {
   readonly next: number | undefined
 }
 
+/** Which commands of an instance are read. */
+export interface InstanceCommandPage {
+  /** At most this many. */
+  readonly limit?: number | undefined
+  /** Only those that were enqueued before the command of this number. */
+  readonly before?: number | undefined
+  /** Only those whose key begins with this. */
+  readonly keyPrefix?: string | undefined
+}
+
+/** No instance is read further back. */
+export const mostOfInstance = 100_000
+
 export interface CommandCount {
   readonly queue: string
   readonly status: CommandStatus
@@ -141,7 +154,8 @@ export interface CommandsService {
 
   /** The command with this key in a queue; without a queue, the first that was enqueued with it in any. */
   readonly get: (key: string, queue?: string) => Stored<Option.Option<StoredCommand>>
-  readonly ofInstance: (instance: InstanceKey) => Stored<ReadonlyArray<StoredCommand>>
+  /** In the order they were enqueued: the latest that the page has room for. Default: all. */
+  readonly ofInstance: (instance: InstanceKey, page?: InstanceCommandPage) => Stored<ReadonlyArray<StoredCommand>>
   /** In the order they were enqueued; `after` is `next` of the page before. */
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
   /** The counts of all that are stored. Their cost follows from the number of those that are not done. */

@@ -146,6 +146,12 @@ export const storing: Topic = (it, { inTransaction }) => {
         (yield* commands.ofInstance(key)).map((found) => found.key),
         [`${queue}-a`, `${queue}-c`],
       )
+      const all = yield* commands.ofInstance(key)
+      const [first, last] = all.map(({ number }) => number)
+      assert.deepStrictEqual(yield* commands.ofInstance(key, { limit: 1 }), all.slice(1))
+      assert.deepStrictEqual(yield* commands.ofInstance(key, { limit: 1, before: last }), all.slice(0, 1))
+      assert.deepStrictEqual(yield* commands.ofInstance(key, { keyPrefix: `${queue}-a` }), all.slice(0, 1))
+      assert.deepStrictEqual(yield* commands.ofInstance(key, { keyPrefix: `${queue}-a`, before: first }), [])
       assert.isTrue(Option.isNone(yield* commands.get(`${queue}-b`)))
       assert.deepStrictEqual(yield* commands.ofInstance({ machine: key.machine, id: "unknown" }), [])
     }),

@@ -14,8 +14,11 @@ const wholeNumber = (pattern: RegExp, expected: string) =>
 /** The default size of a page. */
 export const pageSize = 100
 
+/** The size of a page. */
+export const PageLimit = wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`)
+
 /** How many at most. */
-export const Limit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`))
+export const Limit = Schema.optionalKey(PageLimit)
 
 /** The same for pages of which each entry is short. */
 export const LongLimit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,3}|10000)$/, "a whole number from 1 to 10000"))

@@ -30,8 +30,10 @@ const makeBatchEnd = Effect.gen(function* () {
       const state = yield* batches.state(batch)
       if (!isTerminal(state)) return Option.none<BatchStatus>()
       // Events are emitted by commands of this or an earlier state: each is in the log when its command is done.
-      const requested = yield* commands.ofInstance({ machine: BatchMachine.name, id: batch })
-      const areLogged = requested.every(({ status }) => status !== "pending" && status !== "processing")
+      const open = yield* Effect.forEach(["pending", "processing"] as const, (status) =>
+        commands.list({ machine: BatchMachine.name, id: batch, status }, 1),
+      )
+      const areLogged = open.every((page) => page.commands.length === 0)
       return areLogged ? Option.some<BatchStatus>(yield* Effect.provide(statusWithReview(state), services)) : Option.none<BatchStatus>()
     })
 })

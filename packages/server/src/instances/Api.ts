@@ -5,7 +5,7 @@ import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
-import { Count, Flag, InstanceCursor, LongLimit, Millis, pageOf, paging } from "../api/Paging.ts"
+import { Count, Flag, InstanceCursor, LongLimit, Millis, PageLimit, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 import { queryParameter, takes } from "../api/QueryParameter.ts"
 import { StoredCommand } from "../commands/StoredCommand.ts"
@@ -205,7 +205,9 @@ export const atEvent = queryParameter("at", Count, "The number of an event: the 
 
 export const ofEvent = queryParameter("sequence", Count, "The number of an event: only the commands that it requested.")
 
-export const latest = queryParameter("limit", Count, "At most this many, the latest. Default: all.")
+export const latest = queryParameter("limit", PageLimit, "At most this many, the latest. Default: 100.")
+
+export const earlier = queryParameter("before", Count, "`next` of a page: the commands before those of that page.")
 
 export const dryRun = queryParameter("dryRun", Flag, "Only decides: what the event would do.")
 
@@ -353,11 +355,12 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       ),
     HttpApiEndpoint.get("commands", `${path}/commands`, {
       params,
-      success: Schema.Struct({ commands: Schema.Array(StoredCommand) }),
+      success: pageOf({ commands: Schema.Array(StoredCommand) }, Schema.Int),
       error,
     })
       .annotate(OpenApi.Summary, "List the commands of an instance")
-      .annotate(OpenApi.Transform, (operation) => takes(latest)(takes(ofEvent)(operation))),
+      .annotate(OpenApi.Description, "A page in the order of their requests, the latest first of all pages.")
+      .annotate(OpenApi.Transform, (operation) => takes(earlier)(takes(latest)(takes(ofEvent)(operation)))),
     HttpApiEndpoint.get("timers", `${path}/timers`, { params, success: Schema.Struct({ timers: Schema.Array(Timer) }), error }).annotate(
       OpenApi.Summary,
       "List the timers and the delayed events of an instance",

@@ -7,7 +7,7 @@ import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating, readParameter, refuseUnknownKeys } from "../serve/Operating.ts"
-import { atEvent, BulkSend, dryRun, ForkInstance, latest, ofEvent, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
+import { atEvent, BulkSend, dryRun, earlier, ForkInstance, latest, ofEvent, PurgeInstances, RepairInstance, StartInstance } from "./Api.ts"
 import { InstanceFeed } from "./InstanceFeed.ts"
 
 export const instanceHandlers = HttpApiBuilder.group(
@@ -69,8 +69,9 @@ export const instanceHandlers = HttpApiBuilder.group(
       })
       .handle("commands", ({ params, request }) =>
         Effect.gen(function* () {
-          const [sequence, limit] = [yield* readParameter(request, ofEvent), yield* readParameter(request, latest)]
-          return yield* operating(instances.commands(params, { sequence, limit }))
+          const sequence = yield* readParameter(request, ofEvent)
+          const [limit, before] = [yield* readParameter(request, latest), yield* readParameter(request, earlier)]
+          return yield* operating(instances.commands(params, { sequence, limit, before }))
         }),
       )
       .handle("timers", ({ params }) => operating(instances.timers(params)))

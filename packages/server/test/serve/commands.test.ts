@@ -158,6 +158,37 @@ describe("commands over HTTP", () => {
       )
     }),
   )
+
+  it.live("of an instance are read in pages from the latest back, and by the event that requested them", () =>
+    Effect.gen(function* () {
+      const state = State({ Open: {} })
+      const event = Event({ Note: {} })
+      const Noter = Machine.make({ name: "noter", state, event, effects: Slot.Effects({ note: {} }), initial: state.Open() })
+        .on(state.Open, event.Note, state.Open, ({ effects }) => {
+          effects.note()
+          return state.Open()
+        })
+        .build({ note: () => Effect.void })
+      const { client, url } = yield* served({ config: defineConfig({ machines: [Noter] }) })
+      // Of one instance the id begins like that of the other.
+      for (const id of ["a", "a/1"]) {
+        yield* client.instances.start({ params: { machine: "noter" }, payload: { id } })
+        for (let turn = 0; turn < 11; turn++)
+          yield* client.instances.send({ params: { machine: "noter", id }, headers: {}, payload: { _tag: "Note" } })
+      }
+      const page = (query: string) =>
+        Effect.map(request(`${url}/api/v1/instances/noter/a/commands?${query}`), ({ text }) => {
+          const { commands, next } = JSON.parse(text) as { readonly commands: ReadonlyArray<{ readonly sequence: number }>; next?: number }
+          return { sequences: commands.map(({ sequence }) => sequence), next }
+        })
+      const latest = yield* page("limit=8")
+      assert.deepStrictEqual(latest.sequences, [4, 5, 6, 7, 8, 9, 10, 11])
+      assert.deepStrictEqual(yield* page(`limit=8&before=${latest.next}`), { sequences: [1, 2, 3], next: undefined })
+      assert.deepStrictEqual(yield* page("sequence=1"), { sequences: [1], next: undefined })
+      assert.deepStrictEqual((yield* page("sequence=20")).sequences, [])
+      assert.strictEqual((yield* request(`${url}/api/v1/instances/noter/a/commands?limit=0`)).status, 400)
+    }),
+  )
 })
 
 describe("health and metrics", () => {

@@ -17,7 +17,7 @@ import {
 } from "@detent/durable"
 import { delayNameOf } from "@detent/durable/internal"
 import { type EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
-import type { Tagged } from "@detent/machine/internal"
+import { commandKey, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -556,19 +556,26 @@ export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
     return { machine: name, count: isRepeated ? first.count : count, dryRun }
   })
 
-/** Which commands of an instance: those of one of its events, and at most the latest so many. */
+/** Which commands of an instance. */
 export interface InstanceCommandQuery {
+  /** Those of one of its events. */
   readonly sequence?: number | undefined
+  /** Those before the command of this number. */
+  readonly before?: number | undefined
+  /** At most this many, the latest. Default: 100. */
   readonly limit?: number | undefined
 }
 
-/** The commands that an instance requested, in the order of their requests. */
-export const commands = (key: InstanceKey, { sequence, limit }: InstanceCommandQuery = {}) =>
+/** The commands that an instance requested, in the order of their requests. `next` is `before` of the page with those before these. */
+export const commands = (key: InstanceKey, { sequence, before, limit = 100 }: InstanceCommandQuery = {}) =>
   Effect.gen(function* () {
     yield* opened(key)
-    const all = yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key))
-    const asked = sequence === undefined ? all : all.filter((one) => one.sequence === sequence)
-    return { commands: yield* withParameters(limit === undefined ? asked : asked.slice(-limit)) }
+    const most = Math.min(1000, Math.max(1, limit))
+    // Keys of requested commands are made of the instance and the event.
+    const keyPrefix = sequence === undefined ? undefined : commandKey(key.machine, key.id, sequence, 0).slice(0, -1)
+    const found = yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key, { limit: most + 1, before, keyPrefix }))
+    const page = found.slice(-most)
+    return { commands: yield* withParameters(page), ...optional({ next: found.length > most ? page[0]?.number : undefined }) }
   })
 
 /** The timeouts of its state, and its delayed events with what they are: those are known where its machine is. */

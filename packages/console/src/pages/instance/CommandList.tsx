@@ -1,15 +1,20 @@
 /** The commands that an instance has requested, latest first. */
+import { useState } from "react"
 import * as reads from "../../api/reads.ts"
 import { useRead } from "../../api/useRead.ts"
 import { hrefOf, Link, setQuery } from "../../app/Router.tsx"
 import { Badge, toneOf } from "../../parts/Badge.tsx"
+import { Button } from "../../parts/Button.tsx"
 import { Ago } from "../../parts/Moment.tsx"
 import { Answer, Panel } from "../../parts/Panel.tsx"
 
-const most = 50
+/** How many are shown at first, how many more each time, and how many at most: the list of all commands has the rest. */
+const step = 50
+const most = 1000
 
 export const CommandList = ({ machine, id }: { readonly machine: string; readonly id: string }) => {
-  const commands = useRead(reads.commandsOf(machine, id, { limit: most }))
+  const [limit, setLimit] = useState(step)
+  const commands = useRead(reads.commandsOf(machine, id, { limit }), { keep: true })
   return (
     <Panel
       title="Commands"
@@ -21,7 +26,7 @@ export const CommandList = ({ machine, id }: { readonly machine: string; readonl
       }
     >
       <Answer of={commands} rows={2}>
-        {({ commands: requested }) =>
+        {({ commands: requested, next }) =>
           requested.length === 0 ? (
             <p className="px-4 py-3 text-muted">The instance has requested no effect.</p>
           ) : (
@@ -48,6 +53,13 @@ export const CommandList = ({ machine, id }: { readonly machine: string; readonl
                   {problem === undefined ? null : <span className="break-words text-bad">{problem}</span>}
                 </li>
               ))}
+              {next === undefined || limit >= most ? null : (
+                <li className="px-4 py-2">
+                  <Button look="quiet" onClick={() => setLimit(limit + step)}>
+                    Show earlier ones
+                  </Button>
+                </li>
+              )}
             </ul>
           )
         }
