@@ -58,6 +58,27 @@ describe("executions over HTTP", () => {
     }),
   )
 
+  it.live("show a suspension until what they waited for has come, and the next one after it", () =>
+    Effect.gen(function* () {
+      const { client } = yield* served({ config })
+      const { id } = yield* client.executions.start({ params: { workflow: "trip" }, payload: { id: "ada", payload: { traveller: "Ada" } } })
+      const params = { workflow: "trip", id }
+      const suspensions = (count: number) =>
+        Effect.repeat(
+          Effect.map(client.executions.spans({ params, query: {} }), ({ spans }) => spans.filter(({ kind }) => kind === "suspension")),
+          { until: (found) => found.length >= count, schedule: Schedule.spaced("10 millis") },
+        )
+      assert.deepStrictEqual(
+        (yield* suspensions(1)).map(({ endedAt }) => endedAt),
+        [undefined],
+      )
+      yield* client.executions.send({ params, payload: { event: "confirmed", value: { by: "Bo", pin: "1" } } })
+      const [first, second] = yield* suspensions(2)
+      assert.isAtLeast(first?.endedAt ?? 0, first?.startedAt ?? Number.POSITIVE_INFINITY)
+      assert.isUndefined(second?.endedAt)
+    }),
+  )
+
   it.live("of a workflow of the configuration are listed, read, interrupted", () =>
     Effect.gen(function* () {
       const { client, context, url } = yield* served({ config })

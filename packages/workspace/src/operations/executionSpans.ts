@@ -38,27 +38,33 @@ const enter = (spans: Array<Span>, open: Open, { sequence, at, ...record }: Even
   const begin = (name: string, span: Span) => {
     open.set(name, spans.push(span) - 1)
   }
-  const end = (name: string): boolean => {
+  const end = (name: string, endedAt = at): boolean => {
     const index = open.get(name)
     const span = index === undefined ? undefined : spans[index]
     if (index === undefined || span === undefined) return false
     open.delete(name)
-    spans[index] = { ...span, endedAt: at }
+    spans[index] = { ...span, endedAt }
     return true
   }
+  /** What an execution waits for, and whatever it does, shows that it is not suspended any more. */
+  const wakes = (since = at) => end("suspension", since)
   switch (event._tag) {
     case "Activity": {
       const { name, attempt, startedAt, exit } = event
+      wakes(startedAt)
       return spans.push({ kind: "activity", name, attempt, ...optional({ startedAt }), endedAt: at, outcome: outcomeOf(exit), sequence })
     }
     case "ClockSet":
       return begin(`clock ${event.name}`, { kind: "clock", name: event.name, startedAt: at, due: event.due, sequence })
     case "ClockFired":
+      wakes()
       return end(`clock ${event.name}`)
     case "Deferred":
+      wakes()
       return spans.push({ kind: "deferred", name: event.name, endedAt: at, outcome: outcomeOf(event.exit), sequence })
     case "Called": {
       const { name, exit } = event
+      wakes()
       return spans.push({ kind: "call", name, endedAt: at, ...(exit === undefined ? {} : { outcome: outcomeOf(exit) }), sequence })
     }
     case "Compensated":
@@ -66,18 +72,21 @@ const enter = (spans: Array<Span>, open: Open, { sequence, at, ...record }: Even
     case "Suspended":
       return begin("suspension", { kind: "suspension", name: "suspended", startedAt: at, sequence })
     case "Held":
-      return begin("suspension", { kind: "suspension", name: "held", startedAt: at, sequence })
+      return begin("hold", { kind: "suspension", name: "held", startedAt: at, sequence })
     case "Resumed":
-      end("suspension")
+      wakes()
+      end("hold")
       end("run")
       return begin("run", { kind: "run", name: "run", startedAt: at, node: event.on, sequence })
     case "Ended":
-      end("suspension")
+      wakes()
+      end("hold")
       return end("run")
     case "Interrupt":
     case "Awaited":
     case "Started":
-      return end("suspension")
+      end("hold")
+      return wakes()
   }
 }
 
