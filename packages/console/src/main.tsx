@@ -3,6 +3,8 @@ import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { Unreachable } from "./api/Client.ts"
 import { App } from "./app/App.tsx"
+import { pageOf } from "./app/pages.tsx"
+import { placeOf } from "./app/Router.tsx"
 import { startTheme } from "./app/theme.ts"
 import { ToastProvider } from "./parts/Toasts.tsx"
 import "./style.css"
@@ -31,6 +33,11 @@ const queries = new QueryClient({
     mutations: { networkMode: "always" },
   },
 })
+
+// Together with the session, whose answer the page waits for. A failure is shown when the page is.
+pageOf(placeOf(location.pathname, location.search).names)
+  ?.load()
+  .catch(() => undefined)
 
 const root = document.getElementById("root")
 if (root === null) throw new Error("the page has no element with the id root")

@@ -1,13 +1,13 @@
 /** The frame of every page: navigation, search, live badge, theme, keys, and the page that the address names. */
-import { Component, type ReactNode, Suspense, useState } from "react"
+import { Component, type ReactNode, useState } from "react"
 import { LiveProvider } from "../live/LiveContext.tsx"
 import { Button } from "../parts/Button.tsx"
 import { Icon } from "../parts/Icon.tsx"
 import { Modal } from "../parts/Modal.tsx"
-import { Empty, ProblemNote, Skeleton } from "../parts/Panel.tsx"
+import { Empty, ProblemNote } from "../parts/Panel.tsx"
 import { CommandPalette } from "./CommandPalette.tsx"
 import { LiveBadge } from "./LiveBadge.tsx"
-import { pageOf, pages } from "./pages.tsx"
+import { pageOf, pages, ShownPage } from "./pages.tsx"
 import { Link, navigate, usePlace } from "./Router.tsx"
 import { useSession } from "./SessionContext.ts"
 import { SessionGate } from "./SessionGate.tsx"
@@ -32,7 +32,7 @@ const Shell = () => {
     "/": () => document.querySelector<HTMLElement>("[data-filter]")?.focus(),
   })
   usePaletteKey(() => setOpen("palette"))
-  const Page = pageOf(names)
+  const file = pageOf(names)
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[13.5rem_minmax(0,1fr)]">
       <a
@@ -57,14 +57,14 @@ const Shell = () => {
             <span className="min-w-0 flex-1 truncate">Find anything</span>
             <kbd className="hidden rounded border border-line bg-surface px-1.5 font-sans text-xs sm:inline">Ctrl K</kbd>
           </button>
-          <span className="flex-1" />
+          <span className="flex-1 max-sm:hidden" />
           <LiveBadge />
           <ThemeButton />
           <Button look="quiet" icon="help" className="max-sm:hidden" aria-label="Keys and help" onClick={() => setOpen("help")} />
         </div>
         <main id="main" tabIndex={-1} className="w-full max-w-[100rem] flex-1 px-3 py-5 outline-none sm:px-5">
           <PageBoundary key={names.join("/")}>
-            <Suspense fallback={<Skeleton rows={8} />}>{Page === undefined ? <NoPage /> : <Page names={names.slice(1)} />}</Suspense>
+            {file === undefined ? <NoPage /> : <ShownPage file={file} names={names.slice(1)} />}
           </PageBoundary>
         </main>
       </div>

@@ -1,6 +1,7 @@
 /** The pages, with their places in the navigation, their keys and their addresses. Each is loaded when it is first opened. */
-import { type ComponentType, lazy } from "react"
+import { type ComponentType, useEffect, useState } from "react"
 import type { IconName } from "../parts/Icon.tsx"
+import { Skeleton } from "../parts/Panel.tsx"
 
 export interface Page {
   readonly name: string
@@ -29,28 +30,59 @@ export const pages: ReadonlyArray<Page> = [
 
 type Names = { readonly names: ReadonlyArray<string> }
 
-const Overview = lazy(() => import("../pages/Overview.tsx").then(({ Overview: page }) => ({ default: page })))
-const Machines = lazy(() => import("../pages/Machines.tsx").then(({ Machines: page }) => ({ default: page })))
-const MachinePage = lazy(() => import("../pages/MachinePage.tsx").then(({ MachinePage: page }) => ({ default: page })))
-const Instances = lazy(() => import("../pages/Instances.tsx").then(({ Instances: page }) => ({ default: page })))
-const InstancePage = lazy(() => import("../pages/instance/InstancePage.tsx").then(({ InstancePage: page }) => ({ default: page })))
-const Workflows = lazy(() => import("../pages/Workflows.tsx").then(({ Workflows: page }) => ({ default: page })))
-const WorkflowPage = lazy(() => import("../pages/WorkflowPage.tsx").then(({ WorkflowPage: page }) => ({ default: page })))
-const Commands = lazy(() => import("../pages/Commands.tsx").then(({ Commands: page }) => ({ default: page })))
-const Queues = lazy(() => import("../pages/Queues.tsx").then(({ Queues: page }) => ({ default: page })))
-const Batches = lazy(() => import("../pages/Batches.tsx").then(({ Batches: page }) => ({ default: page })))
-const BatchPage = lazy(() => import("../pages/BatchPage.tsx").then(({ BatchPage: page }) => ({ default: page })))
-const Knowledge = lazy(() => import("../pages/Knowledge.tsx").then(({ Knowledge: page }) => ({ default: page })))
-const GraphPage = lazy(() => import("../pages/GraphPage.tsx").then(({ GraphPage: page }) => ({ default: page })))
-const SparqlPage = lazy(() => import("../pages/SparqlPage.tsx").then(({ SparqlPage: page }) => ({ default: page })))
-const Uploads = lazy(() => import("../pages/Uploads.tsx").then(({ Uploads: page }) => ({ default: page })))
-const UploadPage = lazy(() => import("../pages/UploadPage.tsx").then(({ UploadPage: page }) => ({ default: page })))
-const Nodes = lazy(() => import("../pages/Nodes.tsx").then(({ Nodes: page }) => ({ default: page })))
-const System = lazy(() => import("../pages/System.tsx").then(({ System: page }) => ({ default: page })))
+/** A page whose file is loaded when it is first opened. */
+export interface PageFile {
+  readonly load: () => Promise<ComponentType<Names>>
+  readonly loaded: () => ComponentType<Names> | undefined
+}
+
+const onDemand = (read: () => Promise<ComponentType<Names>>): PageFile => {
+  let page: ComponentType<Names> | undefined
+  return {
+    load: async () => {
+      page ??= await read()
+      return page
+    },
+    loaded: () => page,
+  }
+}
+
+/** Shows a page as soon as its file is there. `lazy` of React shows its fallback for at least 300 ms. */
+export const ShownPage = ({ file, names }: Names & { readonly file: PageFile }) => {
+  const [Page, setPage] = useState(file.loaded)
+  const [problem, setProblem] = useState<Error>()
+  useEffect(() => {
+    file.load().then(
+      (page) => setPage(() => page),
+      (reason: unknown) => setProblem(reason instanceof Error ? reason : new Error(String(reason))),
+    )
+  }, [file])
+  if (problem !== undefined) throw problem
+  return Page === undefined ? <Skeleton rows={8} /> : <Page names={names} />
+}
+
+const Overview = onDemand(() => import("../pages/Overview.tsx").then(({ Overview: page }) => page))
+const Machines = onDemand(() => import("../pages/Machines.tsx").then(({ Machines: page }) => page))
+const MachinePage = onDemand(() => import("../pages/MachinePage.tsx").then(({ MachinePage: page }) => page))
+const Instances = onDemand(() => import("../pages/Instances.tsx").then(({ Instances: page }) => page))
+const InstancePage = onDemand(() => import("../pages/instance/InstancePage.tsx").then(({ InstancePage: page }) => page))
+const Workflows = onDemand(() => import("../pages/Workflows.tsx").then(({ Workflows: page }) => page))
+const WorkflowPage = onDemand(() => import("../pages/WorkflowPage.tsx").then(({ WorkflowPage: page }) => page))
+const Commands = onDemand(() => import("../pages/Commands.tsx").then(({ Commands: page }) => page))
+const Queues = onDemand(() => import("../pages/Queues.tsx").then(({ Queues: page }) => page))
+const Batches = onDemand(() => import("../pages/Batches.tsx").then(({ Batches: page }) => page))
+const BatchPage = onDemand(() => import("../pages/BatchPage.tsx").then(({ BatchPage: page }) => page))
+const Knowledge = onDemand(() => import("../pages/Knowledge.tsx").then(({ Knowledge: page }) => page))
+const GraphPage = onDemand(() => import("../pages/GraphPage.tsx").then(({ GraphPage: page }) => page))
+const SparqlPage = onDemand(() => import("../pages/SparqlPage.tsx").then(({ SparqlPage: page }) => page))
+const Uploads = onDemand(() => import("../pages/Uploads.tsx").then(({ Uploads: page }) => page))
+const UploadPage = onDemand(() => import("../pages/UploadPage.tsx").then(({ UploadPage: page }) => page))
+const Nodes = onDemand(() => import("../pages/Nodes.tsx").then(({ Nodes: page }) => page))
+const System = onDemand(() => import("../pages/System.tsx").then(({ System: page }) => page))
 
 /** The page of an address; undefined where there is none. */
-export const pageOf = ([first, ...rest]: ReadonlyArray<string>): ComponentType<Names> | undefined => {
-  const table: Readonly<Record<string, ReadonlyArray<ComponentType<Names> | undefined>>> = {
+export const pageOf = ([first, ...rest]: ReadonlyArray<string>): PageFile | undefined => {
+  const table: Readonly<Record<string, ReadonlyArray<PageFile | undefined>>> = {
     machines: [Machines, MachinePage],
     instances: [Instances, undefined, InstancePage],
     workflows: [Workflows, undefined, WorkflowPage],

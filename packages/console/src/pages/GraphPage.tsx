@@ -55,7 +55,7 @@ export const GraphPage = ({ names: [namespace = ""] }: { readonly names: Readonl
         </p>
       )}
       <div className="grid gap-4 lg:grid-cols-[17rem_minmax(0,1fr)]">
-        <Panel title="Entities" flush className="self-start">
+        <Panel title="Entities" flush className={`self-start ${entity === undefined ? "" : "max-lg:order-last"}`}>
           <div className="border-b border-line p-3">
             <FilterText label="Find an entity" value={search ?? ""} onChange={onSearch} />
           </div>
@@ -219,8 +219,9 @@ const VersionList = ({
   readonly to: string | undefined
 }) => {
   const versions = useRead(reads.versions(namespace))
+  const isComparable = (versions.data?.versions.length ?? 0) > 1
   return (
-    <Panel title="Versions" flush aside="Choose two to compare them">
+    <Panel title="Versions" flush aside={isComparable ? "Choose two to compare them" : undefined}>
       <Answer of={versions}>
         {({ versions: found }) => (
           <ul className="max-h-80 overflow-auto">
@@ -243,16 +244,24 @@ const VersionList = ({
                     <Ago at={at} />
                   </span>
                 )}
-                <Button
-                  look={from === version ? "primary" : "plain"}
-                  aria-pressed={from === version}
-                  onClick={() => setQuery({ from: version })}
-                >
-                  Compare from
-                </Button>
-                <Button look={to === version ? "primary" : "plain"} aria-pressed={to === version} onClick={() => setQuery({ to: version })}>
-                  Compare to
-                </Button>
+                {isComparable ? (
+                  <>
+                    <Button
+                      look={from === version ? "primary" : "plain"}
+                      aria-pressed={from === version}
+                      onClick={() => setQuery({ from: version })}
+                    >
+                      Compare from
+                    </Button>
+                    <Button
+                      look={to === version ? "primary" : "plain"}
+                      aria-pressed={to === version}
+                      onClick={() => setQuery({ to: version })}
+                    >
+                      Compare to
+                    </Button>
+                  </>
+                ) : null}
               </li>
             ))}
           </ul>
@@ -329,9 +338,10 @@ const EntityView = ({ namespace, entity, version }: EntityViewProps) => {
   }
   const factKey = query.get("fact")
   return (
-    <div className="grid gap-4 xl:grid-cols-2">
+    <div className="grid content-start gap-4 xl:grid-cols-2">
       <Panel
         title="Neighbourhood"
+        className="self-start"
         aside={
           <>
             {hidden > 0 ? <span>{countText(hidden)} relations hidden</span> : null}

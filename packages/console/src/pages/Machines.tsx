@@ -27,7 +27,7 @@ export const Machines = () => {
               {shown.map(({ name, version, states, events, counts }) => {
                 const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
                 return (
-                  <li key={name} className="card relative grid gap-2 p-4 hover:border-edge">
+                  <li key={name} className="card relative grid content-start gap-2 p-4 hover:border-edge">
                     <div className="flex items-baseline justify-between gap-3">
                       <Link
                         href={hrefOf(["machines", name])}

@@ -87,7 +87,7 @@ const QueuePage = ({ name }: { readonly name: string }) => {
           ) : (
             <div className="grid gap-4">
               <section className="card grid gap-3 p-4">
-                <QueueView queue={queue} title={<span className="flex-1" />} />
+                <QueueView queue={queue} title={<h2 className="flex-1 text-[13px] font-semibold">Commands</h2>} />
               </section>
               <Panel title="Workers" flush>
                 {queue.workers.length === 0 ? (

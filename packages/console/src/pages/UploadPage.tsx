@@ -66,7 +66,11 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
       <PageHead
         title={fileName}
         crumbs={[{ text: "Uploads", href: "/uploads" }]}
-        badges={<Badge tone={isResting ? (items.failed > 0 || failure !== undefined ? "warn" : "good") : "info"}>{step ?? state}</Badge>}
+        badges={
+          <Badge tone={isResting ? (items.failed > 0 || failure !== undefined ? "warn" : "good") : "info"}>
+            {(step ?? state).replaceAll("_", " ")}
+          </Badge>
+        }
         actions={
           <>
             <CopyMenu path={reads.upload(batchId).path} command={`npx detent upload show ${quoted(batchId)}`} />
@@ -228,7 +232,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
 const ItemDialog = ({ batchId, index, onClose }: { readonly batchId: string; readonly index: number; readonly onClose: () => void }) => {
   const item = useRead(reads.uploadItem(batchId, index))
   return (
-    <Modal title={`Item ${index}`} onClose={onClose} wide>
+    <Modal title={item.data === undefined ? "Item" : `Line ${countText(item.data.line)}`} onClose={onClose} wide>
       <Answer of={item}>{(found) => <ItemDetails batchId={batchId} item={found} onClose={onClose} />}</Answer>
     </Modal>
   )
@@ -264,7 +268,6 @@ const ItemDetails = ({
   return (
     <div className="grid gap-4">
       <p className="flex flex-wrap items-center gap-2">
-        <b>Line {countText(item.line)}</b>
         <Badge tone={toneOf(item.state)}>{item.state}</Badge>
         <span className="text-muted">
           {item.attempts} {item.attempts === 1 ? "attempt" : "attempts"}
@@ -275,10 +278,10 @@ const ItemDetails = ({
           <b>{item.problem.reason}</b>: {item.problem.message}
         </p>
       )}
-      <ol className="flex flex-wrap gap-2 text-xs text-muted">
-        {item.history.map(({ state, attempt }) => (
-          <li key={`${attempt} ${state}`}>
-            {attempt}. {state}
+      <ol className="grid gap-1 text-xs text-muted">
+        {[...Map.groupBy(item.history, ({ attempt }) => attempt)].map(([attempt, steps]) => (
+          <li key={attempt}>
+            attempt {attempt}: {steps.map(({ state }) => state).join(" → ")}
           </li>
         ))}
       </ol>

@@ -224,7 +224,7 @@ const columns: ReadonlyArray<Column<Bar>> = [
 const Waterfall = ({ spans }: { readonly spans: ReadonlyArray<Span> }) => {
   const now = useNow()
   const bars = useMemo(() => barsOf(spans, now), [spans, now])
-  if (bars.length === 0) return <p className="px-4 py-3 text-muted">The journal of this execution has no steps.</p>
+  if (bars.length === 0) return <p className="px-4 py-3 text-muted">It took no activity, clock or deferred: what it did is its result.</p>
   return (
     <VirtualTable
       label="What happened"

@@ -12,7 +12,9 @@ const tones: Readonly<Record<Tone, string>> = {
 
 /** A status as a word in its colour. The word says everything; the colour repeats it. */
 export const Badge = ({ tone = "plain", children }: { readonly tone?: Tone; readonly children: ReactNode }) => (
-  <span className={`inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}>
+  <span
+    className={`inline-flex items-center justify-self-start align-middle gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}
+  >
     <span aria-hidden="true" className="size-1.5 rounded-full bg-current" />
     {children}
   </span>

@@ -133,6 +133,8 @@ export const Graph = ({ nodes, edges, centre, label, onOpen }: GraphProps) => {
             if (event.key === "Enter" || event.key === " ") onOpen(id)
           }}
         >
+          {/* Between the circle and the name a click counts too. */}
+          <rect x={x - size * 1.5} y={y - size} width={size * 3} height={size * 3.2} className="fill-transparent" />
           <circle
             cx={x}
             cy={y}

@@ -20,24 +20,36 @@ interface PlotProps {
   readonly onSpan?: (span: readonly [number, number] | undefined) => void
 }
 
+/** How the names of metrics end whose values are milliseconds. */
+const millis = /_(?:ms|millis|milliseconds)$/
+
 export const metricTitle = (name: string): string =>
   name
     .replace(/^detent_/, "")
     .replace(/_total$/, "")
+    .replace(millis, "_time")
     .replaceAll("_", " ")
 
 /** How the values of a metric read, by its name and kind. */
 export const metricFormat = ({ name, kind }: Series): ((value: number) => string) => {
   if (name.endsWith("_bytes")) return bytesText
-  if (name.endsWith("_ms") || name.endsWith("_millis")) return (value) => `${value.toFixed(1)} ms`
+  if (millis.test(name)) return (value) => (value < 1000 ? `${value.toFixed(1)} ms` : `${(value / 1000).toFixed(1)} s`)
   if (kind === "rate") return (value) => `${value < 10 ? value.toFixed(1) : countText(Math.round(value))} /s`
   return (value) => (Number.isInteger(value) ? countText(value) : value.toFixed(2))
 }
 
-const clockText = (at: number): string => new Date(at).toLocaleTimeString("en-GB")
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" })
+const clockText = (at: number): string => clock.format(at)
 
 const width = 600
 const height = 120
+
+/** A single value is a short line: a point would not be seen. */
+const pointsOf = (places: ReadonlyArray<readonly [number, number]>): string => {
+  const [first] = places
+  const line = places.length === 1 && first !== undefined ? [[Math.max(0, first[0] - 8), first[1]] as const, first] : places
+  return line.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")
+}
 
 export const Plot = ({ title, samples, format, from, until, cursor, onCursor, span, onSpan }: PlotProps) => {
   const begun = useRef<number>(undefined)
@@ -82,7 +94,7 @@ export const Plot = ({ title, samples, format, from, until, cursor, onCursor, sp
           <rect x={x(span[0])} y="0" width={Math.max(1, x(span[1]) - x(span[0]))} height={height} className="fill-accent-soft" />
         )}
         <polyline
-          points={samples.map(({ at, value }) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`).join(" ")}
+          points={pointsOf(samples.map(({ at, value }) => [x(at), y(value)]))}
           fill="none"
           strokeWidth="1.75"
           vectorEffect="non-scaling-stroke"

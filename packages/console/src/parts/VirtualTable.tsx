@@ -3,7 +3,7 @@
  * one, `x` picks one.
  */
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { type ReactNode, useEffect, useRef, useState } from "react"
+import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react"
 import { Link } from "../app/Router.tsx"
 import { useKeys } from "../app/useKeys.ts"
 
@@ -39,16 +39,21 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
   const scroller = useRef<HTMLDivElement>(null)
   const [focused, setFocused] = useState(-1)
   const isWide = useIsWide()
-  const shown = columns.filter(({ wideOnly }) => isWide || wideOnly !== true)
+  const shown = useMemo(() => columns.filter(({ wideOnly }) => isWide || wideOnly !== true), [columns, isWide])
+  // A new function would make the virtualizer measure every row again.
+  const getItemKey = useCallback(
+    (index: number) => {
+      const row = rows[index]
+      return row === undefined ? index : keyOf(row)
+    },
+    [rows, keyOf],
+  )
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
-    getItemKey: (index) => {
-      const row = rows[index]
-      return row === undefined ? index : keyOf(row)
-    },
+    getItemKey,
   })
   const items = virtual.getVirtualItems()
   const lastShown = items.at(-1)?.index ?? 0
@@ -100,49 +105,23 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
           {items.map(({ index, key, start }) => {
             const row = rows[index]
             if (row === undefined) return null
-            const rowKey = keyOf(row)
-            const current = isCurrent?.(row) === true
             return (
-              // biome-ignore lint/a11y/useSemanticElements: see above.
-              // biome-ignore lint/a11y/useFocusableInteractive: the link in the row has the focus.
-              <div
+              <TableRow
                 key={key}
-                role="row"
-                data-index={index}
-                aria-rowindex={index + 2}
-                className={`absolute inset-x-0 grid items-center gap-3 border-b border-line px-4 hover:bg-hover has-[a:focus-visible]:bg-hover ${current ? "bg-accent-soft" : ""}`}
-                style={{ gridTemplateColumns: template, height: rowHeight, transform: `translateY(${start}px)` }}
-              >
-                {onPick === undefined ? null : (
-                  // biome-ignore lint/a11y/useSemanticElements: see above.
-                  <span role="cell" className="relative z-10">
-                    <input
-                      type="checkbox"
-                      className="size-4 accent-accent"
-                      aria-label={`Pick ${nameOf?.(row) ?? rowKey}`}
-                      checked={picked?.has(rowKey) === true}
-                      onChange={() => onPick(rowKey)}
-                    />
-                  </span>
-                )}
-                {shown.map(({ title, cell, right }, at) => (
-                  // biome-ignore lint/a11y/useSemanticElements: see above.
-                  <div key={title} role="cell" className={`min-w-0 truncate ${right === true ? "text-right tabular-nums" : ""}`}>
-                    {at === 0 && hrefOf !== undefined ? (
-                      <Link
-                        href={hrefOf(row)}
-                        aria-current={current ? "true" : undefined}
-                        className="font-medium text-ink after:absolute after:inset-0"
-                        onFocus={() => setFocused(index)}
-                      >
-                        {cell(row)}
-                      </Link>
-                    ) : (
-                      cell(row)
-                    )}
-                  </div>
-                ))}
-              </div>
+                row={row}
+                rowKey={keyOf(row)}
+                index={index}
+                start={start}
+                height={rowHeight}
+                template={template}
+                columns={shown}
+                hrefOf={hrefOf}
+                nameOf={nameOf}
+                isCurrent={isCurrent?.(row) === true}
+                isPicked={picked?.has(keyOf(row)) === true}
+                onPick={onPick}
+                onFocus={setFocused}
+              />
             )
           })}
         </div>
@@ -150,6 +129,71 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
     </div>
   )
 }
+
+interface TableRowProps<Row> {
+  readonly row: Row
+  readonly hrefOf: ((row: Row) => string) | undefined
+  readonly nameOf: ((row: Row) => string) | undefined
+  readonly onPick: ((key: string) => void) | undefined
+  readonly rowKey: string
+  readonly index: number
+  /** Its distance from the first row, in pixels. */
+  readonly start: number
+  readonly height: number
+  readonly template: string
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly isCurrent: boolean
+  readonly isPicked: boolean
+  readonly onFocus: (index: number) => void
+}
+
+const PlainRow = <Row,>(props: TableRowProps<Row>) => {
+  const { row, rowKey, index, start, height, template, columns, hrefOf, nameOf, isCurrent, isPicked, onPick, onFocus } = props
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: see above.
+    // biome-ignore lint/a11y/useFocusableInteractive: the link in the row has the focus.
+    <div
+      role="row"
+      data-index={index}
+      aria-rowindex={index + 2}
+      className={`absolute inset-x-0 grid items-center gap-3 border-b border-line px-4 [contain:layout_style] hover:bg-hover focus-within:bg-hover ${isCurrent ? "bg-accent-soft" : ""}`}
+      style={{ gridTemplateColumns: template, height, transform: `translateY(${start}px)` }}
+    >
+      {onPick === undefined ? null : (
+        // biome-ignore lint/a11y/useSemanticElements: see above.
+        <span role="cell" className="relative z-10 flex">
+          <input
+            type="checkbox"
+            className="size-4 accent-accent"
+            aria-label={`Pick ${nameOf?.(row) ?? rowKey}`}
+            checked={isPicked}
+            onChange={() => onPick(rowKey)}
+          />
+        </span>
+      )}
+      {columns.map(({ title, cell, right }, at) => (
+        // biome-ignore lint/a11y/useSemanticElements: see above.
+        <div key={title} role="cell" className={`min-w-0 truncate ${right === true ? "text-right tabular-nums" : ""}`}>
+          {at === 0 && hrefOf !== undefined ? (
+            <Link
+              href={hrefOf(row)}
+              aria-current={isCurrent ? "true" : undefined}
+              className="font-medium text-ink after:absolute after:inset-0"
+              onFocus={() => onFocus(index)}
+            >
+              {cell(row)}
+            </Link>
+          ) : (
+            cell(row)
+          )}
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** While the table is scrolled, only rows that come into view are rendered. */
+const TableRow = memo(PlainRow) as typeof PlainRow
 
 const wide = matchMedia("(min-width: 640px)")
 

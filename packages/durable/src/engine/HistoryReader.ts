@@ -1,10 +1,11 @@
 /**
- * The history of an instance in pages. A page replays the events in it and those between it and the nearest known state before:
+ * The past of an instance: its history in pages, and its state after any event. A page replays the events in it and those between it and the nearest known state before:
  * the stored snapshot, or the state at the end of a page that was read earlier, which is remembered.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import type { HistoryEntry, HistoryOptions, ReadError } from "../Instance.ts"
 import { type ReplayedEvent, recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
@@ -38,6 +39,8 @@ export class HistoryReader {
   readonly #journal: JournalService
   /** By instance and sequence, least recently used first. */
   readonly #remembered = new Map<string, Remembered>()
+  /** Instances to which a long way is replayed now. */
+  readonly #turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; readers: number }>()
 
   constructor(journal: JournalService) {
     this.#journal = journal
@@ -50,12 +53,7 @@ export class HistoryReader {
       Effect.gen({ self: this }, function* () {
         const through = Math.min(after + limit, opened.record.sequence)
         if (through <= after) return []
-        const from = this.#nearest(opened, after)
-        let start: OpenedInstance = { ...opened, snapshot: from }
-        // One stride after the other, so that the way to a page deep in the journal is remembered.
-        for (let reached = from?.sequence ?? 0; after - reached > strideLength; reached += strideLength) {
-          start = yield* this.#advance(machine, start, reached + strideLength, undefined)
-        }
+        const start = yield* this.#approach(machine, opened, after)
         const entries: Array<HistoryEntry<Tagged, Tagged>> = []
         const note = (event: ReplayedEvent) => {
           if (event.record.sequence > after) entries.push(entryOf(event))
@@ -63,6 +61,56 @@ export class HistoryReader {
         yield* this.#advance(machine, start, through, note)
         return entries
       }),
+    )
+  }
+
+  /** The state after an event. What is remembered of the way to it serves pages too, and the other way round. */
+  stateAt(
+    machine: RegisteredMachine,
+    opened: OpenedInstance,
+    sequence: number,
+  ): Effect.Effect<Tagged, EventReplayError | PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const start = yield* this.#approach(machine, opened, sequence)
+      return (yield* recover(machine, this.#journal, start, sequence)).state
+    })
+  }
+
+  /**
+   * The instance with the state at most one stride before a sequence number. On a long way it goes stride by stride and remembers
+   * each. Readers of the same instance go one after the other: the second finds what the first remembered.
+   */
+  #approach(
+    machine: RegisteredMachine,
+    opened: OpenedInstance,
+    sequence: number,
+  ): Effect.Effect<OpenedInstance, EventReplayError | PersistenceFailed> {
+    const near = this.#nearest(opened, sequence)
+    if (sequence - (near?.sequence ?? 0) <= strideLength) return Effect.succeed({ ...opened, snapshot: near })
+    const way = Effect.gen({ self: this }, function* () {
+      const from = this.#nearest(opened, sequence)
+      let start: OpenedInstance = { ...opened, snapshot: from }
+      for (let reached = from?.sequence ?? 0; sequence - reached > strideLength; reached += strideLength) {
+        start = yield* this.#advance(machine, start, reached + strideLength, undefined)
+      }
+      return start
+    })
+    return this.#alone(lifeName(opened.record), way)
+  }
+
+  #alone<A, E>(name: string, work: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.acquireUseRelease(
+      Effect.sync(() => {
+        const turn = this.#turns.get(name) ?? { semaphore: Semaphore.makeUnsafe(1), readers: 0 }
+        turn.readers++
+        this.#turns.set(name, turn)
+        return turn
+      }),
+      ({ semaphore }) => semaphore.withPermit(work),
+      (turn) =>
+        Effect.sync(() => {
+          if (--turn.readers === 0) this.#turns.delete(name)
+        }),
     )
   }
 

@@ -45,7 +45,6 @@ import type { DelayedEvent } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
 import { type LiveInstance, wentElsewhere } from "./LiveInstance.ts"
-import { recover } from "./Replay.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
 import { isRemoved } from "./UnconfirmedCommits.ts"
 
@@ -236,14 +235,12 @@ export class InstanceHandle {
   }
 
   stateAt(sequence: number): Effect.Effect<Tagged, ReadError | SequenceNotReached> {
-    const { journal } = this.#engine
-    return Effect.gen({ self: this }, function* () {
-      const found = yield* this.#opened
-      const { state } = yield* retryOnChange(journal, found, (opened) =>
-        Effect.andThen(reached(opened.record, sequence), recover(this.#registered, journal, opened, sequence)),
-      )
-      return state
-    })
+    const { journal, history } = this.#engine
+    return Effect.flatMap(this.#opened, (found) =>
+      retryOnChange(journal, found, (opened) =>
+        Effect.andThen(reached(opened.record, sequence), history.stateAt(this.#registered, opened, sequence)),
+      ),
+    )
   }
 
   get #opened(): Effect.Effect<OpenedInstance, InstanceNotFound | PersistenceFailed> {

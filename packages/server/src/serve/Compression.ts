@@ -1,6 +1,6 @@
 /** Compresses answers that are text and large enough to gain from it. Live streams and what is compressed already stay as they are. */
 import { promisify } from "node:util"
-import { brotliCompress, constants, gzip } from "node:zlib"
+import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from "node:zlib"
 import * as Effect from "effect/Effect"
 import * as HttpBody from "effect/unstable/http/HttpBody"
 import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
@@ -16,10 +16,20 @@ const zip = promisify(gzip)
 
 type Encoding = "br" | "gzip"
 
-const encoders: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
-  // The effort at which it costs about as much as gzip.
-  br: (bytes) => brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } }),
-  gzip: (bytes) => zip(bytes, { level: 4 }),
+/** Up to this size compressing takes less time than a thread of the pool takes to be handed the work: 0.15 ms against 0.4 ms for 7 kB. */
+const mostBytesHere = 32_768
+
+/** The effort at which it costs about as much as gzip. */
+const brotliOptions = (bytes: Uint8Array) => ({
+  params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+})
+
+const gzipOptions = { level: 4 }
+
+const encoded = (encoding: Encoding, bytes: Uint8Array): Effect.Effect<Uint8Array> => {
+  if (bytes.length <= mostBytesHere)
+    return Effect.sync(() => (encoding === "br" ? brotliCompressSync(bytes, brotliOptions(bytes)) : gzipSync(bytes, gzipOptions)))
+  return Effect.promise(() => (encoding === "br" ? brotli(bytes, brotliOptions(bytes)) : zip(bytes, gzipOptions)))
 }
 
 /** The best encoding that the client takes. One with `q=0` is refused by it. */
@@ -45,10 +55,8 @@ export const compressed = <E, R>(
       const encoding = request.method === "HEAD" ? undefined : encodingOf(request.headers["accept-encoding"])
       const varying = HttpServerResponse.setHeader(response, "vary", "accept-encoding")
       if (encoding === undefined) return Effect.succeed(varying)
-      return Effect.map(
-        Effect.promise(() => encoders[encoding](body.body)),
-        (bytes) =>
-          HttpServerResponse.setHeader(HttpServerResponse.setBody(varying, HttpBody.uint8Array(bytes, type)), "content-encoding", encoding),
+      return Effect.map(encoded(encoding, body.body), (bytes) =>
+        HttpServerResponse.setHeader(HttpServerResponse.setBody(varying, HttpBody.uint8Array(bytes, type)), "content-encoding", encoding),
       )
     })
   })

@@ -25,18 +25,13 @@ const columns: ReadonlyArray<Column<HistoryEntry>> = [
   { title: "When", width: "6rem", cell: ({ at }) => <Ago at={at} />, wideOnly: true, right: true },
 ]
 
-const pageSize = 200
-
 export const History = ({ view, at }: { readonly view: InstanceView; readonly at: number }) => {
   const { machine, id, sequence } = view
   const query = useQueryState()
   const event = query.get("event")
   const address = useCallback(
     (before?: string | number) =>
-      reads.history(machine, id, {
-        order: "desc",
-        limit: pageSize,
-        brief: true,
+      reads.latestEvents(machine, id, {
         ...(before === undefined ? {} : { before: Number(before) }),
         ...(event === undefined ? {} : { event }),
       }),

@@ -25,7 +25,7 @@ import { Timers } from "./Timers.tsx"
 import { isChart, wayOf } from "./wayOf.ts"
 
 /** At most this many events before the step show the way on the diagram, and stand on the line of time. */
-const pathEvents = 200
+const pathEvents = reads.historyPage
 
 export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly names: ReadonlyArray<string> }) => {
   const view = useRead(reads.instance(machine, id))
@@ -108,13 +108,19 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
   })
   // The events up to the step, and some after it for the line of time.
   const start = Math.max(0, Math.min(at - pathEvents + 20, sequence - pathEvents))
-  // The states of a statechart are among its fields; of any other machine the names are enough.
-  const events = useRead(reads.history(machine, id, { after: start, limit: pathEvents, brief: !isChart(state) }))
+  // The states of a statechart are among its fields; of any other machine the names are enough. The latest are those that the list below begins with.
+  const isLatest = start === Math.max(0, sequence - pathEvents) && !isChart(state)
+  const events = useRead(
+    isLatest ? reads.latestEvents(machine, id) : reads.history(machine, id, { after: start, limit: pathEvents, brief: !isChart(state) }),
+  )
   const legal = useRead(
     status === "held" || (isNow && status !== "running") ? undefined : reads.legalEvents(machine, id, isNow ? undefined : at),
     { fixed: !isNow },
   )
-  const entries = events.data?.entries ?? noEntries
+  const entries = useMemo(() => {
+    const read = events.data?.entries ?? noEntries
+    return isLatest ? read.toReversed() : read
+  }, [events.data, isLatest])
   const way = useMemo(() => wayOf(entries, at, state), [entries, at, state])
   const targets = useMemo(() => new Set(legal.data?.events.flatMap(({ targets: names }) => names)), [legal.data])
   return (

@@ -1,4 +1,5 @@
 /** One step: its event, what it changed in the state, and what it requested and what became of that. */
+import type { UseQueryResult } from "@tanstack/react-query"
 import { useMemo } from "react"
 import * as reads from "../../api/reads.ts"
 import type { Command, HistoryEntry, InstanceView, Json } from "../../api/types.ts"
@@ -14,18 +15,24 @@ type Record = Readonly<globalThis.Record<string, Json>>
 
 export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: number }) => {
   const { machine, id } = view
-  const entry = useRead(at === 0 ? undefined : reads.history(machine, id, { after: at - 1, limit: 1 }), { fixed: true })
-  const before = useRead(at === 0 ? undefined : reads.stateAt(machine, id, at - 1), { fixed: true })
-  const state = useRead(reads.stateAt(machine, id, at), { fixed: true })
-  const commands = useRead(reads.commandsOf(machine, id, { sequence: at }))
+  // The event and the one before it: the states after both are in the answer.
+  const entry = useRead(at === 0 ? undefined : reads.history(machine, id, { after: Math.max(0, at - 2), limit: 2 }), { fixed: true })
   const here = entry.data?.entries.find(({ sequence }) => sequence === at)
+  const isGone = at > 0 && entry.data !== undefined && here === undefined
+  const first = useRead(at === 1 ? reads.stateAt(machine, id, 0) : undefined, { fixed: true })
+  const alone = useRead(at === 0 || isGone ? reads.stateAt(machine, id, at) : undefined, { fixed: true })
+  const commands = useRead(reads.commandsOf(machine, id, { sequence: at }))
+  const before = at === 1 ? first.data?.state : entry.data?.entries.find(({ sequence }) => sequence === at - 1)?.state
+  const state = here?.state ?? alone.data?.state
   const changes = useMemo(
     () =>
-      before.data === undefined || state.data === undefined
+      before === undefined || state === undefined
         ? undefined
-        : changesBetween(before.data.state as Json, state.data.state as Json).filter(({ path }) => path !== "_tag"),
-    [before.data, state.data],
+        : changesBetween(before as Json, state as Json).filter(({ path }) => path !== "_tag"),
+    [before, state],
   )
+  // A journal that is not kept ends behind the snapshot.
+  const isUnknown = before === undefined && (at === 1 ? first.error !== null : entry.data !== undefined)
   return (
     <div className="grid gap-4">
       {at === 0 ? (
@@ -44,7 +51,11 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
         <section>
           <h3 className="label mb-1.5">What changed</h3>
           {changes === undefined ? (
-            <Skeleton rows={2} />
+            isUnknown ? (
+              <p className="text-muted">The state before this step is not stored any more.</p>
+            ) : (
+              <Skeleton rows={2} />
+            )
           ) : changes.length === 0 ? (
             <p className="text-muted">The fields of the state stayed the same.</p>
           ) : (
@@ -55,14 +66,16 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
       <Requested entry={here} commands={commands.data?.commands ?? []} />
       <section>
         <h3 className="label mb-1.5">State after this step</h3>
-        <Answer of={state} rows={3}>
-          {({ state: found }) => (
-            <>
-              <p className="mb-1.5 font-medium">{found._tag}</p>
-              <Fields of={found as Record} empty="It has no fields." />
-            </>
-          )}
-        </Answer>
+        {state === undefined ? (
+          <Answer of={(at === 0 || isGone ? alone : entry) as UseQueryResult<unknown, Error>} rows={3}>
+            {() => null}
+          </Answer>
+        ) : (
+          <>
+            <p className="mb-1.5 font-medium">{state._tag}</p>
+            <Fields of={state as Record} empty="It has no fields." />
+          </>
+        )}
       </section>
     </div>
   )

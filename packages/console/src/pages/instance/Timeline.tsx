@@ -17,10 +17,13 @@ interface TimelineProps {
 
 export const Timeline = ({ entries, at, startedAt, onStep }: TimelineProps) => {
   const line = useRef<HTMLDivElement>(null)
-  useEffect(() => {
-    line.current?.querySelector(`[data-step="${at}"]`)?.scrollIntoView({ block: "nearest", inline: "center" })
-  }, [at])
   const first = entries[0]
+  const isThere = at === 0 || entries.some(({ sequence }) => sequence === at)
+  // Only the line is scrolled: the page stays where it is.
+  useEffect(() => {
+    const step = isThere ? line.current?.querySelector<HTMLElement>(`[data-step="${at}"]`) : undefined
+    if (step && line.current !== null) line.current.scrollLeft = step.offsetLeft - (line.current.clientWidth - step.offsetWidth) / 2
+  }, [at, isThere])
   const steps = [
     ...(first === undefined || first.sequence === 1 ? [{ step: 0, at: startedAt, text: "started" }] : []),
     ...entries.map((entry) => ({
@@ -33,7 +36,7 @@ export const Timeline = ({ entries, at, startedAt, onStep }: TimelineProps) => {
   const usual = pauses.toSorted((one, other) => one - other)[Math.floor(pauses.length / 2)] ?? 0
   return (
     <nav aria-label="Steps" className="card mt-4 px-3 py-2">
-      <div ref={line} className="flex items-center overflow-x-auto py-2">
+      <div ref={line} className="relative flex items-center overflow-x-auto py-2">
         {steps.map(({ step, at: time, text }, index) => {
           const pause = pauses[index] ?? 0
           const isLong = pause > pauseMillis && pause > usual * pauseFactor
