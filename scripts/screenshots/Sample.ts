@@ -9,6 +9,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
+import * as Activity from "effect/unstable/workflow/Activity"
+import * as DurableClock from "effect/unstable/workflow/DurableClock"
+import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
+import * as Workflow from "effect/unstable/workflow/Workflow"
 import { root } from "../projects.mjs"
 
 const fields = { customer: Schema.String, plan: Schema.Literals(["basic", "team", "enterprise"]), attempts: Schema.Int }
@@ -60,6 +64,36 @@ const Subscription = Machine.make({
     sendEmail: () => Effect.die(new Error("550 5.1.1 mailbox unavailable")),
   })
 
+const Delivered = DurableDeferred.make("delivered", { success: Schema.String })
+
+const Checkout = Workflow.make("checkout", {
+  payload: { order: Schema.String, items: Schema.Int },
+  success: Schema.String,
+  idempotencyKey: ({ order }) => order,
+})
+
+/** Payment fails at first. The parcel is on its way until its delivery is reported. */
+const checkoutLayer = Checkout.toLayer(({ order, items }) =>
+  Effect.gen(function* () {
+    const step = (name: string, millis: number) =>
+      Activity.make({ name, success: Schema.String, execute: Effect.as(Effect.sleep(millis), `${name}: ${order}`) })
+    yield* step("reserve stock", 140)
+    const charge = Activity.make({
+      name: "charge card",
+      success: Schema.String,
+      error: Schema.String,
+      execute: Effect.flatMap(Activity.CurrentAttempt, (attempt) =>
+        Effect.delay(attempt === 1 ? Effect.fail("the bank did not answer") : Effect.succeed("paid"), 220),
+      ),
+    })
+    yield* Effect.orDie(Activity.retry(charge, { times: 3 }))
+    for (let item = 1; item <= items; item++) yield* step(`pack item ${item}`, 60 + item * 30)
+    yield* DurableClock.sleep({ name: "pick-up window", duration: "300 millis", inMemoryThreshold: "1 millis" })
+    yield* step("hand over to the carrier", 90)
+    return yield* DurableDeferred.await(Delivered)
+  }),
+)
+
 const names = ["ada", "brandt", "chen", "dubois", "eriksen", "fatima", "garcia", "haruki", "ines", "jonas"]
 
 const events = {
@@ -87,7 +121,10 @@ export const sample = (
 ): Effect.Effect<{ readonly url: string; readonly batchId: string; readonly uploadId: string }, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const corpus = join(root, "packages/knowledge/corpus")
-    const config = defineConfig({ machines: [Subscription] })
+    const config = defineConfig({
+      machines: [Subscription],
+      workflows: [{ workflow: Checkout, layer: checkoutLayer, events: { delivered: Delivered } }],
+    })
     const opened = Workspace.open({ config, data, role: "work", readable: [corpus], knowledge: {}, uploads: {} })
     const context = yield* Layer.build(Layer.provide(serve({ port }), opened))
     const { url } = Context.get(context, Server)
@@ -99,6 +136,8 @@ export const sample = (
       yield* client.instances.start({ params, payload: { id, input: { customer: name, plan: "team", attempts: 0 } } })
       for (const step of ways[index % ways.length] ?? []) yield* client.instances.send({ params, headers: {}, payload: events[step] })
     }
+    for (const order of ["order-301", "order-302", "order-303"])
+      yield* client.executions.start({ params: { workflow: "checkout" }, payload: { payload: { order, items: 4 } } })
     const manifest = JSON.parse(readFileSync(join(corpus, "manifest.json"), "utf8"))
     const folder = `${pathToFileURL(corpus).href}/` as never
     const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder, manifest } })

@@ -59,7 +59,7 @@ const program = Effect.gen(function* () {
   const { entities } = (yield* answer("knowledge/coast/entities?search=Harbour&limit=1")) as {
     readonly entities: ReadonlyArray<{ readonly iri: string }>
   }
-  const { executions } = (yield* answer("executions?workflow=extraction&limit=1")) as {
+  const { executions } = (yield* answer("executions?workflow=checkout&limit=1")) as {
     readonly executions: ReadonlyArray<{ readonly id: string }>
   }
   const entity = `/knowledge/coast?entity=${encodeURIComponent(entities[0]?.iri ?? "")}`
@@ -71,19 +71,19 @@ const program = Effect.gen(function* () {
     shoot(url, {
       ...pages,
       entity: `${entity}&fact=${encodeURIComponent(fact)}`,
-      workflow: `/workflows/extraction/${encodeURIComponent(executions[0]?.id ?? "")}`,
+      workflow: `/workflows/checkout/${encodeURIComponent(executions[0]?.id ?? "")}`,
     }),
   )
 })
 
-/** Waits until everything is read: no skeleton is left, and the live badge says so. The content policy allows no other way to wait. */
+/** Waits until everything is read: no skeleton is left, and the live badge says so. The page evaluates nothing for it: its content policy forbids that. */
 const shown = async (page: Page) => {
-  const isShown = `document.querySelector("h1") !== null && document.querySelector(".late") === null && document.querySelector("[data-live=live]") !== null`
-  for (let turn = 0; turn < 200; turn++) {
-    if ((await page.evaluate(isShown)) === true) return
-    await page.waitForTimeout(100)
+  const has = async (selector: string) => (await page.locator(selector).count()) > 0
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {
+    if ((await has("h1")) && (await has("[data-live=live]")) && !(await has(".late"))) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  console.error(`${page.url()} is not complete after twenty seconds`)
+  throw new Error(`${page.url()} is not complete after thirty seconds`)
 }
 
 const shoot = async (url: string, pages: Readonly<Record<string, string>>) => {

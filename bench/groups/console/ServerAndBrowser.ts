@@ -47,11 +47,18 @@ export const withPage = async <A>(use: (page: Page) => Promise<A>): Promise<A> =
   }
 }
 
-/** Ends when an expression is true in the page. The content policy of the page allows no other way to wait for one. */
-export const until = async (page: Page, expression: string): Promise<void> => {
-  for (let turn = 0; turn < 6000; turn++) {
+export interface Patience {
+  /** How long an expression may take to become true. Default: a minute. */
+  readonly seconds?: number
+  /** How often it is evaluated: often takes time from the page. Default: every 10 ms. */
+  readonly everyMillis?: number
+}
+
+/** Ends when an expression is true in the page. It is asked from outside: the content policy of the page does not let it ask itself. */
+export const until = async (page: Page, expression: string, { seconds = 60, everyMillis = 10 }: Patience = {}): Promise<void> => {
+  for (const deadline = performance.now() + seconds * 1000; performance.now() < deadline; ) {
     if ((await page.evaluate(expression)) === true) return
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await new Promise((resolve) => setTimeout(resolve, everyMillis))
   }
-  throw new Error(`not true after a minute: ${expression}`)
+  throw new Error(`not true after ${seconds} s: ${expression}`)
 }

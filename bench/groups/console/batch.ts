@@ -3,6 +3,9 @@ import { pathToFileURL } from "node:url"
 import type { Part } from "../../measure/Group.ts"
 import { until, withPage, withServer } from "./ServerAndBrowser.ts"
 
+/** As long as a slow machine may take for all documents. */
+const wholeBatch = { seconds: 900, everyMillis: 100 }
+
 export const batch: Part = async ({ quick }) => {
   const total = quick ? 200 : 1000
   return withServer({ kind: "documents", total }, (url, input) =>
@@ -28,9 +31,9 @@ export const batch: Part = async ({ quick }) => {
       let requests = 0
       page.on("request", () => requests++)
       const begin = performance.now()
-      await until(page, `Number(document.querySelector("[role=progressbar]").ariaValueNow) > 15`)
+      await until(page, `Number(document.querySelector("[role=progressbar]").ariaValueNow) > 15`, wholeBatch)
       const early = await heap()
-      await until(page, `document.querySelector("[role=progressbar]").ariaValueNow === "100"`)
+      await until(page, `document.querySelector("[role=progressbar]").ariaValueNow === "100"`, wholeBatch)
       const seconds = (performance.now() - begin) / 1000
       const grown = ((await heap()) - early) / 1e6
       const renders = Number(await page.evaluate("renders")) / seconds

@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { request, served, temporaryFolder } from "../support/served.ts"
+import { request, served, temporaryFolder, useServed } from "../support/served.ts"
 
 const state = State({ Open: { count: Schema.Int } })
 
@@ -35,12 +35,13 @@ const timeout = 180_000
 
 describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium, where it is installed)", () => {
   const openTab = useBrowser()
+  const shared = useServed()
 
   it.live(
     "counts the instances that an event would be sent to, sends it, and links to the job",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served()
+        const { url, client } = yield* shared
         for (const id of ["one", "two", "three"]) yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
         const tab = yield* openTab(`${url}/instances?machine=tally`)
         yield* tab.shows("three")
@@ -90,7 +91,7 @@ describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium
     "corrects an item that failed, and retries it",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         const lines = [
           { id: 1, type: "story", by: "ada", time: 1_700_000_000, title: "One" },
           { type: "story", by: "ada", time: 1_700_000_001, title: "Two" },

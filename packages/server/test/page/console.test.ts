@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { installedBrowser, type Tab, useBrowser } from "../support/browser.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { served, temporaryFolder } from "../support/served.ts"
+import { served, temporaryFolder, useServed } from "../support/served.ts"
 import { killServer, startServer } from "../support/serverProcess.ts"
 import { Tally } from "../support/Tally.ts"
 
@@ -37,12 +37,13 @@ const timeout = 180_000
 
 describe.skipIf(installedBrowser === undefined)("the console in a browser (Chromium, where it is installed)", () => {
   const openTab = useBrowser()
+  const shared = useServed()
 
   it.live(
     "says how to begin where nothing is there yet, on every page",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         const tab = yield* openTab(url)
         yield* tab.shows("nothing to do")
         yield* tab.shows("npx detent dev --demo")
@@ -73,7 +74,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "finds an instance by its id, steps back, shows what changed, and forks from a step",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served()
+        const { url, client } = yield* shared
         yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "order-7" } })
         for (const by of [3, 4]) yield* client.instances.send({ params: tally("order-7"), headers: {}, payload: { _tag: "Add", by } })
         const tab = yield* openTab(url)
@@ -107,10 +108,10 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "shows what an event would do, guards included, and sends it; other tabs see it without a reload",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served()
-        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-        const tab = yield* openTab(`${url}/instances/tally/one`)
-        const other = yield* tab.another(`${url}/instances/tally/one`)
+        const { url, client } = yield* shared
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "previewed" } })
+        const tab = yield* openTab(`${url}/instances/tally/previewed`)
+        const other = yield* tab.another(`${url}/instances/tally/previewed`)
         yield* other.shows("Step 0 of 0")
         yield* tab.run((page) => page.getByRole("button", { name: "Add…" }).click())
         yield* tab.run((page) => page.getByLabel("by").fill("0"))
@@ -119,11 +120,11 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.run((page) => page.getByLabel("by").fill("5"))
         yield* tab.run((page) => page.getByRole("button", { name: "Preview" }).click())
         yield* tab.shows("Nothing was stored")
-        assert.strictEqual((yield* client.instances.get({ params: tally("one") })).sequence, 0)
+        assert.strictEqual((yield* client.instances.get({ params: tally("previewed") })).sequence, 0)
         yield* tab.run((page) => page.getByRole("button", { name: "Send Add" }).click())
         yield* tab.shows("Step 1 of 1")
         yield* other.shows("Step 1 of 1")
-        assert.strictEqual((yield* client.instances.get({ params: tally("one") })).state["count"], 5)
+        assert.strictEqual((yield* client.instances.get({ params: tally("previewed") })).state["count"], 5)
         // The refused preview is answered 422, which the browser reports as an error of the network.
         assert.deepStrictEqual(
           tab.problems.filter((problem) => !problem.includes("422") && !problem.includes("409")),
@@ -212,7 +213,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "shows names as text, and keeps them in addresses, whatever they look like",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served()
+        const { url, client } = yield* shared
         yield* client.instances.start({ params: { machine: "tally" }, payload: { id: hostile } })
         const tab = yield* openTab(`${url}/instances?machine=tally`)
         yield* tab.shows(hostile)
@@ -296,10 +297,9 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "follows a batch while it is worked on, until it is complete, and opens a fact with its words",
     () =>
       Effect.gen(function* () {
-        const data = yield* temporaryFolder
         const documents = [{ source: "documents/books.json" }, { source: "documents/ada-sol.txt" }]
         const manifest = { ...smallManifest, documents } as never
-        const { url, client } = yield* served({ data })
+        const { url, client } = yield* shared
         const tab = yield* openTab(`${url}/batches`)
         yield* tab.shows("No batch was started yet")
         const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
@@ -352,7 +352,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "has one live stream for ten tabs, and another tab takes it over",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served()
+        const { url, client } = yield* shared
         const first = yield* openTab(`${url}/instances`)
         const tabs = [first]
         for (let turn = 1; turn < 10; turn++) tabs.push(yield* first.another(`${url}/instances`))
@@ -361,8 +361,8 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         const streams = () => tabs.flatMap(({ requests }) => requests).filter((address) => address.includes("/api/v1/live")).length
         assert.strictEqual(streams(), 1)
         yield* first.run((page) => page.close())
-        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-        yield* Effect.forEach(tabs.slice(1), (tab) => tab.until(`/1 new|\\bone\\b/.test(document.body.innerText)`))
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "eleventh" } })
+        yield* Effect.forEach(tabs.slice(1), (tab) => tab.until(`/1 new|\\beleventh\\b/.test(document.body.innerText)`))
         assert.strictEqual(streams(), 2)
       }),
     timeout,
@@ -372,7 +372,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "works on a server that only looks, where no button acts",
     () =>
       Effect.gen(function* () {
-        const working = yield* served()
+        const working = yield* shared
         yield* working.client.instances.start({ params: { machine: "tally" }, payload: { id: "elsewhere" } })
         const { url } = yield* observed(working.data)
         const tab = yield* openTab(`${url}/instances/tally/elsewhere`)
@@ -391,7 +391,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "says that an unknown id, machine or page is not there, and what to do next",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         const tab = yield* openTab(`${url}/instances/tally/nobody`)
         yield* tab.shows("There is no instance nobody of tally here")
         for (const [path, text] of [
@@ -401,7 +401,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
           ["/workflows/none/none", "There is no execution none of none here"],
           ["/nowhere/at/all", "There is no page at this address"],
         ] as const) {
-          yield* tab.run((page) => page.goto(`${url}${path}`))
+          yield* tab.visit(path)
           yield* tab.shows(text)
         }
       }),

@@ -3,10 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { installedBrowser, useBrowser } from "../support/browser.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { served } from "../support/served.ts"
+import { batchEnded, served } from "../support/served.ts"
 
 /** A browser takes a while to start on a busy machine. */
-const timeout = 120_000
+const timeout = 300_000
 
 const nodes = `document.querySelectorAll("main svg [role=button]").length`
 
@@ -22,8 +22,7 @@ describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromiu
           Effect.gen(function* () {
             const manifest = { ...smallManifest, documents } as never
             const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
-            for (let turn = 0; turn < 600 && !(yield* client.batches.get({ params: { batchId } })).isTerminal; turn++)
-              yield* Effect.sleep("100 millis")
+            assert.strictEqual((yield* batchEnded(client, batchId)).state, "Completed")
           })
         yield* batch([{ source: "documents/books.json" }])
         const { version } = yield* client.knowledge.graph({ params: { namespace: "coast" as never } })
@@ -33,14 +32,19 @@ describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromiu
         const tab = yield* openTab(`${url}/knowledge/coast?entity=${encodeURIComponent(brandt)}`)
         yield* tab.until(`${nodes} > 1`)
         const before = Number(yield* tab.evaluate(nodes))
-        // Every node is a button; one of them leads further.
+        // Every node is a button, between its circle and its name too; one of them leads further.
+        yield* tab.until(`(() => {
+          const last = [...document.querySelectorAll("main svg [role=button]")].at(-1)
+          const { x, y, width, height } = last.getBoundingClientRect()
+          return document.elementFromPoint(x + width / 2, y + height / 2)?.closest("[role=button]") === last
+        })()`)
         yield* tab.run((page) => page.locator("main svg [role=button]").last().click())
         yield* tab.until(`location.search.includes("expand=")`)
         yield* tab.until(`${nodes} >= ${before}`)
         yield* tab.run((page) => page.getByRole("button", { name: "Undo" }).click())
         yield* tab.until(`!location.search.includes("expand=") && ${nodes} === ${before}`)
         // The version before the second batch has none of its people.
-        yield* tab.run((page) => page.goto(`${url}/knowledge/coast?q=Ada`))
+        yield* tab.visit("/knowledge/coast?q=Ada")
         yield* tab.shows("Ada Sol")
         yield* tab.run((page) => page.getByLabel("Version").selectOption(version))
         yield* tab.until(`location.search.includes("version=${version}")`)

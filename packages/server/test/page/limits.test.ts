@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { request, served } from "../support/served.ts"
+import { request, useServed } from "../support/served.ts"
 import { Tally } from "../support/Tally.ts"
 
 /** A browser takes a while to start on a busy machine. */
@@ -13,12 +13,13 @@ const timeout = 120_000
 
 describe.skipIf(installedBrowser === undefined)("what the console costs (Chromium, where it is installed)", () => {
   const openTab = useBrowser()
+  const shared = useServed()
 
   it.live(
     "loads at most 200 kB, compressed with gzip, before the overview is there",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         const tab = yield* openTab(url)
         yield* tab.shows("nothing to do")
         const files = tab.requests.filter((address) => !address.includes("/api/") && !address.includes("/health/"))
@@ -39,7 +40,7 @@ describe.skipIf(installedBrowser === undefined)("what the console costs (Chromiu
     "has fewer than a hundred rows of a list of thousands in the document, and reads on while a person scrolls",
     () =>
       Effect.gen(function* () {
-        const { url, context } = yield* served()
+        const { url, context } = yield* shared
         const engine = Context.get(context, Engine)
         const ids = Array.from({ length: 3000 }, (_, index) => `row-${String(index).padStart(5, "0")}`)
         yield* Effect.forEach(ids, (id) => engine.start(Tally, id), { concurrency: 200, discard: true })
@@ -69,7 +70,7 @@ describe.skipIf(installedBrowser === undefined)("what the console costs (Chromiu
     "is answered without a token, and lets nothing run that is not its own",
     () =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         const page = yield* request(`${url}/`, { headers: { accept: "text/html" } })
         assert.notMatch(page.text, /<style|style="|\son\w+="|<script(?! type="module" crossorigin src="\/assets\/)/)
         const addresses = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = ""]) => address)

@@ -25,6 +25,8 @@ export interface Tab {
   readonly shows: (text: string) => Effect.Effect<void>
   /** Presses a key as a person does. */
   readonly press: (key: string) => Effect.Effect<void>
+  /** Opens another address of the console without loading it anew, as a link does. */
+  readonly visit: (path: string) => Effect.Effect<void>
   /** Gives the window a width, as if it were that of a phone or of a screen. */
   readonly resize: (width: number) => Effect.Effect<void>
   /** Another tab of the same person, with the same cookies. */
@@ -104,6 +106,8 @@ const makeTab = (page: Page, newPage: () => Promise<Page>, problems: ReadonlyArr
     until,
     shows: (text) => until(`document.body.innerText.includes(${JSON.stringify(text)})`),
     press: (key) => run((shown) => shown.keyboard.press(key)),
+    visit: (path) =>
+      Effect.asVoid(evaluate(`history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`)),
     resize: (width) => run((shown) => shown.setViewportSize({ width, height: 900 })),
     another: (url) => openTab(newPage, url),
     problems,

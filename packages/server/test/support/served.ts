@@ -2,11 +2,16 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import type { BatchId } from "@detent/knowledge"
 import { sharedWorkers } from "@detent/knowledge/testing/SharedWorkers"
 import { client as clients, defineConfig, type ServeOptions, Server, serve, Workspace, type WorkspaceOptions } from "@detent/server"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as Scope from "effect/Scope"
+import { afterAll, beforeAll } from "vitest"
 import { Tally } from "./Tally.ts"
 
 export const temporaryFolder = Effect.acquireRelease(
@@ -32,6 +37,26 @@ export const served = ({ serve: options, ...home }: ServedOptions = {}) =>
     const { url } = Context.get(context, Server)
     return { url, data, context, client: yield* clients.makeClient({ url, token: options?.token }) }
   })
+
+export type Served = Effect.Success<ReturnType<typeof served>>
+
+/** The same, for all tests of a file: each of them has data of its own in it. */
+export const useServed = (options: ServedOptions = {}): Effect.Effect<Served> => {
+  const scope = Scope.makeUnsafe()
+  let running: Served | undefined
+  beforeAll(async () => {
+    running = await Effect.runPromise(Scope.provide(served(options), scope))
+  }, 90_000)
+  afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+  return Effect.suspend(() => (running === undefined ? Effect.die(new Error("the server did not start")) : Effect.succeed(running)))
+}
+
+/** Waits until a batch has ended, for as long as a busy machine may take. */
+export const batchEnded = (client: Served["client"], batchId: BatchId) =>
+  Effect.repeat(client.batches.get({ params: { batchId } }), {
+    until: ({ isTerminal }) => isTerminal,
+    schedule: Schedule.spaced("100 millis"),
+  }).pipe(Effect.timeout("2 minutes"), Effect.orDie)
 
 /** A plain request, with a problem read as such. */
 export const request = (url: string, init?: RequestInit) =>
