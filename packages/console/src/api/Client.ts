@@ -116,4 +116,7 @@ const refusalOf = async (response: Response): Promise<Error> => {
   }
 }
 
-export const isMissing = (problem: unknown): boolean => problem instanceof Refused && (problem.status === 404 || problem.status === 405)
+/** There is nothing of this name, or there can be nothing of it. */
+export const isMissing = (problem: unknown): boolean =>
+  problem instanceof Refused &&
+  (problem.status === 404 || problem.status === 405 || (problem.status === 400 && problem.message.startsWith("the path does not fit")))

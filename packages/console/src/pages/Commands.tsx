@@ -55,7 +55,7 @@ const columns: ReadonlyArray<Column<Command>> = [
 export const Commands = () => {
   const query = useQueryState()
   const status = query.get("status") ?? "failed"
-  const opened = query.get("key")
+  const opened = query.get("command")
   return (
     <>
       <PageHead
@@ -76,7 +76,7 @@ export const Commands = () => {
         />
       </div>
       {status === "timers" ? <DeadTimers /> : <CommandRows status={status} />}
-      {opened === undefined ? null : <OneCommand commandKey={opened} onClose={() => setQuery({ key: undefined })} />}
+      {opened === undefined ? null : <OneCommand commandKey={opened} onClose={() => setQuery({ command: undefined })} />}
     </>
   )
 }
@@ -138,7 +138,7 @@ const CommandRows = ({ status }: { readonly status: string }) => {
             rows={rows}
             columns={columns}
             keyOf={keyOf}
-            hrefOf={({ key }) => `${hrefOf(["commands"], { status, queue, slot, machine, id, fingerprint, key })}`}
+            hrefOf={({ key }) => `${hrefOf(["commands"], { status, queue, slot, machine, id, fingerprint, command: key })}`}
             onEnd={onEnd}
             height="50dvh"
           />

@@ -126,7 +126,7 @@ const Waiting = ({ queue }: { readonly queue: string }) => {
               {commands.map(({ key, slot, machine, id, attempts, runAt, problem }) => (
                 <li key={key} className="flex flex-wrap items-baseline gap-x-3 border-b border-line px-4 py-2 last:border-0">
                   <Link
-                    href={hrefOf(["commands"], { status: "pending", queue, key })}
+                    href={hrefOf(["commands"], { status: "pending", queue, command: key })}
                     className="font-medium hover:text-accent hover:underline"
                   >
                     {slot}

@@ -13,15 +13,20 @@ import { metricFormat, metricTitle, Plot } from "../parts/Plot.tsx"
 
 const spans: Readonly<Record<string, number>> = { "5 min": 300_000, "15 min": 900_000, "1 h": 3_600_000 }
 
+/** Undefined where the address has no two times in it. */
+const spanOf = (from: string | undefined, until: string | undefined): readonly [number, number] | undefined => {
+  const isTime = (text: string | undefined): text is string =>
+    text !== undefined && text !== "" && !Number.isNaN(new Date(Number(text)).getTime())
+  return isTime(from) && isTime(until) ? [Number(from), Number(until)] : undefined
+}
+
 export const System = () => {
   const history = useRead(reads.metricsHistory, { every: 5000 })
   const ready = useRead(reads.ready, { every: 5000 })
   const query = useQueryState()
   const [cursor, setCursor] = useState<number>()
   const shown = query.get("since") ?? "15 min"
-  const selected = query.get("from")
-  const until = query.get("until")
-  const span = selected === undefined || until === undefined ? undefined : ([Number(selected), Number(until)] as const)
+  const span = spanOf(query.get("from"), query.get("until"))
   return (
     <>
       <PageHead

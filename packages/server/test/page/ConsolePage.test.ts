@@ -63,7 +63,14 @@ describe("the files of the console", () => {
   it.live("answer every address of a page with the page, and leave those of the server alone", () =>
     Effect.gen(function* () {
       const { url } = yield* served({ serve: { console: yield* built } })
-      for (const path of ["/instances?machine=order", "/instances/order/a%2Fb?at=3", "/knowledge/coast/sparql", "/machines/api"])
+      for (const path of [
+        "/instances?machine=order",
+        "/instances/order/a%2Fb?at=3",
+        "/knowledge/coast/sparql",
+        "/machines/api",
+        "/machines/%ff",
+        "/%E0%A4%A",
+      ])
         assert.strictEqual((yield* request(`${url}${path}`, html)).text, index, path)
       for (const path of ["/api/v1/nothing", "/api", "/health/none", "/metrics/none", "/rpc/none"])
         assert.strictEqual((yield* request(`${url}${path}`, html)).type, "application/problem+json", path)

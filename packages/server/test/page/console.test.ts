@@ -92,6 +92,10 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.until(`/count[\\s\\S]*− [\\s\\S]*0[\\s\\S]*\\+ [\\s\\S]*3/.test(document.querySelector("main").innerText)`)
         yield* tab.evaluate("location.reload()")
         yield* tab.shows("Step 1 of 2")
+        yield* tab.visit("/instances/tally/order-7?at=soon")
+        yield* tab.shows("Step 2 of 2")
+        yield* tab.visit("/instances/tally/order-7?at=1")
+        yield* tab.shows("Step 1 of 2")
         yield* tab.run((page) => page.getByRole("button", { name: "Fork at 1" }).click())
         yield* tab.run((page) => page.getByLabel("Id of the new instance").fill("order-8"))
         yield* tab.run((page) => page.getByRole("button", { name: "Fork", exact: true }).click())
@@ -252,6 +256,9 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.shows("nobody <b>answers</b>")
         yield* tab.run((page) => page.getByRole("table", { name: "Commands" }).getByRole("link", { name: "ask" }).first().click())
         yield* tab.shows("Attempts that failed")
+        // The address of a command opens it again: none of its names is taken for a token.
+        yield* tab.evaluate("location.reload()")
+        yield* tab.shows("Attempts that failed")
         yield* tab.press("Escape")
         isBroken = false
         yield* tab.run((page) => page.getByRole("button", { name: "Retry all…" }).first().click())
@@ -399,6 +406,8 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
           ["/batches/batch-000000000000", "There is no batch"],
           ["/uploads/none", "There is no upload none here"],
           ["/workflows/none/none", "There is no execution none of none here"],
+          ["/batches/none", "There is no batch none here"],
+          ["/system?from=abc&until=9e99", "Metrics of this process"],
           ["/nowhere/at/all", "There is no page at this address"],
         ] as const) {
           yield* tab.visit(path)

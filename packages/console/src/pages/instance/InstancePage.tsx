@@ -98,7 +98,8 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
   const query = useQueryState()
   const [forking, setForking] = useState(false)
   const asked = query.get("at")
-  const at = asked === undefined ? sequence : Math.max(0, Math.min(sequence, Math.trunc(Number(asked)) || 0))
+  const step = asked === undefined || asked === "" ? Number.NaN : Math.trunc(Number(asked))
+  const at = Number.isNaN(step) ? sequence : Math.max(0, Math.min(sequence, step))
   const isNow = at === sequence
   const setAt = (step: number) => setQuery({ at: step >= sequence ? undefined : Math.max(0, step) })
   useKeys({

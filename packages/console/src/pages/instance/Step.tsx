@@ -130,7 +130,7 @@ const Requested = ({ entry, commands }: { readonly entry: HistoryEntry | undefin
       <ul className="grid gap-1.5">
         {commands.map(({ key, slot, status, attempts, problem }) => (
           <li key={key} className="flex flex-wrap items-center gap-2">
-            <Link href={hrefOf(["commands"], { key })} className="font-medium hover:text-accent hover:underline">
+            <Link href={hrefOf(["commands"], { command: key })} className="font-medium hover:text-accent hover:underline">
               {slot}
             </Link>
             <Badge tone={toneOf(status)}>{status}</Badge>

@@ -59,8 +59,9 @@ export class ConsolePage {
   #find(request: IncomingMessage): Found | undefined {
     const { method, url = "", headers } = request
     if (method !== "GET" && method !== "HEAD") return undefined
-    const address = decoded(pathOf(url))
-    if (address === undefined || reserved.test(address)) return undefined
+    // An address that was written by hand may have a stray %: it is that of a page too, which says that there is none.
+    const address = decoded(pathOf(url)) ?? pathOf(url)
+    if (reserved.test(address)) return undefined
     const file = fileAt(this.#folder, address)
     if (file !== undefined) return { file, address }
     // A file that is not there is none of the page's addresses: a browser that asks for it wants no page.
