@@ -8,8 +8,9 @@ import * as Layer from "effect/Layer"
 import { Batches } from "../../src/batch/Batches.ts"
 import { type Chunk, ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { activitiesQueue, TaskQueue, TaskQueueFailed, type TaskQueueService } from "../../src/tasks/TaskQueue.ts"
+import { activitiesQueue, TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "../batch/sea.ts"
+import { twiceAndLate } from "./unreliableQueue.ts"
 
 const files = documentsOf(6)
 const names = Object.keys(files)
@@ -46,26 +47,6 @@ const unreliable = () => {
   })
 }
 
-/** Each task is enqueued twice, under its key, and every third comes late. */
-const twiceAndLate = (queue: Layer.Layer<TaskQueue, never, never>) =>
-  Layer.effect(
-    TaskQueue,
-    Effect.map(TaskQueue, (inner): TaskQueueService => {
-      let count = 0
-      return {
-        patience: undefined,
-        enqueue: (activity, input, { key }) => {
-          const delay = count++ % 3 === 0 ? { delay: "30 millis" as const } : {}
-          return Effect.andThen(
-            inner.enqueue(activity, input, { key, ...delay }),
-            // Under another key, as a queue that delivers twice.
-            Effect.andThen(inner.enqueue(activity, input, { key }), inner.enqueue(activity, input, { key: `${key}:again`, ...delay })),
-          )
-        },
-      }
-    }),
-  ).pipe(Layer.provideMerge(queue))
-
 describe("a batch by tasks", { timeout: 180_000 }, () => {
   for (const [name, queue] of [
     ["in memory", TaskQueue.layerMemory],
@@ -75,7 +56,7 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
       Effect.gen(function* () {
         const expected = yield* outcomeOf({}, {})
         assert.strictEqual(expected.end._tag, "Completed")
-        const tasks = twiceAndLate(queue as Layer.Layer<TaskQueue>)
+        const tasks = twiceAndLate(queue, "30 millis")
         const got = yield* outcomeOf({ tasks, extractor: unreliable(), from: expected.input }, { dispatch: "tasks" })
         assert.strictEqual(got.end._tag, "Completed")
         assert.isNotEmpty(got.graph.published)

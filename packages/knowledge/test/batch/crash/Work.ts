@@ -14,6 +14,8 @@ export interface Work {
   readonly pause?: number
   /** `cancel` cancels the batch and does no work; `wait` works on what is there and does not start it. Default: it starts the batch. */
   readonly task?: "cancel" | "wait"
+  /** The batch is dispatched by tasks, which arrive twice and late, and every third call of the extractor fails. Default: in process. */
+  readonly byTasks?: boolean
 }
 
 export type Told =

@@ -4,11 +4,13 @@ import { flushCompileCache } from "node:module"
 import { pathToFileURL } from "node:url"
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
+import { RetryPolicy } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as Stream from "effect/Stream"
 import { Batches } from "../../../src/batch/Batches.ts"
+import { ExtractionFailed } from "../../../src/extract/Extractor.ts"
 import * as Knowledge from "../../../src/Knowledge.ts"
 import { Extractors } from "../../../src/runs/Extractors.ts"
 import { textHashOf } from "../../../src/runs/ExtractStep.ts"
@@ -16,12 +18,24 @@ import * as FileStorage from "../../../src/storage/FileStorage.ts"
 import { BatchId, Namespace } from "../../../src/storage/Identity.ts"
 import { Storage } from "../../../src/storage/Storage.ts"
 import { RelativePath, StorageFolder } from "../../../src/storage/Uri.ts"
+import { TaskQueue } from "../../../src/tasks/TaskQueue.ts"
+import { twiceAndLate } from "../../tasks/unreliableQueue.ts"
 import type { Told, Work } from "./Work.ts"
 
 const tell = (told: Told) => process.send?.(told)
 
+/** Every third call fails, and may succeed when it is repeated. */
+const everyThirdFails = () => {
+  let count = 0
+  return Effect.suspend(() =>
+    count++ % 3 === 0
+      ? Effect.fail(new ExtractionFailed({ extractor: "built-in", reason: "Unavailable", retryable: true, detail: "no answer" }))
+      : Effect.void,
+  )
+}
+
 /** The built-in extractor, which notes what it is asked about before it answers. */
-const noting = (calls: string, pause: number) =>
+const noting = (calls: string, pause: number, fault: Effect.Effect<void, ExtractionFailed>) =>
   Layer.effect(
     Extractors,
     Effect.map(Extractors, ({ equip, ...others }) => ({
@@ -35,6 +49,7 @@ const noting = (calls: string, pause: number) =>
               Effect.gen(function* () {
                 appendFileSync(calls, `${textHashOf([chunk])}\n`)
                 yield* Effect.sleep(pause)
+                yield* fault
                 return yield* extractor.entities(chunk, index)
               }),
           },
@@ -58,7 +73,7 @@ const slowly = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.delay(Effect.
 const storeOf = (database: string) =>
   database.startsWith("postgres") ? PostgresStore.layer({ url: database }) : SqliteStore.layer({ filename: database })
 
-const run = ({ node, database, data, input, names, batchId, calls, pause = 5, task }: Work) =>
+const run = ({ node, database, data, input, names, batchId, calls, pause = 5, task, byTasks = false }: Work) =>
   Effect.gen(function* () {
     const batches = yield* Batches
     const id = BatchId.make(batchId)
@@ -77,14 +92,24 @@ const run = ({ node, database, data, input, names, batchId, calls, pause = 5, ta
       ontology: RelativePath.make("ontology.ttl"),
       documents: [first, ...others] as const,
     }
-    yield* batches.start(StorageFolder.make(`${pathToFileURL(input)}/`), manifest, { batchId: id, config: { concurrency: 4 } })
+    yield* batches.start(StorageFolder.make(`${pathToFileURL(input)}/`), manifest, {
+      batchId: id,
+      config: { concurrency: 4, dispatch: byTasks ? "tasks" : "process" },
+    })
     yield* Stream.runForEach(batches.watch(id), (state) => Effect.sync(() => tell({ _tag: "State", state })))
   }).pipe(
     Effect.provide(
       Knowledge.layer({
         folder: data,
         nodeId: node,
-        extractors: noting(calls, pause),
+        extractors: noting(calls, pause, byTasks ? everyThirdFails() : Effect.void),
+        ...(byTasks
+          ? {
+              tasks: twiceAndLate(TaskQueue.layerDurable, "200 millis"),
+              // A process that is killed uses up one attempt of each of its tasks.
+              taskWorker: { concurrency: 4, retry: RetryPolicy.fixed({ delay: "20 millis", maxAttempts: 50 }) },
+            }
+          : {}),
         storage: slowFiles(data, input),
         // As the command line opens a workspace to act on one batch.
         ...(task === "cancel" ? { engine: { resume: false, worker: false } } : {}),

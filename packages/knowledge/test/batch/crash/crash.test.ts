@@ -152,6 +152,33 @@ describe("a batch whose process is killed", () => {
     expect(outcome.completed).toBe(documents)
     expect([...outcome.calls].sort()).toEqual([...undisturbed.calls].sort())
   })
+
+  it("and is dispatched by tasks ends the same, byte for byte, though a third of the calls fail and tasks arrive twice and late", {
+    timeout: 120_000,
+  }, async () => {
+    const work = { ...(await workIn("by-tasks")), byTasks: true }
+    const begun = async (node: string) => {
+      const process = new BatchProcess()
+      await process.begin({ ...work, node })
+      return process
+    }
+    let workers = await Promise.all([begun("worker-0"), begun("worker-1")])
+    let killed = 0
+    for (const stage of ["Extracting", "Resolving"]) {
+      const [victim, ...others] = workers
+      await victim?.reaches([stage, ...later(stage)])
+      await sleep(50)
+      await victim?.kill()
+      if (victim?.state?._tag !== "Completed") killed++
+      workers = [...others, await begun(`worker-${killed + 1}`)]
+    }
+    await Promise.all(workers.map((process) => process.ended()))
+    expect(killed).toBeGreaterThanOrEqual(1)
+    for (const { state } of workers) expect(state).toMatchObject({ _tag: "Completed", documentsCompleted: documents, documentsFailed: 0 })
+    const outcome = await outcomeOf(work)
+    expect(outcome.completed).toBe(documents)
+    expect(outcome.graph).toBe(undisturbed.graph)
+  })
 })
 
 const checks: Array<{ readonly work: Work; readonly stored: ReadonlySet<string>; readonly calls: number }> = []
