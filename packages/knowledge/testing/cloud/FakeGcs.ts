@@ -394,16 +394,49 @@ const selected = (value: object, fields: string | null): object => {
   )
 }
 
-const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1
-  return value >>> 0
-})
+/** The remainders of each byte, and of each byte with one to seven zero bytes behind it: eight bytes are divided at once. */
+const crcTables = (() => {
+  const tables = Array.from({ length: 8 }, () => new Int32Array(256))
+  for (let byte = 0; byte < 256; byte++) {
+    let value = byte
+    for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1
+    for (const [index, table] of tables.entries()) {
+      const before = tables[index - 1]?.[byte] ?? 0
+      table[byte] = index === 0 ? value : (before >>> 8) ^ (tables[0]?.[before & 0xff] ?? 0)
+    }
+  }
+  return tables
+})()
 
-const crc32cText = (bytes: Uint8Array): string => {
-  let value = 0xffffffff
-  for (const byte of bytes) value = (crcTable[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8)
+const crc32cText = (bytes: Buffer): string => {
+  const [t0, t1, t2, t3, t4, t5, t6, t7] = crcTables as [
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+    Int32Array,
+  ]
+  const at = (table: Int32Array, value: number) => table[value & 0xff] as number
+  let value = -1
+  let index = 0
+  for (const end = bytes.length - 7; index < end; index += 8) {
+    const low = value ^ bytes.readInt32LE(index)
+    const high = bytes.readInt32LE(index + 4)
+    value =
+      at(t7, low) ^
+      at(t6, low >>> 8) ^
+      at(t5, low >>> 16) ^
+      at(t4, low >>> 24) ^
+      at(t3, high) ^
+      at(t2, high >>> 8) ^
+      at(t1, high >>> 16) ^
+      at(t0, high >>> 24)
+  }
+  for (; index < bytes.length; index++) value = at(t0, value ^ (bytes[index] as number)) ^ (value >>> 8)
   const result = Buffer.alloc(4)
-  result.writeUInt32BE((value ^ 0xffffffff) >>> 0)
+  result.writeInt32BE(~value)
   return result.toString("base64")
 }

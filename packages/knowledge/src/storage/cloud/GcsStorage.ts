@@ -18,7 +18,6 @@ import { anonymous, fromEnvironment, type GoogleCredentials, storageScope } from
 import {
   type Answer,
   clientInContext,
-  joined,
   listedUri,
   locationOf,
   lost,
@@ -37,6 +36,7 @@ import {
   type Upload,
   writeIdName,
 } from "./ObjectStorage.ts"
+import { joined } from "./Transport.ts"
 
 export interface GcsStorageOptions extends BucketScope {
   /** Default: those of the environment, then the service account of the machine. */
@@ -138,6 +138,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
     const client: ObjectClient<Session> = {
       http,
       start: "gs://",
+      algorithm: "md5",
       head: (uri) =>
         Effect.gen(function* () {
           const target: Target = { uri, operation: "read" }
@@ -171,7 +172,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
             checksum: isPacked || md5 === undefined ? undefined : { algorithm: "md5", value: Buffer.from(md5, "base64").toString("hex") },
           }
         }),
-      put: (upload, bytes, { md5 }) =>
+      put: (upload, bytes, md5) =>
         Effect.gen(function* () {
           if (!isPossible(upload)) return { _tag: "Refused", isUncertain: false }
           const target: Target = { uri: upload.uri, operation: "write" }
@@ -212,7 +213,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           if (answer.status !== 308)
             return yield* isSessionGone(answer) ? lost(target, "the upload session is gone") : http.failure(target, answer)
         }),
-      finish: (session, bytes, offset, { md5 }) =>
+      finish: (session, bytes, offset, md5) =>
         Effect.gen(function* () {
           const { upload } = session
           const target: Target = { uri: upload.uri, operation: "write" }

@@ -1,34 +1,27 @@
 /**
  * Requests to an object store, with retries. What is retried is safe to send again: every write carries a precondition or belongs to
  * an upload session, so a second copy of a request that had arrived changes nothing. Throttled and failed requests are sent again
- * after an exponential backoff with jitter; the time that the store asks for is respected. No span is made of a request, redirects
- * are not followed, and no error holds a header of the request.
+ * after an exponential backoff with jitter; the time that the store asks for is respected. No error holds a header of the request.
  */
 import * as Clock from "effect/Clock"
-import * as Data from "effect/Data"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
-import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
-import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
-import { innermostReason } from "../Describe.ts"
 import { type StorageError, StorageFailed, StorageFull } from "../Storage.ts"
 import { type StorageFolder, StorageUri } from "../Uri.ts"
-
-export type Headers = Readonly<Record<string, string>>
-
-export interface ObjectRequest {
-  readonly method: "GET" | "HEAD" | "PUT" | "POST" | "DELETE"
-  /** With the query, percent-encoded. */
-  readonly url: string
-  readonly headers: Headers
-  readonly body?: Uint8Array
-}
+import {
+  type ByteStream,
+  ConnectionBroken,
+  clientTransport,
+  type Headers,
+  nodeTransport,
+  type ObjectRequest,
+  type Received,
+} from "./Transport.ts"
 
 /** What the request is about, for errors. */
 export interface Target {
@@ -79,7 +72,7 @@ export interface ObjectHttp {
   /** The answer with any status but those that are retried. */
   readonly send: (target: Target, request: ObjectRequest) => Effect.Effect<Answer, StorageError>
   /** The same for an answer whose body is read piece by piece. A body of a status from 300 on is in the answer. */
-  readonly open: (target: Target, request: ObjectRequest) => Effect.Effect<Answer & { readonly stream: ByteStream }, StorageError>
+  readonly open: (target: Target, request: ObjectRequest) => Effect.Effect<Answer & Pick<Received, "stream" | "whole">, StorageError>
   /** Waits before attempt `attempt` (from 1 on) of something that is retried outside of a request. */
   readonly backoff: (attempt: number, retryAfterMillis?: number) => Effect.Effect<void>
   readonly attempts: number
@@ -87,11 +80,6 @@ export interface ObjectHttp {
   readonly failure: (target: Target, answer: Answer) => StorageError
   readonly problemOf: (answer: Answer) => Problem
 }
-
-/** No answer, or not all of it: the reason in the words of the network. */
-export class ConnectionBroken extends Data.TaggedError("ConnectionBroken")<{ readonly message: string }> {}
-
-export type ByteStream = Stream.Stream<Uint8Array, ConnectionBroken>
 
 /** Bodies of answers that are not content: listings and problems. */
 const longestAnswer = 64_000_000
@@ -127,26 +115,17 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
     return failed(target, false, said)
   }
 
+  const transport = options.client === undefined ? nodeTransport : clientTransport(options.client)
+
   const attempt = (target: Target, request: ObjectRequest) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const proof = yield* Effect.mapError(options.authorize(request, now), (error) => failed(target, false, error.message))
-      const prepared = HttpClientRequest.make(request.method)(request.url).pipe(
-        HttpClientRequest.setHeaders({ ...request.headers, ...proof }),
-        request.body === undefined
-          ? (same) => same
-          : HttpClientRequest.bodyUint8Array(request.body, request.headers["content-type"] ?? "application/octet-stream"),
-      )
-      return yield* HttpClient.execute(prepared).pipe(
-        Effect.mapError((error) => new ConnectionBroken({ message: innermostReason(error) })),
+      return yield* transport({ ...request, headers: { ...request.headers, ...proof } }).pipe(
         Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(new ConnectionBroken({ message: "no answer came in time" })) }),
         Effect.result,
       )
-    }).pipe(
-      Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
-      Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
-      options.client === undefined ? Effect.provide(FetchHttpClient.layer) : Effect.provideService(HttpClient.HttpClient, options.client),
-    )
+    })
 
   /** Sends until the answer is one that is not retried. `read` says which bodies are read as a whole. */
   const exchange = (target: Target, request: ObjectRequest, isWhole: (status: number) => boolean) =>
@@ -162,16 +141,16 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
           continue
         }
         const response = sent.success
-        const { status, headers } = response
-        if (!isWhole(status)) return { status, headers, body: noBytes, isUncertain, stream: streamOf(response) }
-        const body = yield* Effect.result(wholeBody(response))
+        const { status, headers, stream, whole } = response
+        if (!isWhole(status)) return { status, headers, body: noBytes, isUncertain, stream, whole }
+        const body = yield* Effect.result(whole(longestAnswer))
         if (body._tag === "Failure") {
           isUncertain = true
           if (count >= attempts) return yield* failed(target, true, body.failure.message)
           yield* backoff(count)
           continue
         }
-        const answer = { status, headers, body: body.success, isUncertain, stream: noStream }
+        const answer = { status, headers, body: body.success, isUncertain, stream: noStream, whole: () => Effect.succeed(noBytes) }
         if (isTransient(status) && status !== 507) {
           // A throttled request was not carried out.
           isUncertain ||= status !== 429
@@ -205,40 +184,6 @@ export const lost = (target: Target, problem: string): StorageFailed =>
 const noBytes = new Uint8Array(0)
 
 const noStream: ByteStream = Stream.empty
-
-/** An answer to HEAD has no body, nor has one without content. */
-const streamOf = (response: HttpClientResponse): ByteStream =>
-  Stream.catch(response.stream, (error) =>
-    error.reason._tag === "EmptyBodyError" ? Stream.empty : Stream.fail(new ConnectionBroken({ message: innermostReason(error) })),
-  )
-
-const wholeBody = (response: HttpClientResponse): Effect.Effect<Uint8Array, ConnectionBroken> =>
-  Effect.suspend(() => {
-    const pieces: Array<Uint8Array> = []
-    let size = 0
-    return Effect.map(
-      Stream.runForEach(streamOf(response), (piece) => {
-        size += piece.byteLength
-        if (size > longestAnswer) return Effect.fail(new ConnectionBroken({ message: "the answer is too long" }))
-        pieces.push(piece)
-        return Effect.void
-      }),
-      () => joined(pieces, size),
-    )
-  })
-
-/** The pieces as one array. */
-export const joined = (pieces: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
-  const [only] = pieces
-  if (pieces.length === 1 && only !== undefined) return only
-  const all = new Uint8Array(size)
-  let at = 0
-  for (const piece of pieces) {
-    all.set(piece, at)
-    at += piece.byteLength
-  }
-  return all
-}
 
 /** In seconds; a point in time is not waited for. */
 const retryAfterMillis = (header: string | undefined): number | undefined =>

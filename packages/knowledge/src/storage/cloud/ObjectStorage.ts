@@ -26,7 +26,8 @@ import {
   type Written,
 } from "../Storage.ts"
 import type { StorageFolder, StorageUri } from "../Uri.ts"
-import { type Answer, type ByteStream, ConnectionBroken, joined, type ObjectHttp, type ObjectRequest, type Target } from "./ObjectHttp.ts"
+import type { Answer, ObjectHttp, Target } from "./ObjectHttp.ts"
+import { type ByteStream, ConnectionBroken, joined, type ObjectRequest, type Received } from "./Transport.ts"
 
 /** Which blobs of a bucket are served. */
 export interface BucketScope {
@@ -50,9 +51,11 @@ export interface ObjectHead {
   readonly before: string | undefined
 }
 
+export type Algorithm = "md5" | "crc32"
+
 /** Of the whole object, as the store names it. */
 export interface Checksum {
-  readonly algorithm: "md5" | "crc32"
+  readonly algorithm: Algorithm
   /** In lower-case hex digits. */
   readonly value: string
 }
@@ -62,7 +65,7 @@ export interface OpenedObject {
   /** Undefined where the store unpacks the object on the way. */
   readonly size: number | undefined
   readonly checksum: Checksum | undefined
-  readonly stream: ByteStream
+  readonly received: Pick<Received, "stream" | "whole">
 }
 
 export interface Upload {
@@ -81,11 +84,6 @@ export const writeIdName = "detent-write"
 
 export const beforeName = "detent-before"
 
-export interface Digests {
-  readonly md5: Buffer
-  readonly crc32: number
-}
-
 /** Refused, the precondition does not hold. */
 export type Stored =
   | { readonly _tag: "Stored"; readonly generation: Generation }
@@ -100,19 +98,21 @@ export interface ObjectClient<Session> {
   readonly http: ObjectHttp
   /** What errors name: `gs://`. */
   readonly start: "gs://" | "s3://"
+  /** The checksum that goes with the content of an upload. */
+  readonly algorithm: Algorithm
   readonly head: (uri: StorageUri) => Effect.Effect<Option.Option<ObjectHead>, StorageError>
   /** The request for the bytes of an object, or for the rest of them at a generation. */
   readonly read: (uri: StorageUri, rest?: { readonly generation: Generation; readonly offset: number }) => ObjectRequest
   /** Whether an answer to such a request says that the object is not there, or not at that generation, although its bucket is. */
   readonly isGone: (answer: Answer) => boolean
   /** What the headers of an answer say of the object. */
-  readonly described: (target: Target, headers: Answer["headers"]) => Effect.Effect<Omit<OpenedObject, "stream">, StorageFailed>
-  readonly put: (upload: Upload, bytes: Uint8Array, digests: Digests) => Effect.Effect<Stored, StorageError>
+  readonly described: (target: Target, headers: Answer["headers"]) => Effect.Effect<Omit<OpenedObject, "received">, StorageFailed>
+  readonly put: (upload: Upload, bytes: Uint8Array, digest: Buffer) => Effect.Effect<Stored, StorageError>
   /** Begins an upload of more than one chunk. Undefined: the precondition does not hold already. */
   readonly begin: (upload: Upload) => Effect.Effect<Session | undefined, StorageError>
   readonly append: (session: Session, bytes: Uint8Array, offset: number) => Effect.Effect<void, StorageError>
   /** The last chunk. After it the object is there, or the precondition did not hold. */
-  readonly finish: (session: Session, bytes: Uint8Array, offset: number, digests: Digests) => Effect.Effect<Stored, StorageError>
+  readonly finish: (session: Session, bytes: Uint8Array, offset: number, digest: Buffer) => Effect.Effect<Stored, StorageError>
   /** Removes what was uploaded of an object that is not finished. */
   readonly abandon: (session: Session) => Effect.Effect<void, StorageError>
   readonly list: (
@@ -204,16 +204,21 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       ),
     )
 
-  const putAt = (uri: StorageUri, bytes: Uint8Array, expected: Expected, digests: Digests): Effect.Effect<Generation, StorageError> =>
+  const putAt = (uri: StorageUri, bytes: Uint8Array, expected: Expected, digest: Buffer): Effect.Effect<Generation, StorageError> =>
     Effect.gen(function* () {
       const upload = yield* uploadAt(uri, expected)
-      return yield* concluded(upload, yield* client.put(upload, bytes, digests))
+      return yield* concluded(upload, yield* client.put(upload, bytes, digest))
     })
 
-  const putWhole = (uri: StorageUri, bytes: Uint8Array, precondition: Precondition | undefined, digests = digestsOf(bytes)) =>
+  const putWhole = (
+    uri: StorageUri,
+    bytes: Uint8Array,
+    precondition: Precondition | undefined,
+    digest = digestOf(client.algorithm, bytes),
+  ) =>
     precondition === undefined
-      ? atCurrent(uri, (current) => putAt(uri, bytes, expectedAt(current), digests))
-      : putAt(uri, bytes, expectedBy(precondition), digests)
+      ? atCurrent(uri, (current) => putAt(uri, bytes, expectedAt(current), digest))
+      : putAt(uri, bytes, expectedBy(precondition), digest)
 
   const setStream = <E, R>(
     uri: StorageUri,
@@ -223,7 +228,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
     Effect.gen(function* () {
       yield* writable(uri)
       const upload = yield* uploadAt(uri, precondition === undefined ? undefined : expectedBy(precondition))
-      const chunks = new Chunks()
+      const chunks = new Chunks(client.algorithm)
       let session: Session | undefined
       const flush = Effect.gen(function* () {
         session ??= yield* client.begin(upload)
@@ -242,11 +247,11 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       const run = Effect.gen(function* () {
         yield* Stream.runForEach(content, take)
         const { bytes, offset } = chunks.held()
-        const digests = chunks.digests()
+        const digest = chunks.digest()
         const generation =
           session === undefined
-            ? yield* putWhole(uri, bytes, precondition, digests)
-            : yield* concluded(upload, yield* client.finish(session, bytes, offset, digests))
+            ? yield* putWhole(uri, bytes, precondition, digest)
+            : yield* concluded(upload, yield* client.finish(session, bytes, offset, digest))
         return { uri, generation, size: offset + bytes.byteLength, hash: chunks.hash.end() }
       })
       return yield* Effect.onError(run, () => (session === undefined ? Effect.void : abandoned(client, session, uri)))
@@ -258,7 +263,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       const answer = yield* http.open(target, client.read(uri))
       if (client.isGone(answer)) return yield* new BlobNotFound({ uri })
       if (answer.status !== 200) return yield* http.failure(target, answer)
-      return { ...(yield* client.described(target, answer.headers)), stream: answer.stream }
+      return { ...(yield* client.described(target, answer.headers)), received: answer }
     })
 
   /** The bytes from `offset` on. Undefined: the object is no longer at that generation. */
@@ -270,21 +275,19 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       return answer.status === 206 ? answer.stream : yield* http.failure(target, answer)
     })
 
-  /** From an opened object to its end: a connection that breaks is replaced by one that reads on. */
-  const wholeOf = (uri: StorageUri, opened: OpenedObject): Stream.Stream<Uint8Array, StorageError> =>
+  /**
+   * From an opened object to its end: a connection that breaks is replaced by one that reads on. `problem`: the first one has broken
+   * already, and nothing of it is used.
+   */
+  const wholeOf = (uri: StorageUri, opened: OpenedObject, problem?: string): Stream.Stream<Uint8Array, StorageError> =>
     Stream.suspend(() => {
-      const md5 = createHash("md5")
-      let crc = 0
+      const digest = opened.checksum === undefined ? undefined : startDigest(opened.checksum.algorithm)
       let at = 0
       let failures = 0
       const failed = (cause: Error) => Stream.fail(new StorageFailed({ uri, operation: "read", retryable: true, cause }))
       const verified = (): Stream.Stream<never, StorageError> => {
-        if (opened.checksum === undefined) return Stream.empty
-        const { algorithm, value } = opened.checksum
-        const actual = algorithm === "md5" ? md5.digest("hex") : hexOf(crc)
-        return actual === value
-          ? Stream.empty
-          : failed(new ReadBroken(`its ${algorithm} is ${actual}, and the store names ${value}: the content was damaged on the way`))
+        const problem = digest === undefined ? undefined : damageOf(opened, digest.end())
+        return problem === undefined ? Stream.empty : failed(problem)
       }
       const readOn = (problem: string): Stream.Stream<Uint8Array, StorageError> =>
         Stream.unwrap(
@@ -301,8 +304,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
           Stream.map((piece) => {
             failures = 0
             at += piece.byteLength
-            md5.update(piece)
-            crc = crc32(piece, crc)
+            digest?.update(piece)
             return piece
           }),
           Stream.concat(
@@ -315,23 +317,40 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
           ),
           Stream.catchTag("ConnectionBroken", ({ message }) => readOn(message)),
         )
-      return passing(opened.stream)
+      return problem === undefined ? passing(opened.received.stream) : readOn(problem)
+    })
+
+  const collected = (content: Stream.Stream<Uint8Array, StorageError>): Effect.Effect<Uint8Array, StorageError> =>
+    Effect.suspend(() => {
+      const pieces: Array<Uint8Array> = []
+      let size = 0
+      const take = (piece: Uint8Array) =>
+        Effect.sync(() => {
+          size += piece.byteLength
+          pieces.push(piece)
+        })
+      return Effect.map(Stream.runForEach(content, take), () => joined(pieces, size))
+    })
+
+  /** The bytes of an object that is small enough to be read again where its connection breaks. */
+  const smallOf = (uri: StorageUri, opened: OpenedObject, size: number): Effect.Effect<Uint8Array, StorageError> =>
+    Effect.matchEffect(opened.received.whole(size), {
+      onFailure: ({ message }) => collected(wholeOf(uri, opened, message)),
+      onSuccess: (bytes) => {
+        if (bytes.byteLength < size) return collected(wholeOf(uri, opened, "the answer ended early"))
+        const problem = opened.checksum === undefined ? undefined : damageOf(opened, digestOf(opened.checksum.algorithm, bytes))
+        if (problem === undefined) return Effect.succeed(bytes)
+        return Effect.fail(new StorageFailed({ uri, operation: "read", retryable: true, cause: problem }))
+      },
     })
 
   const get = (uri: StorageUri): Effect.Effect<Blob, StorageError> =>
     Effect.gen(function* () {
       yield* readable(uri)
       const opened = yield* open(uri)
-      const pieces: Array<Uint8Array> = []
-      let size = 0
-      yield* Stream.runForEach(wholeOf(uri, opened), (piece) =>
-        Effect.sync(() => {
-          size += piece.byteLength
-          pieces.push(piece)
-        }),
-      )
-      const bytes = joined(pieces, size)
-      return { uri, generation: opened.generation, size, bytes, hash: contentHashOf(bytes) }
+      const isSmall = opened.size !== undefined && opened.size <= smallest
+      const bytes = yield* isSmall ? smallOf(uri, opened, opened.size) : collected(wholeOf(uri, opened))
+      return { uri, generation: opened.generation, size: bytes.byteLength, bytes, hash: contentHashOf(bytes) }
     })
 
   const remove = (uri: StorageUri, precondition: Precondition | undefined): Effect.Effect<boolean, StorageError> =>
@@ -408,9 +427,38 @@ const expectedBy = (precondition: Precondition): NonNullable<Expected> => ({
 
 const expectedAt = (current: Option.Option<ObjectHead>): Expected => ({ generation: Option.getOrUndefined(current)?.generation })
 
-const digestsOf = (bytes: Uint8Array): Digests => ({ md5: createHash("md5").update(bytes).digest(), crc32: crc32(bytes) })
+/** Objects up to this size are read in one go, and not as a stream. */
+const smallest = 1024 * 1024
 
-export const hexOf = (crc: number): string => crc.toString(16).padStart(8, "0")
+/** The checksum of what passes by, piece after piece. */
+const startDigest = (algorithm: Algorithm): { readonly update: (piece: Uint8Array) => void; readonly end: () => Buffer } => {
+  if (algorithm === "md5") {
+    const md5 = createHash("md5")
+    return { update: (piece) => md5.update(piece), end: () => md5.digest() }
+  }
+  let crc = 0
+  return {
+    update: (piece) => {
+      crc = crc32(piece, crc)
+    },
+    end: () => bytesOfCrc(crc),
+  }
+}
+
+const digestOf = (algorithm: Algorithm, bytes: Uint8Array): Buffer =>
+  algorithm === "md5" ? createHash("md5").update(bytes).digest() : bytesOfCrc(crc32(bytes))
+
+const bytesOfCrc = (crc: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(crc)
+  return bytes
+}
+
+const damageOf = ({ checksum }: OpenedObject, digest: Buffer): ReadBroken | undefined => {
+  const actual = digest.toString("hex")
+  if (checksum === undefined || actual === checksum.value) return undefined
+  return new ReadBroken(`its ${checksum.algorithm} is ${actual}, and the store names ${checksum.value}: the content was damaged on the way`)
+}
 
 /** What an abandoned upload leaves is removed by the store's lifecycle rules too, so a failure here is a warning. */
 const abandoned = <Session>(client: ObjectClient<Session>, session: Session, uri: StorageUri): Effect.Effect<void> =>
@@ -424,12 +472,15 @@ const abandoned = <Session>(client: ObjectClient<Session>, session: Session, uri
  */
 class Chunks {
   readonly hash = startHash()
-  readonly #md5 = createHash("md5")
-  #crc = 0
+  readonly #digest: ReturnType<typeof startDigest>
   #buffer = new Uint8Array(64 * 1024)
   #held = 0
   #offset = 0
   #index = 0
+
+  constructor(algorithm: Algorithm) {
+    this.#digest = startDigest(algorithm)
+  }
 
   /** Takes in what there is room for, and returns the rest. */
   fill(piece: Uint8Array): Uint8Array {
@@ -438,8 +489,7 @@ class Chunks {
     this.#buffer.set(taken, this.#held)
     this.#held += taken.byteLength
     this.hash.update(taken)
-    this.#md5.update(taken)
-    this.#crc = crc32(taken, this.#crc)
+    this.#digest.update(taken)
     return piece.subarray(taken.byteLength)
   }
 
@@ -458,8 +508,9 @@ class Chunks {
     this.#index++
   }
 
-  digests(): Digests {
-    return { md5: this.#md5.copy().digest(), crc32: this.#crc }
+  /** Of all that was taken in. Nothing can be taken in after it. */
+  digest(): Buffer {
+    return this.#digest.end()
   }
 
   #makeRoom(size: number): void {

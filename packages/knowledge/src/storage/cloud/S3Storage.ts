@@ -23,7 +23,6 @@ import {
   locationOf,
   lost,
   makeObjectHttp,
-  type ObjectRequest,
   type Problem,
   type RetryOptions,
   type Target,
@@ -32,9 +31,7 @@ import {
   type BucketScope,
   beforeName,
   type Checksum,
-  type Digests,
   type Expected,
-  hexOf,
   makeObjectStorage,
   metadataOf,
   type ObjectClient,
@@ -42,7 +39,8 @@ import {
   type Upload,
   writeIdName,
 } from "./ObjectStorage.ts"
-import { type AwsKeys, encoded, signed } from "./SignatureV4.ts"
+import { type AwsKeys, encoded, signerFor } from "./SignatureV4.ts"
+import type { ObjectRequest } from "./Transport.ts"
 
 export interface S3StorageOptions extends BucketScope {
   /** Default: those of the environment, then of the profile. */
@@ -68,10 +66,11 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
     const isR2 = endpoint?.endsWith(".r2.cloudflarestorage.com") === true
     const region = options.region ?? environment.region ?? (isR2 ? "auto" : "us-east-1")
     const keys = options.keys === undefined ? environment.keys.current : Effect.succeed(options.keys)
+    const sign = signerFor(region)
     const http = makeObjectHttp({
       retry: options.retry,
       client: yield* clientInContext,
-      authorize: (request, now) => Effect.map(keys, (known) => signed(request, known, region, now)),
+      authorize: (request, now) => Effect.map(keys, (known) => sign(request, known, now)),
       forget: environment.keys.forget,
       // The answer to a HEAD has no body that could say so.
       isExpired: (status, { code }) => code === "ExpiredToken" || (status === 400 && code === ""),
@@ -134,6 +133,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
     const client: ObjectClient<Session> = {
       http,
       start: "s3://",
+      algorithm: "crc32",
       head: (uri) =>
         Effect.gen(function* () {
           const target: Target = { uri, operation: "read" }
@@ -167,13 +167,13 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
             checksum: isPacked ? undefined : checksumOf(headers),
           }
         }),
-      put: (upload, bytes, digests) =>
+      put: (upload, bytes, digest) =>
         Effect.gen(function* () {
           const target: Target = { uri: upload.uri, operation: "write" }
           const headers = {
             "content-type": octets,
             ...metadataHeaders(upload),
-            "x-amz-checksum-crc32": crcText(digests),
+            "x-amz-checksum-crc32": digest.toString("base64"),
             ...conditionOf(upload.expected),
           }
           const answer = yield* sendOver(target, { method: "PUT", url: objectUrl(upload.uri), headers, body: bytes }, isConflict)
@@ -192,10 +192,10 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
           return { upload, id, parts: [] }
         }),
       append: (session, bytes) => sendPart(session, bytes),
-      finish: (session, bytes, offset, digests) =>
+      finish: (session, bytes, offset, digest) =>
         Effect.andThen(
           sendPart(session, bytes),
-          Effect.suspend(() => complete(session, offset + bytes.byteLength, digests)),
+          Effect.suspend(() => complete(session, offset + bytes.byteLength, digest)),
         ),
       abandon: ({ upload, id }) =>
         Effect.gen(function* () {
@@ -249,14 +249,18 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
         parts.push(yield* etagOf(target, answer.headers["etag"]))
       })
 
-    const complete = (session: Session, size: number, digests: Digests): Effect.Effect<Stored, StorageError> =>
+    const complete = (session: Session, size: number, digest: Buffer): Effect.Effect<Stored, StorageError> =>
       Effect.gen(function* () {
         const { upload, id, parts } = session
         const target: Target = { uri: upload.uri, operation: "write" }
         const list = parts.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(`"${etag}"`)}</ETag></Part>`)
         const checksums = isR2
           ? {}
-          : { "x-amz-checksum-crc32": crcText(digests), "x-amz-checksum-type": "FULL_OBJECT", "x-amz-mp-object-size": String(size) }
+          : {
+              "x-amz-checksum-crc32": digest.toString("base64"),
+              "x-amz-checksum-type": "FULL_OBJECT",
+              "x-amz-mp-object-size": String(size),
+            }
         const request: ObjectRequest = {
           method: "POST",
           url: objectUrl(upload.uri, `uploadId=${encoded(id)}`),
@@ -299,8 +303,6 @@ const conditionOf = (expected: Expected): Readonly<Record<string, string>> => {
   if (expected === undefined) return {}
   return expected.generation === undefined ? { "if-none-match": "*" } : { "if-match": `"${expected.generation}"` }
 }
-
-const crcText = ({ crc32 }: Digests): string => Buffer.from(hexOf(crc32), "hex").toString("base64")
 
 /** The ETag of an object that was sent whole is its MD5, except where the store encrypts it with a key of its own service. */
 const checksumOf = (headers: Answer["headers"]): Checksum | undefined => {

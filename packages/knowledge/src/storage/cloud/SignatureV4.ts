@@ -17,8 +17,27 @@ export interface UnsignedRequest {
   readonly body?: Uint8Array | undefined
 }
 
-/** Returns the headers to add. All headers of the request are signed. */
-export const signed = (request: UnsignedRequest, keys: AwsKeys, region: string, nowMillis: number): Readonly<Record<string, string>> => {
+/** Returns the headers to add to a request. All of its headers are signed. */
+export type Signer = (request: UnsignedRequest, keys: AwsKeys, nowMillis: number) => Readonly<Record<string, string>>
+
+/** The key that signs follows from the secret, the day and the region, and is derived once for all requests of a day. */
+export const signerFor = (region: string): Signer => {
+  let last: { readonly secret: string; readonly day: string; readonly key: Buffer } | undefined
+  const keyOf = (secret: string, day: string): Buffer => {
+    if (last === undefined || last.secret !== secret || last.day !== day)
+      last = { secret, day, key: [region, "s3", "aws4_request"].reduce(hmac, hmac(`AWS4${secret}`, day)) }
+    return last.key
+  }
+  return (request, keys, nowMillis) => signed(request, keys, region, nowMillis, keyOf)
+}
+
+const signed = (
+  request: UnsignedRequest,
+  keys: AwsKeys,
+  region: string,
+  nowMillis: number,
+  keyOf: (secret: string, day: string) => Buffer,
+): Readonly<Record<string, string>> => {
   const url = new URL(request.url)
   const time = DateTime.formatIso(DateTime.makeUnsafe(nowMillis)).replace(/[-:]|\.\d{3}/g, "")
   const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`
@@ -42,11 +61,7 @@ export const signed = (request: UnsignedRequest, keys: AwsKeys, region: string, 
     contentHash,
   ].join("\n")
   const toSign = ["AWS4-HMAC-SHA256", time, scope, hashOf(canonical)].join("\n")
-  const key = [time.slice(0, 8), region, "s3", "aws4_request"].reduce<string | Buffer>(
-    (secret, part) => hmac(secret, part),
-    `AWS4${Redacted.value(keys.secretAccessKey)}`,
-  )
-  const signature = hmac(key, toSign).toString("hex")
+  const signature = hmac(keyOf(Redacted.value(keys.secretAccessKey), time.slice(0, 8)), toSign).toString("hex")
   return {
     ...added,
     authorization: `AWS4-HMAC-SHA256 Credential=${keys.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,

@@ -1,0 +1,144 @@
+import { once } from "node:events"
+import { createServer, type RequestListener } from "node:http"
+import type { AddressInfo } from "node:net"
+import { brotliCompressSync, gzipSync } from "node:zlib"
+import { assert, describe, it } from "@effect/vitest"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
+import * as HttpClient from "effect/unstable/http/HttpClient"
+import { signerFor } from "../../../src/storage/cloud/SignatureV4.ts"
+import { clientTransport, nodeTransport, type Transport } from "../../../src/storage/cloud/Transport.ts"
+import { keys } from "./fakes.ts"
+
+const serving = (listener: RequestListener) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server = createServer(listener).listen(0, "127.0.0.1")
+      await once(server, "listening")
+      return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
+    }),
+    ({ server }) =>
+      Effect.promise(() => {
+        server.closeAllConnections()
+        return new Promise((resolve) => server.close(resolve))
+      }),
+  )
+
+const fetching = Effect.map(HttpClient.HttpClient, clientTransport).pipe(Effect.provide(FetchHttpClient.layer))
+
+const transports: Readonly<Record<string, Effect.Effect<Transport>>> = {
+  "by Node's client": Effect.succeed(nodeTransport),
+  "by an HttpClient": fetching,
+}
+
+const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes)
+
+const get = (url: string) => ({ method: "GET", url, headers: {} }) as const
+
+for (const [name, making] of Object.entries(transports))
+  describe(`a request ${name}`, () => {
+    it.live("has its body sent, and the answer is read whole and as a stream", () =>
+      Effect.gen(function* () {
+        const { url } = yield* serving((request, response) => {
+          const { method, headers } = request
+          response.setHeader("x-seen", `${method} ${headers["content-length"]} ${headers["x-mine"]}`)
+          request.pipe(response)
+        })
+        const send = yield* making
+        const put = { method: "PUT", url, headers: { "x-mine": "1" }, body: new TextEncoder().encode("content") } as const
+        const { status, headers, whole } = yield* send(put)
+        assert.deepStrictEqual([status, headers["x-seen"]], [200, "PUT 7 1"])
+        assert.strictEqual(text(yield* whole(100)), "content")
+        const { stream } = yield* send(put)
+        assert.strictEqual(text(yield* Stream.mkUint8Array(stream)), "content")
+        const tooLong = yield* Effect.flip(Effect.flatMap(send(put), (answer) => answer.whole(6)))
+        assert.strictEqual(tooLong.message, "the answer is too long")
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("has what is packed in a known way unpacked, and the rest as it is", () =>
+      Effect.gen(function* () {
+        const bodies: Readonly<Record<string, Uint8Array>> = {
+          gzip: gzipSync("content"),
+          br: brotliCompressSync("content"),
+          "aws-chunked": Buffer.from("content"),
+          identity: Buffer.from("content"),
+        }
+        const { url } = yield* serving((request, response) => {
+          const encoding = (request.url ?? "/").slice(1)
+          response.setHeader("content-encoding", encoding)
+          response.end(request.method === "HEAD" ? undefined : bodies[encoding])
+        })
+        const send = yield* making
+        for (const encoding of Object.keys(bodies)) {
+          const { whole } = yield* send(get(`${url}${encoding}`))
+          assert.strictEqual(text(yield* whole(100)), "content", encoding)
+        }
+        const head = yield* send({ method: "HEAD", url: `${url}gzip`, headers: {} })
+        assert.strictEqual((yield* head.whole(100)).byteLength, 0)
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("fails where no answer comes, or not all of it", () =>
+      Effect.gen(function* () {
+        const { url } = yield* serving((request, response) => {
+          if (request.url === "/none") return request.socket.destroy()
+          const packed = gzipSync(Buffer.alloc(100_000, "content"))
+          if (request.url === "/packed") response.setHeader("content-encoding", "gzip")
+          response.setHeader("content-length", String(packed.length))
+          response.write(packed.subarray(0, 60), () => setImmediate(() => request.socket.destroy()))
+        })
+        const send = yield* making
+        assert.strictEqual((yield* Effect.flip(send(get(`${url}none`))))._tag, "ConnectionBroken")
+        for (const path of ["plain", "packed"]) {
+          const whole = yield* send(get(`${url}${path}`))
+          assert.strictEqual((yield* Effect.flip(whole.whole(1000_000)))._tag, "ConnectionBroken")
+          const { stream } = yield* send(get(`${url}${path}`))
+          assert.strictEqual((yield* Effect.flip(Stream.runDrain(stream)))._tag, "ConnectionBroken")
+        }
+        // The connection breaks before the body is read.
+        const late = yield* send(get(`${url}plain`))
+        yield* Effect.sleep("50 millis")
+        assert.strictEqual((yield* Effect.flip(late.whole(1000_000)))._tag, "ConnectionBroken")
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("is ended with its fiber, before the answer and in the midst of it", () =>
+      Effect.gen(function* () {
+        let closed = 0
+        const { url } = yield* serving((request, response) => {
+          response.on("close", () => closed++)
+          if (request.url === "/begun") response.write("begun")
+        })
+        const send = yield* making
+        const waiting = yield* Effect.forkChild(send(get(url)), { startImmediately: true })
+        const begun = yield* send(get(`${url}begun`))
+        const reading = yield* Effect.forkChild(begun.whole(100), { startImmediately: true })
+        yield* Effect.sleep("20 millis")
+        yield* Fiber.interrupt(waiting)
+        yield* Fiber.interrupt(reading)
+        yield* Effect.suspend(() => (closed === 2 ? Effect.void : Effect.fail("not yet"))).pipe(Effect.eventually)
+      }).pipe(Effect.scoped),
+    )
+  })
+
+describe("a signer", () => {
+  it("signs with the keys and the day of each request, though it derives a key once", () => {
+    const request = { method: "GET", url: "https://bucket.s3.us-east-1.amazonaws.com/a", headers: {} }
+    const others = { ...keys, secretAccessKey: Redacted.make("another") }
+    const sign = signerFor("us-east-1")
+    const day = 24 * 3_600_000
+    for (const [by, at] of [
+      [keys, 0],
+      [keys, 1000],
+      [keys, day],
+      [others, day],
+      [keys, 0],
+    ] as const)
+      assert.deepStrictEqual(sign(request, by, at), signerFor("us-east-1")(request, by, at))
+    assert.notStrictEqual(sign(request, keys, 0)["authorization"], sign(request, others, 0)["authorization"])
+  })
+})
