@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { writeLines } from "../graph/StoredLines.ts"
-import { timedDocument } from "../KnowledgeMetrics.ts"
+import { countStage, timedDocument } from "../KnowledgeMetrics.ts"
 import { documentLines } from "../rdf/FactGraph.ts"
 import { Extractions } from "../runs/Extractions.ts"
 import { Extractors } from "../runs/Extractors.ts"
@@ -300,6 +300,7 @@ const reportDocument = (
     const languages = new LanguageCounts()
     for (const run of yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(batchId))) if (run.status === "succeeded") languages.add(run)
     yield* report(E.ExtractionComplete({ ...counted, languages: languages.counted() }), `${attempt}/extracted`)
+    yield* countStage("extracting", batch.failuresSince)
   })
 
 /** What the job runner can try again is not reported. A document that cannot be read counts as failed. */

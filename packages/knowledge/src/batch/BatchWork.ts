@@ -12,7 +12,7 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, type StorageError } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
-import { BatchMachine, E, stageOf } from "./BatchMachine.ts"
+import { BatchMachine, E } from "./BatchMachine.ts"
 import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
 import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
@@ -25,7 +25,7 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
     writeStatus: (_, { id }) => Effect.orDie(writeStatus(folder, stateOf(BatchId.make(id)))),
     processDocuments: ({ state }, { self }) =>
       Effect.onInterrupt(
-        failing(
+        timed(
           "extracting",
           extractDocuments(folder, state, {
             counted: (counts) => self.send(E.DocumentsCounted(counts)),
@@ -34,16 +34,19 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
         ),
         () => endCancelled(state, stateOf(state.batchId)),
       ),
-    runResolution: ({ state }) => failing("resolving", resolveEntities(folder, state)),
-    runValidation: ({ state }) => failing("validating", validateGraph(folder, state)),
-    runIngestion: ({ state }) => failing("ingesting", ingestGraph(folder, state)),
+    runResolution: ({ state }) => timed("resolving", resolveEntities(folder, state)),
+    runValidation: ({ state }) => timed("validating", validateGraph(folder, state)),
+    runIngestion: ({ state }) => timed("ingesting", ingestGraph(folder, state)),
     endWork: ({ state }) => Effect.orDie(endWork(folder, state)),
-    dispatchStage: ({ state }) => failing(stageOf(state), dispatchStage(state)),
+    // The activities measure how long their stage takes.
+    dispatchStage: ({ state }) => failing(dispatchStage(state)),
   })
 
 /** An interrupt is a cancel, which has changed the state, or a stop of the process, after which the stage is taken up again. */
-const failing = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>): Effect.Effect<A, BatchFault, R> =>
-  Effect.catchCause(timedStage(stage, work), (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(faultOf(cause))))
+const failing = <A, Failure, R>(work: Effect.Effect<A, Failure, R>): Effect.Effect<A, BatchFault, R> =>
+  Effect.catchCause(work, (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(faultOf(cause))))
+
+const timed = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>) => failing(timedStage(stage, work))
 
 /**
  * Ends what a cancelled batch had under way, and takes back what it had added. Done twice, it is done once. A process that stops ends

@@ -34,13 +34,14 @@ const decodeFolder = Schema.decodeOption(StorageFolder)
 /** The folder of a location. */
 export const locate = (location: string): Result.Result<StorageFolder, AddressRefused> => {
   if (!isBucketLocation(location)) return Result.succeed(folderOf(location))
-  return Option.match(decodeFolder(location.endsWith("/") ? location : `${location}/`), {
+  const found = /^(gs|s3):/.test(location) ? decodeFolder(location.endsWith("/") ? location : `${location}/`) : Option.none()
+  return Option.match(found, {
     onNone: () =>
       Result.fail(
         new AddressRefused({
           uri: location,
           problem: "is no folder of a bucket",
-          nextStep: "write it as gs://BUCKET/PREFIX or s3://BUCKET/PREFIX",
+          nextStep: "write it as gs://BUCKET/PREFIX or s3://BUCKET/PREFIX, with a BUCKET of 3 to 63 lower-case letters, digits, - and .",
         }),
       ),
     onSome: Result.succeed,

@@ -41,8 +41,13 @@ export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp"
   }
 }
 
-/** Tasks of batches have both; a call by hand may have no attempt. */
-const Target = Schema.Struct({ batchId: BatchId, attempt: Count })
+/** Tasks of batches have an attempt, and name the graph that their stage reads; a call by hand may have no attempt. */
+const Target = Schema.Struct({
+  batchId: BatchId,
+  attempt: Count,
+  resolvedUri: Schema.optionalKey(Schema.String),
+  validatedUri: Schema.optionalKey(Schema.String),
+})
 
 const decodeTarget = Schema.decodeUnknownOption(Target)
 
@@ -68,6 +73,8 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
     const since = target === undefined ? undefined : yield* lateness(activity, target)
     if (since !== undefined && isPassed(error)) return since
     if (isTransient(error) && !isLast) return yield* new TaskPostponed({ problem })
+    // The mistake is that of the caller, who is told: the batch still waits for the right call.
+    if (target === undefined && isOfInput(error)) return yield* new TaskGivenUp({ problem })
     yield* Effect.catchCause(Effect.asVoid(reportGivenUp(folder, activity, input, problem)), (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : hasNoBatch(cause) ? Effect.void : postponedBy(cause),
     )
@@ -96,7 +103,7 @@ type Waiting = typeof Target.Type
 const stages: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
 
 /** Why the batch does not wait for this task; undefined where it does. */
-const lateness = (activity: Task["activity"], { batchId, attempt }: Waiting) =>
+const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, validatedUri }: Waiting) =>
   Effect.gen(function* () {
     const late = (reason: string) => ({ outcome: "late", reason: `${batchId} ${reason}` }) as const satisfies TaskOutcome
     const found = yield* storedState(batchId)
@@ -104,7 +111,14 @@ const lateness = (activity: Task["activity"], { batchId, attempt }: Waiting) =>
     const state = found.value
     if (state.attempt !== attempt) return late(`is in attempt ${state.attempt}, and this is a task of attempt ${attempt}`)
     if (isTerminal(state)) return late(`is ${state._tag}`)
-    return stages.indexOf(state._tag) > stages.indexOf(stateOfActivity[activity]) ? late(`is ${state._tag}: it has the result`) : undefined
+    if (stages.indexOf(state._tag) > stages.indexOf(stateOfActivity[activity])) return late(`is ${state._tag}: it has the result`)
+    // Another batch has published meanwhile, so that this one was resolved again.
+    const isOther = (graph: { readonly uri: string }, uri: string | undefined) => uri !== undefined && uri !== graph.uri
+    if (state._tag === "Validating" && activity === "validation" && isOther(state.resolvedGraph, resolvedUri))
+      return late(`has resolved its graph again since, to ${state.resolvedGraph.uri}`)
+    if (state._tag === "Ingesting" && activity === "ingestion" && isOther(state.validatedGraph, validatedUri))
+      return late(`has validated its graph again since, to ${state.validatedGraph.uri}`)
+    return undefined
   })
 
 const storedState = (batchId: BatchId) =>
@@ -131,6 +145,9 @@ const tagOf = (error: unknown): string =>
 
 /** The failure follows from what the batch did meanwhile. */
 const isPassed = (error: unknown): boolean => tagOf(error) === "ActivityRefused"
+
+/** The input is wrong, or names a file that is not there or may not be read. */
+const isOfInput = (error: unknown): boolean => ["ActivityInputRefused", "AddressRefused", "BlobNotFound"].includes(tagOf(error))
 
 /** Failures that the same call meets again until a user does something. */
 const lasting: ReadonlySet<string> = new Set([

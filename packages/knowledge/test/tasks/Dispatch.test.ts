@@ -1,14 +1,19 @@
 /** Batches with `dispatch: "tasks"`, on the queues of this process and of the database. */
 
+import { pathToFileURL } from "node:url"
 import { DeadLetters } from "@detent/durable"
 import { RetryPolicy } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Metric from "effect/Metric"
 import { Batches } from "../../src/batch/Batches.ts"
 import { type Chunk, ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
+import { StorageFolder } from "../../src/storage/Uri.ts"
+import type { Task } from "../../src/tasks/Task.ts"
 import { activitiesQueue, TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
+import { runTask } from "../../src/tasks/TaskRun.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "../batch/sea.ts"
 import { twiceAndLate } from "./unreliableQueue.ts"
 
@@ -46,6 +51,19 @@ const unreliable = () => {
     return count++ % 3 === 0 && seen < 2 ? Effect.fail(failing(true)) : Effect.void
   })
 }
+
+/** How many stages were measured so far in this process, by stage and outcome. */
+const measuredStages = Effect.map(
+  Metric.snapshot,
+  (metrics) =>
+    new Map(
+      metrics.flatMap((metric) =>
+        metric.id === "detent_stage_milliseconds" && metric.type === "Histogram"
+          ? [[`${metric.attributes?.["stage"]} ${metric.attributes?.["outcome"]}`, metric.state.count] as const]
+          : [],
+      ),
+    ),
+)
 
 describe("a batch by tasks", { timeout: 180_000 }, () => {
   for (const [name, queue] of [
@@ -85,6 +103,63 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
         assert.deepInclude(end, { _tag: "Completed", documentsCompleted: 6, documentsFailed: 0, attempt: 1 })
         assert.strictEqual((yield* canonical(data)).passings, 6)
       }).pipe(Effect.provide(layer))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("takes a task late that names a graph which it has replaced since, and a wrong call by hand fails only the call", () =>
+    Effect.gen(function* () {
+      const sent: Array<Task> = []
+      const noting = Layer.succeed(TaskQueue, {
+        patience: undefined,
+        enqueue: (activity, input, { key }) => Effect.sync(() => void sent.push({ activity, input, key })),
+      })
+      const { data, folder, layer } = yield* harbour({ files, tasks: noting })
+      const at = StorageFolder.make(`${pathToFileURL(data)}/`)
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        const nextTask = Effect.repeat(
+          Effect.delay(
+            Effect.sync(() => sent.shift()),
+            "10 millis",
+          ),
+          { until: (task) => task !== undefined },
+        )
+        const next = Effect.flatMap(nextTask, (task) => Effect.fromNullishOr(task))
+        yield* batches.start(folder, manifest(names), { batchId, config: { dispatch: "tasks" } })
+        for (const _ of names) yield* runTask(at, yield* next, false)
+        for (const [activity, state, other] of [
+          ["resolution", "Resolving", { documentGraphUris: ["file:///etc/passwd"] }],
+          ["validation", "Validating", { resolvedUri: `${at}other.nt` }],
+          ["ingestion", "Ingesting", { validatedUri: `${at}other.nt` }],
+        ] as const) {
+          const task = yield* next
+          assert.strictEqual(task.activity, activity)
+          const { attempt: _, ...byHand } = task.input as { readonly attempt: number }
+          const refused = yield* Effect.flip(runTask(at, { activity, input: { ...byHand, ...other } }, true))
+          assert.strictEqual(refused._tag, "TaskGivenUp")
+          if (activity !== "resolution") {
+            const { outcome } = yield* runTask(at, { activity, input: { ...byHand, ...other, attempt: 0 } }, true)
+            assert.strictEqual(outcome, "late")
+          }
+          assert.strictEqual((yield* batches.state(batchId))._tag, state)
+          assert.strictEqual((yield* runTask(at, task, false)).outcome, "done")
+        }
+        assert.strictEqual((yield* batches.awaitEnd(batchId))._tag, "Completed")
+      }).pipe(Effect.provide(layer))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("measures each stage once, where it is worked on", () =>
+    Effect.gen(function* () {
+      const before = yield* measuredStages
+      const { end } = yield* outcomeOf({}, { dispatch: "tasks" })
+      assert.strictEqual(end._tag, "Completed")
+      const after = yield* measuredStages
+      const grown = [...after].map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const).filter(([, count]) => count > 0)
+      assert.deepStrictEqual(
+        new Map(grown),
+        new Map(["extracting", "resolving", "validating", "ingesting"].map((stage) => [`${stage} success`, 1])),
+      )
     }).pipe(Effect.scoped),
   )
 

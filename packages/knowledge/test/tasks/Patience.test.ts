@@ -18,14 +18,14 @@ import { dispatchStage } from "../../src/batch/StageDispatch.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { Storage } from "../../src/storage/Storage.ts"
-import { StorageUri } from "../../src/storage/Uri.ts"
+import { MemUri } from "../../src/storage/Uri.ts"
 import { keepDeadTask } from "../../src/tasks/DeadTasks.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
 import { documentsOf, harbour, manifest } from "../batch/sea.ts"
 
 const batchId = BatchId.make("batch-0123456789ab")
-const uri = StorageUri.make("mem://data/manifest.json")
+const uri = MemUri.make("mem://data/manifest.json")
 const documents = ["doc-00000000000a", "doc-00000000000b", "doc-00000000000c"].map((id) => DocumentId.make(id))
 
 const begun = {

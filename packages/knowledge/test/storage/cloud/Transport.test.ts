@@ -85,7 +85,10 @@ for (const [name, making] of Object.entries(transports))
     it.live("fails where no answer comes, or not all of it", () =>
       Effect.gen(function* () {
         const { url } = yield* serving((request, response) => {
-          if (request.url === "/none") return request.socket.destroy()
+          if (request.url === "/none") {
+            request.socket.destroy()
+            return
+          }
           const packed = gzipSync(Buffer.alloc(100_000, "content"))
           if (request.url === "/packed") response.setHeader("content-encoding", "gzip")
           response.setHeader("content-length", String(packed.length))
