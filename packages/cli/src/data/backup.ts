@@ -16,7 +16,7 @@ export const backup = command(
     summary: "back up a workspace while it runs",
     detail:
       "Takes the database in one consistent snapshot, SQLite or PostgreSQL, and then the files of the data folder. Processes of the\n" +
-      "workspace work on meanwhile. The backup is a folder with detent.db, files/ and backup.json, which is written last.\n" +
+      "workspace work on meanwhile. The backup is a folder with detent.db, files/, files.sha256 and backup.json, which is written last.\n" +
       "Where the data is in a bucket, the backup holds the database: turn on versioning of the bucket for the files.\n" +
       "Instances, batches and uploads resume from where they were at the moment of the snapshot when it is restored.",
     arguments: [],

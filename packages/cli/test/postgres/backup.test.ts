@@ -1,4 +1,5 @@
-import { cp, readFile, writeFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
@@ -87,11 +88,38 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       assert.match((await ended("data", "backup", "--to", "corpus")).err, /is not empty; name a new folder with --to/)
       assert.match((await ended("data", "backup", "--to", "b", "--data", "nowhere")).err, /there is no SQLite database/)
       assert.match((await ended("data", "restore", "--from", "corpus", "--data", "new")).err, /is no complete backup/)
+      await mkdir(join(cwd, ".detent", "settings"), { recursive: true })
+      await writeFile(join(cwd, ".detent", "settings", "tone.json"), "{}")
       assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
       assert.match((await ended("data", "restore", "--from", "good")).err, /exists; restore into a new folder/)
       const database = await readFile(join(cwd, "good", "detent.db"))
       await writeFile(join(cwd, "good", "detent.db"), Buffer.concat([database, Buffer.from("x")]))
-      assert.match((await ended("data", "restore", "--from", "good", "--data", "new")).err, /is damaged/)
+      const restored = async () => (await ended("data", "restore", "--from", "good", "--data", "new")).err
+      assert.match(await restored(), /detent\.db is damaged/)
+      await writeFile(join(cwd, "good", "detent.db"), database)
+      const file = join(cwd, "good", "files", "settings", "tone.json")
+      await writeFile(file, "{ }")
+      assert.match(await restored(), /tone\.json is damaged: its SHA-256 is another one; restore another backup/)
+      await rm(file)
+      assert.match(await restored(), /tone\.json is missing; restore another backup/)
+      await writeFile(file, "{}")
+      await writeFile(join(cwd, "good", "files.sha256"), "")
+      assert.match(await restored(), /files\.sha256 is damaged/)
+      assert.isFalse(existsSync(join(cwd, "new")))
+    }),
+  )
+
+  it.live("goes to a folder of this machine, outside of the data", () =>
+    Effect.promise(async () => {
+      const cwd = await newProject()
+      const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
+      assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
+      assert.match((await ended("data", "backup", "--to", "gs://bucket/backup")).err, /gs:\/\/bucket\/backup is no folder of this machine/)
+      assert.match((await ended("data", "restore", "--from", "s3://bucket/b", "--data", "new")).err, /s3:\/\/bucket\/b is no folder/)
+      assert.match((await ended("data", "backup", "--to", ".detent/backup")).err, /one is in the other; choose a folder elsewhere/)
+      const copied = await ended("data", "copy", "--to", "sqlite:copy.db", "--to-data", "gs://bucket/copy", "--yes")
+      assert.match(copied.err, /gs:\/\/bucket\/copy is no folder of this machine/)
+      for (const made of ["gs:", "s3:", ".detent/backup"]) assert.isFalse(existsSync(join(cwd, made)), made)
     }),
   )
 })

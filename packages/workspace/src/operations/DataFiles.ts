@@ -8,6 +8,7 @@ import { createReadStream, createWriteStream, existsSync } from "node:fs"
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { dirname, join, relative, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
 import * as Effect from "effect/Effect"
 
@@ -18,6 +19,8 @@ export interface FilesRequest {
   /** Whether processes work in the source: files may be removed and written meanwhile. Default: false. */
   readonly isLive?: boolean
   readonly onFile: (progress: FileProgress) => Effect.Effect<void>
+  /** Gets the SHA-256 of each file that is there after the copy. */
+  readonly onDigest?: (file: string, sha256: string) => Promise<void>
 }
 
 export interface FileProgress {
@@ -40,26 +43,55 @@ const folders = ["uploads", "batches", "canonical", "documents", "ontologies", "
 /** The folders whose documents may be read: batches that resume read them. */
 const single = ["sources.json"]
 
-export const copyFiles = ({ from, to, isLive = false, onFile }: FilesRequest): Effect.Effect<FilesReport, CopyRefused | CopyFailed> =>
+export const copyFiles = ({
+  from,
+  to,
+  isLive = false,
+  onFile,
+  onDigest = async () => {},
+}: FilesRequest): Effect.Effect<FilesReport, CopyRefused | CopyFailed> =>
   Effect.gen(function* () {
+    yield* isFolder(from)
+    yield* isFolder(to)
     const [source, target] = [resolve(from), resolve(to)]
-    if (isInside(source, target) || isInside(target, source))
-      return yield* new CopyRefused({
-        problem: `${target} and ${source} are one folder, or one is in the other`,
-        nextStep: "choose another with --to-data",
-      })
+    yield* areApart(source, target)
     const files = yield* trying("the files", () => filesIn(source))
-    let bytes = 0
-    let kept = 0
+    const report = { files: 0, bytes: 0, kept: 0 }
     for (const [index, file] of files.entries()) {
       const copied = yield* trying(file, () => (isLive ? copyLiveFile : copyFile)(join(source, file), join(target, file)))
-      bytes += copied.bytes
-      kept += copied.isKept ? 1 : 0
+      if (copied !== undefined) {
+        report.files++
+        report.bytes += copied.bytes
+        report.kept += copied.isKept ? 1 : 0
+        yield* trying(file, () => onDigest(file, copied.sha256))
+      }
       yield* onFile({ file, files: index + 1, total: files.length })
     }
     yield* trying("the former folders", () => rememberFolder(source, target))
-    return { files: files.length, bytes, kept }
+    return report
   })
+
+/** Refuses an address of a bucket: taken for a path, it would become a folder with that name on this machine. */
+export const isFolder = (location: string): Effect.Effect<void, CopyRefused> =>
+  isBucketLocation(location)
+    ? Effect.fail(
+        new CopyRefused({
+          problem: `${location} is no folder of this machine`,
+          nextStep: "name a folder, and copy it to or from the bucket as a whole",
+        }),
+      )
+    : Effect.void
+
+/** Refuses folders of which one is in the other: a copy would contain itself. */
+export const areApart = (source: string, target: string): Effect.Effect<void, CopyRefused> =>
+  isInside(source, target) || isInside(target, source)
+    ? Effect.fail(
+        new CopyRefused({
+          problem: `${target} and ${source} are one folder, or one is in the other`,
+          nextStep: "choose a folder elsewhere",
+        }),
+      )
+    : Effect.void
 
 const isInside = (folder: string, path: string): boolean => {
   const rest = relative(folder, path)
@@ -80,10 +112,17 @@ const filesIn = async (source: string): Promise<ReadonlyArray<string>> => {
   return found.toSorted()
 }
 
-const copyFile = async (from: string, to: string): Promise<{ readonly bytes: number; readonly isKept: boolean }> => {
+interface CopiedFile {
+  readonly bytes: number
+  readonly isKept: boolean
+  readonly sha256: string
+}
+
+const copyFile = async (from: string, to: string): Promise<CopiedFile> => {
   const { size, atimeMs, mtimeMs } = await stat(from)
   const wanted = await digestOf(from)
-  if (existsSync(to) && (await stat(to)).size === size && (await digestOf(to)) === wanted) return { bytes: size, isKept: true }
+  if (existsSync(to) && (await stat(to)).size === size && (await digestOf(to)) === wanted)
+    return { bytes: size, isKept: true, sha256: wanted }
   await mkdir(dirname(to), { recursive: true })
   const partial = `${to}.part`
   try {
@@ -98,22 +137,22 @@ const copyFile = async (from: string, to: string): Promise<{ readonly bytes: num
     await rm(partial, { force: true })
     throw cause
   }
-  return { bytes: size, isKept: false }
+  return { bytes: size, isKept: false, sha256: wanted }
 }
 
 /** Of a file that a process works with: one that is removed meanwhile is left out, and one that is written is copied again. */
-const copyLiveFile = async (from: string, to: string): ReturnType<typeof copyFile> => {
+const copyLiveFile = async (from: string, to: string): Promise<CopiedFile | undefined> => {
   for (let attempt = 1; ; attempt++) {
     try {
       return await copyFile(from, to)
     } catch (cause) {
-      if (!existsSync(from)) return { bytes: 0, isKept: false }
+      if (!existsSync(from)) return undefined
       if (attempt >= 5) throw cause
     }
   }
 }
 
-const digestOf = async (path: string): Promise<string> => {
+export const digestOf = async (path: string): Promise<string> => {
   const hash = createHash("sha256")
   await pipeline(createReadStream(path), hash)
   return hash.digest("hex")

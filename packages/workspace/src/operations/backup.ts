@@ -3,14 +3,16 @@
  * backup, on PostgreSQL in one read-only transaction of isolation level repeatable read. It becomes a SQLite file, whichever it
  * came from. The files follow: what the rows name was stored before the rows, so it is among them.
  *
- * A backup is a folder with `detent.db`, `files/` and `backup.json`, which is written last and holds the SHA-256 of the database.
+ * A backup is a folder with `detent.db`, `files/`, `files.sha256` with the SHA-256 of each file, as `sha256sum --check` reads it, and
+ * `backup.json`, which is written last and holds the SHA-256 of the database and of that list.
  */
-import { createHash } from "node:crypto"
-import { createReadStream, existsSync, readdirSync } from "node:fs"
+import { once } from "node:events"
+import { createReadStream, createWriteStream, existsSync, readdirSync } from "node:fs"
 import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
-import { dirname, join, resolve } from "node:path"
+import { dirname, join, resolve, sep } from "node:path"
+import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
-import { pipeline } from "node:stream/promises"
+import { finished } from "node:stream/promises"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
 import type { AnyUpload } from "@detent/uploads"
@@ -20,7 +22,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { type Database, databaseOf } from "../Database.ts"
-import { copyFiles, type FilesReport } from "./DataFiles.ts"
+import { areApart, copyFiles, type FilesReport, isFolder, digestOf as sha256Of } from "./DataFiles.ts"
 import { type DataProgress, nameOf, openBoth } from "./data.ts"
 
 const Manifest = Schema.Struct({
@@ -33,7 +35,14 @@ const Manifest = Schema.Struct({
   bytes: Schema.Int,
   sha256: Schema.String,
   /** Undefined where the files are in a bucket. */
-  files: Schema.optionalKey(Schema.Struct({ files: Schema.Int, bytes: Schema.Int })),
+  files: Schema.optionalKey(
+    Schema.Struct({
+      files: Schema.Int,
+      bytes: Schema.Int,
+      /** Of `files.sha256`. Backups of earlier releases have no list. */
+      sha256: Schema.optionalKey(Schema.String),
+    }),
+  ),
   /** The bucket that the files are in. */
   bucket: Schema.optionalKey(Schema.String),
 })
@@ -53,8 +62,10 @@ export interface BackupRequest {
 export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
   Effect.scoped(
     Effect.gen(function* () {
+      yield* isFolder(to)
       const source = yield* Effect.fromResult(databaseOf(database, data))
       const folder = resolve(to)
+      if (!isBucketLocation(data)) yield* areApart(resolve(data), folder)
       if (existsSync(folder) && readdirSync(folder).length > 0)
         return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "name a new folder with --to" })
       if (source._tag === "Sqlite" && !existsSync(source.file))
@@ -64,13 +75,13 @@ export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
       yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
       if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
       else yield* snapshotOf(source, data, folder, onProgress)
-      const files = isBucketLocation(data) ? undefined : yield* copiedFiles(data, join(folder, "files"), true, onProgress)
+      const files = isBucketLocation(data) ? undefined : yield* listedFiles(data, folder, onProgress)
       const manifest: BackupManifest = {
         version: 1,
         createdAt: DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
         database: source._tag,
         ...(yield* trying("the database", () => digestOf(file))),
-        ...(files === undefined ? { bucket: data } : { files: { files: files.files, bytes: files.bytes } }),
+        ...(files === undefined ? { bucket: data } : { files }),
       }
       yield* trying("backup.json", () => writeDurably(join(folder, "backup.json"), `${Schema.encodeSync(ManifestJson)(manifest)}\n`))
       return manifest
@@ -93,6 +104,7 @@ export interface RestoreRequest {
 export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
   Effect.scoped(
     Effect.gen(function* () {
+      yield* isFolder(from)
       const folder = resolve(from)
       const manifest = yield* readManifest(folder)
       const file = join(folder, "detent.db")
@@ -102,6 +114,7 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
           problem: `${file} is damaged: its SHA-256 is ${found.sha256}, and backup.json says ${manifest.sha256}`,
           nextStep: "restore another backup",
         })
+      if (manifest.files?.sha256 !== undefined) yield* checkFiles(folder, manifest.files.sha256)
       const target = yield* Effect.fromResult(databaseOf(database, data))
       if (target._tag === "Sqlite" && existsSync(target.file))
         return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "restore into a new folder with --data, or remove it" })
@@ -198,8 +211,53 @@ const copiedFiles = (
   to: string,
   isLive: boolean,
   onProgress: BackupRequest["onProgress"],
+  onDigest: (file: string, sha256: string) => Promise<void> = async () => {},
 ): Effect.Effect<FilesReport, CopyRefused | CopyFailed> =>
-  copyFiles({ from, to, isLive, onFile: ({ file, files: rows, total }) => onProgress({ stage: "files", part: file, rows, total }) })
+  copyFiles({
+    from,
+    to,
+    isLive,
+    onDigest,
+    onFile: ({ file, files: rows, total }) => onProgress({ stage: "files", part: file, rows, total }),
+  })
+
+const listName = "files.sha256"
+
+/** Copies the files, and writes the list of what was copied. */
+const listedFiles = (data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
+  Effect.gen(function* () {
+    const path = join(folder, listName)
+    const list = createWriteStream(path)
+    const add = async (file: string, sha256: string) => {
+      if (!list.write(`${sha256}  files/${file.split(sep).join("/")}\n`)) await once(list, "drain")
+    }
+    const { files, bytes } = yield* Effect.onError(copiedFiles(data, join(folder, "files"), true, onProgress, add), () =>
+      Effect.sync(() => list.destroy()),
+    )
+    return yield* trying(listName, async () => {
+      list.end()
+      await finished(list)
+      await synced(path)
+      return { files, bytes, sha256: await sha256Of(path) }
+    })
+  })
+
+/** Reads every file that the list names. */
+const checkFiles = (folder: string, sha256: string): Effect.Effect<void, CopyRefused | CopyFailed> =>
+  Effect.gen(function* () {
+    const list = join(folder, listName)
+    const damaged = yield* trying(listName, async () => {
+      if (!existsSync(list)) return `${list} is missing`
+      if ((await sha256Of(list)) !== sha256) return `${list} is damaged`
+      for await (const line of createInterface({ input: createReadStream(list) })) {
+        const file = join(folder, line.slice(66))
+        if (!existsSync(file)) return `${file} is missing`
+        if ((await sha256Of(file)) !== line.slice(0, 64)) return `${file} is damaged: its SHA-256 is another one`
+      }
+      return undefined
+    })
+    if (damaged !== undefined) return yield* new CopyRefused({ problem: damaged, nextStep: "restore another backup" })
+  })
 
 const readManifest = (folder: string): Effect.Effect<BackupManifest, CopyRefused> =>
   Effect.tryPromise(() => readFile(join(folder, "backup.json"), "utf8")).pipe(
@@ -213,11 +271,10 @@ const readManifest = (folder: string): Effect.Effect<BackupManifest, CopyRefused
     ),
   )
 
-const digestOf = async (file: string): Promise<{ readonly bytes: number; readonly sha256: string }> => {
-  const hash = createHash("sha256")
-  await pipeline(createReadStream(file), hash)
-  return { bytes: (await stat(file)).size, sha256: hash.digest("hex") }
-}
+const digestOf = async (file: string): Promise<{ readonly bytes: number; readonly sha256: string }> => ({
+  bytes: (await stat(file)).size,
+  sha256: await sha256Of(file),
+})
 
 /** There whole or not at all. */
 const placeFile = async (from: string, to: string): Promise<void> => {
