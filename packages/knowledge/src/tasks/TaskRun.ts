@@ -73,7 +73,7 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
     const since = target === undefined ? undefined : yield* lateness(activity, target)
     if (since !== undefined && isPassed(error)) return since
     if (isTransient(error) && !isLast) return yield* new TaskPostponed({ problem })
-    // The mistake is that of the caller, who is told: the batch still waits for the right call.
+    // The caller made the mistake and gets the problem. The batch still waits for the right call.
     if (target === undefined && isOfInput(error)) return yield* new TaskGivenUp({ problem })
     yield* Effect.catchCause(Effect.asVoid(reportGivenUp(folder, activity, input, problem)), (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : hasNoBatch(cause) ? Effect.void : postponedBy(cause),
