@@ -396,15 +396,13 @@ const selected = (value: object, fields: string | null): object => {
 
 /** The remainders of each byte, and of each byte with one to seven zero bytes behind it: eight bytes are divided at once. */
 const crcTables = (() => {
-  const tables = Array.from({ length: 8 }, () => new Int32Array(256))
-  for (let byte = 0; byte < 256; byte++) {
+  const first = Int32Array.from({ length: 256 }, (_, byte) => {
     let value = byte
     for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1
-    for (const [index, table] of tables.entries()) {
-      const before = tables[index - 1]?.[byte] ?? 0
-      table[byte] = index === 0 ? value : (before >>> 8) ^ (tables[0]?.[before & 0xff] ?? 0)
-    }
-  }
+    return value
+  })
+  const tables = [first]
+  while (tables.length < 8) tables.push(tables.at(-1)?.map((value) => (value >>> 8) ^ (first[value & 0xff] ?? 0)) ?? first)
   return tables
 })()
 

@@ -76,6 +76,24 @@ if (realS3 !== undefined) {
   storageConformance("S3 itself", S3Storage.layer({ root }), { folder: folderIn(root, "kit"), runs: 5, generationsFollowContent: true })
 }
 
+describe("the fake of Google Cloud Storage", () => {
+  it.live("names the checksums of an object as the real one does", () =>
+    Effect.gen(function* () {
+      const { url } = yield* fakeGcs()
+      const storage = yield* GcsStorage.make({ root: gsRoot, endpoint: url, credentials: anonymous, retry: quick })
+      // The check values of CRC-32C: nine digits, and 32 bytes of zeros.
+      for (const [content, crc32c] of [
+        [new TextEncoder().encode("123456789"), "4waSgw=="],
+        [new Uint8Array(32), "ipE2qg=="],
+      ] as const) {
+        yield* storage.set(blobIn(gsRoot, "check"), content)
+        const answer = yield* Effect.promise(() => fetch(`${url}/storage/v1/b/detent-test/o/data%2Fcheck?fields=crc32c`))
+        assert.deepStrictEqual(yield* Effect.promise(() => answer.json()), { crc32c })
+      }
+    }).pipe(Effect.scoped),
+  )
+})
+
 interface Store {
   readonly name: string
   readonly root: StorageFolder
