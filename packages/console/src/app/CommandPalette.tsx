@@ -24,7 +24,7 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState("")
   const [at, setAt] = useState(0)
-  const found = useFound(useDeferredValue(text.trim()))
+  const { found, isSearching } = useFound(useDeferredValue(text.trim()))
   const chosen = Math.min(at, found.length - 1)
   useEffect(() => {
     const shown = dialog.current
@@ -75,7 +75,9 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
         />
       </div>
       <div id="palette-found" role="listbox" aria-label="What was found" className="max-h-[50dvh] overflow-y-auto p-1.5">
-        {found.length === 0 ? <p className="px-3 py-6 text-center text-muted">Nothing has this id, name or label.</p> : null}
+        {found.length === 0 ? (
+          <p className="px-3 py-6 text-center text-muted">{isSearching ? "Searching…" : "Nothing has this id, name or label."}</p>
+        ) : null}
         {found.map((one, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.
           <div
@@ -98,7 +100,8 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
   )
 }
 
-const useFound = (text: string): ReadonlyArray<Found> => {
+/** What was found so far. `isSearching`: not everything has answered yet. */
+const useFound = (text: string): { readonly found: ReadonlyArray<Found>; readonly isSearching: boolean } => {
   const { session } = useSession()
   const hasKnowledge = session?.systems.includes("knowledge") !== false
   const machines = useRead(reads.machines)
@@ -110,11 +113,13 @@ const useFound = (text: string): ReadonlyArray<Found> => {
       const asked = reads.entities(namespace, text)
       return { queryKey: [asked.path], queryFn: () => fetchJson(asked), enabled: text.length > 1 }
     }),
-    combine: (answers) =>
-      answers.flatMap(({ data }, index) => {
+    combine: (answers) => ({
+      isFetching: answers.some(({ isFetching }) => isFetching),
+      found: answers.flatMap(({ data }, index) => {
         const namespace = graphs.data?.graphs[index]?.namespace ?? ""
         return (data?.entities ?? []).slice(0, most).map((one) => ({ ...one, namespace }))
       }),
+    }),
   })
   const all: ReadonlyArray<Found> = [
     ...pages
@@ -151,18 +156,19 @@ const useFound = (text: string): ReadonlyArray<Found> => {
   ]
   const wanted = text.toLowerCase()
   const named = all.filter(({ name }) => name.toLowerCase().includes(wanted)).slice(0, text === "" ? pages.length : 3 * most)
-  return [
+  const found = [
     ...(instances.data?.instances ?? []).flatMap(({ machine, id }) => [
       ...(machine === "batch" ? [{ href: hrefOf(["batches", id]), name: id, kind: "batch", icon: "batch" as const }] : []),
       ...(machine === "UploadBatch" ? [{ href: hrefOf(["uploads", id]), name: id, kind: "upload", icon: "upload" as const }] : []),
       { href: instanceHref(machine, id), name: `${machine} / ${id}`, kind: "instance", icon: "instance" as const },
     ]),
     ...named,
-    ...(text.length > 1 ? entities : []).map(({ iri, label, namespace }) => ({
+    ...(text.length > 1 ? entities.found : []).map(({ iri, label, namespace }) => ({
       href: hrefOf(["knowledge", namespace], { entity: iri }),
       name: label,
       kind: `entity of ${namespace}`,
       icon: "knowledge" as const,
     })),
   ]
+  return { found, isSearching: entities.isFetching || [machines, queues, graphs, instances].some(({ isFetching }) => isFetching) }
 }

@@ -85,7 +85,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
                 disabled={isBusy}
                 onClick={() =>
                   void act<UploadStatus>(write("POST", ["uploads", batchId, "retry"]), () => ({
-                    text: `${countText(items.failed)} items are tried again.`,
+                    text: items.failed === 1 ? "1 item is tried again." : `${countText(items.failed)} items are tried again.`,
                   }))
                 }
               >
@@ -107,7 +107,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
           <Progress percent={share(items.stored)} tone={isResting ? "good" : "info"} failed={share(items.failed)} />
           <p className="flex flex-wrap gap-x-5 gap-y-1">
             <span>
-              <b className="tabular-nums">{countText(items.total)}</b> items
+              <b className="tabular-nums">{countText(items.total)}</b> {items.total === 1 ? "item" : "items"}
             </span>
             <span className="text-good">
               <b className="tabular-nums">{countText(items.stored)}</b> stored

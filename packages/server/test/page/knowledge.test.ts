@@ -43,6 +43,15 @@ describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromiu
         yield* tab.until(`${nodes} >= ${before}`)
         yield* tab.run((page) => page.getByRole("button", { name: "Undo" }).click())
         yield* tab.until(`!location.search.includes("expand=") && ${nodes} === ${before}`)
+        // The palette finds an entity by its label, and says so while it still searches.
+        yield* tab.run((page) =>
+          page.route(/\/entities\?search=Ada\+Sol|\/entities\?search=Ada%20Sol/, (route) => setTimeout(() => void route.continue(), 1000)),
+        )
+        yield* tab.press("Control+k")
+        yield* tab.run((page) => page.keyboard.insertText("Ada Sol"))
+        yield* tab.shows("Searching…")
+        yield* tab.shows("entity of coast")
+        yield* tab.press("Escape")
         // The version before the second batch has none of its people.
         yield* tab.visit("/knowledge/coast?q=Ada")
         yield* tab.shows("Ada Sol")
