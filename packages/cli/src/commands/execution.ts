@@ -61,7 +61,8 @@ const start = command(
 const notedWorker = (place: Place, server: RunningServer | undefined, { ended }: { readonly ended: boolean }) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
-    if (server === undefined && !ended) yield* note(noteStyle.dim(`no server runs here; unless a worker does, start one: detent worker${placeText(place)}`))
+    if (server === undefined && !ended)
+      yield* note(noteStyle.dim(`no server runs here; unless a worker does, start one: detent worker${placeText(place)}`))
   })
 
 const list = command(
