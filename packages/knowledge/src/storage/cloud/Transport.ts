@@ -3,7 +3,7 @@
  * a third of the time that one of `fetch` takes, and the body of a request is sent without being copied. An HttpClient that the
  * caller provides is used instead of it.
  */
-import { request as requestHttp } from "node:http"
+import { type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 import { type Duplex, pipeline, type Readable } from "node:stream"
 import { createBrotliDecompress, createUnzip } from "node:zlib"
@@ -44,27 +44,41 @@ export type Transport = (request: ObjectRequest) => Effect.Effect<Received, Conn
 
 const broken = (error: unknown) => new ConnectionBroken({ message: innermostReason(error) })
 
-export const nodeTransport: Transport = ({ method, url, headers, body }) =>
-  Effect.callback((resume) => {
-    const address = new URL(url)
-    const send = address.protocol === "http:" ? requestHttp : requestHttps
-    const length = body === undefined && (method === "GET" || method === "HEAD") ? {} : { "content-length": String(body?.byteLength ?? 0) }
-    const sent = send(address, { method, headers: { ...headers, ...length } }, (incoming) => {
-      const content = method === "HEAD" ? incoming : unpacked(incoming, incoming.headers["content-encoding"])
-      resume(
-        Effect.succeed({
-          status: incoming.statusCode ?? 0,
-          headers: singleValues(incoming.headers),
-          stream: Stream.fromAsyncIterable<Uint8Array, ConnectionBroken>(content, broken),
-          whole: (longest) => wholeOf(content, longest),
-        }),
-      )
+/** By Node's client. A connection on which nothing comes or goes for `silenceMillis` breaks, also in the middle of an answer. */
+export const makeNodeTransport =
+  (silenceMillis: number): Transport =>
+  ({ method, url, headers, body }) =>
+    Effect.callback((resume) => {
+      const address = new URL(url)
+      const send = address.protocol === "http:" ? requestHttp : requestHttps
+      const length =
+        body === undefined && (method === "GET" || method === "HEAD") ? {} : { "content-length": String(body?.byteLength ?? 0) }
+      let answer: IncomingMessage | undefined
+      const sent = send(address, { method, headers: { ...headers, ...length }, timeout: silenceMillis }, (incoming) => {
+        answer = incoming
+        const content = method === "HEAD" ? incoming : unpacked(incoming, incoming.headers["content-encoding"])
+        resume(
+          Effect.succeed({
+            status: incoming.statusCode ?? 0,
+            headers: singleValues(incoming.headers),
+            stream: Stream.fromAsyncIterable<Uint8Array, ConnectionBroken>(content, broken),
+            whole: (longest) => wholeOf(content, longest),
+          }),
+        )
+      })
+      sent.on("timeout", () => {
+        // The connection waits for a reader that is slow.
+        if (answer !== undefined && answer.readableLength > 0) sent.socket?.setTimeout(silenceMillis)
+        else (answer ?? sent).destroy(new Error("nothing came any more"))
+      })
+      // After the answer has begun, its reader sees what breaks.
+      sent.on("error", (error) => resume(Effect.fail(broken(error))))
+      sent.end(body)
+      return Effect.sync(() => sent.destroy())
     })
-    // After the answer has begun, its reader sees what breaks.
-    sent.on("error", (error) => resume(Effect.fail(broken(error))))
-    sent.end(body)
-    return Effect.sync(() => sent.destroy())
-  })
+
+/** Five minutes, as long as those of `fetch`. */
+export const nodeTransport = makeNodeTransport(300_000)
 
 /** What is packed in another way, which only its writer knows, stays as it is. */
 const unpacked = (incoming: Readable, encoding: string | undefined): Readable => {

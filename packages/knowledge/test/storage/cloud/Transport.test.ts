@@ -10,7 +10,7 @@ import * as Stream from "effect/Stream"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
 import { signerFor } from "../../../src/storage/cloud/SignatureV4.ts"
-import { clientTransport, nodeTransport, type Transport } from "../../../src/storage/cloud/Transport.ts"
+import { clientTransport, makeNodeTransport, nodeTransport, type Transport } from "../../../src/storage/cloud/Transport.ts"
 import { keys } from "./fakes.ts"
 
 const serving = (listener: RequestListener) =>
@@ -127,6 +127,39 @@ for (const [name, making] of Object.entries(transports))
       }).pipe(Effect.scoped),
     )
   })
+
+describe("a connection of Node's client", () => {
+  it.live("breaks when nothing comes any more, before the answer and in the middle of it", () =>
+    Effect.gen(function* () {
+      const { url } = yield* serving((request, response) => {
+        if (request.url === "/begun") response.write("begun")
+      })
+      const send = makeNodeTransport(50)
+      const messages = [
+        yield* Effect.flip(send(get(url))),
+        yield* Effect.flip(Effect.flatMap(send(get(`${url}begun`)), ({ whole }) => whole(100))),
+        yield* Effect.flip(Effect.flatMap(send(get(`${url}begun`)), ({ stream }) => Stream.runDrain(stream))),
+      ].map(({ message }) => message)
+      assert.deepStrictEqual(new Set(messages), new Set(["nothing came any more"]))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("waits for a reader that is slower than that", () =>
+    Effect.gen(function* () {
+      const content = Buffer.alloc(1_000_000, "content")
+      const { url } = yield* serving((_, response) => response.end(content))
+      const { stream } = yield* makeNodeTransport(50)(get(url))
+      let size = 0
+      yield* Stream.runForEach(stream, (piece) =>
+        Effect.suspend(() => {
+          size += piece.byteLength
+          return size === piece.byteLength ? Effect.sleep("300 millis") : Effect.void
+        }),
+      )
+      assert.strictEqual(size, content.length)
+    }).pipe(Effect.scoped),
+  )
+})
 
 describe("a signer", () => {
   it("signs with the keys and the day of each request, though it derives a key once", () => {
