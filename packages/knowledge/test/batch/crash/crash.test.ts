@@ -162,15 +162,15 @@ describe("a batch whose process is killed", () => {
       await process.begin({ ...work, node })
       return process
     }
-    let workers = await Promise.all([begun("worker-0"), begun("worker-1")])
+    const workers = await Promise.all(["worker-0", "worker-1"].map(begun))
     let killed = 0
-    for (const stage of ["Extracting", "Resolving"]) {
-      const [victim, ...others] = workers
-      await victim?.reaches([stage, ...later(stage)])
-      await sleep(50)
-      await victim?.kill()
-      if (victim?.state?._tag !== "Completed") killed++
-      workers = [...others, await begun(`worker-${killed + 1}`)]
+    for (const [index, stage] of ["Extracting", "Resolving"].entries()) {
+      await workers[index]?.reaches([stage, ...later(stage)])
+      // It has tasks in hand.
+      while ((await callsOf(work)).length < 5) await sleep(20)
+      await workers[index]?.kill()
+      if (workers[index]?.state?._tag !== "Completed") killed++
+      workers[index] = await begun(`worker-${index}`)
     }
     await Promise.all(workers.map((process) => process.ended()))
     expect(killed).toBeGreaterThanOrEqual(1)
