@@ -97,11 +97,17 @@ export const playTogether = async ({ members }: Team, millis: number, targets: T
   }
 }
 
-/** Until the processes have all shards between them, and each of them some. */
+/** How long nodes may take to share the shards between them, also on a machine that is busy. */
+const sharingMillis = 120_000
+
+/** Until the processes have all shards between them, and each of them some. Fails where they do not get there. */
 export const untilShared = async (members: ReadonlyArray<Player<{ readonly shards: () => Promise<number> }>>): Promise<void> => {
+  const start = performance.now()
   for (;;) {
     const shards = await Promise.all(members.map((member) => member.tell("shards")))
     if (shards.every((count) => count > 0) && shards.reduce((sum, count) => sum + count, 0) === allShards) return
+    if (performance.now() - start > sharingMillis)
+      throw new Error(`the nodes did not share ${allShards} shards within ${sharingMillis} ms: they have ${shards.join(", ")}`)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
 }

