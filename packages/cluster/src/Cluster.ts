@@ -52,7 +52,6 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow, type SharedSettings, shardCount } from "./ClusterTables.ts"
 import { Delivery } from "./Delivery.ts"
-import { forgetDeliveryIds } from "./DeliveryIds.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { Peers } from "./Peers.ts"
 import { callIn, NoMessage, type Progress, path, progressMessage } from "./Protocol.ts"
@@ -171,8 +170,6 @@ const makeCluster = (options: ClusterOptions) =>
       changed: () => delivery.ownersChanged(),
     })
     yield* sharding(address, shards, lease)
-    // A call that a node takes over a lease to answer is tried again for as long as the patience lasts.
-    yield* forgetDeliveryIds(schema, patienceMillis + leaseMillis)
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
     let isDraining = false

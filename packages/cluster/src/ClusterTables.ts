@@ -9,7 +9,6 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
-import { deliveryIndex } from "./DeliveryIds.ts"
 
 /** One life of a node, as its fence proves it. */
 export interface NodeLife {
@@ -102,7 +101,9 @@ const migrations = (schema: string) => ({
     const sql = yield* SqlClient
     yield* sql.unsafe(`alter table ${schema}.cluster_nodes add column shard_count integer, add column token_mark text`)
   }),
-  "0003_deliveries": Effect.flatMap(SqlClient, (sql) => Effect.asVoid(sql.unsafe(deliveryIndex(schema)))),
+  // Once had an index of the ids of deliveries, which have none any more.
+  "0003_deliveries": Effect.void,
+  "0004_deliveries": Effect.flatMap(SqlClient, (sql) => Effect.asVoid(sql.unsafe(`drop index if exists ${schema}.events_delivery`))),
 })
 
 /** Makes the tables where they are missing. */
@@ -216,6 +217,10 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
             announce,
           ),
         ),
-      owners: sql<Owner>`select s.shard, s.address from ${shards} s where ${isAlive(shard)}`,
+      // Looks at the lease of each node once, not once for each of its shards.
+      owners: sql<Owner>`
+        with holders as materialized (select distinct s.lease, s.token from ${shards} s),
+        alive as materialized (select h.lease, h.token from holders h where ${isAlive(sql.literal("h"))})
+        select s.shard, s.address from ${shards} s join alive a on a.lease = s.lease and a.token = s.token`,
     } satisfies ClusterTables
   })

@@ -36,6 +36,8 @@ interface Item {
   readonly number: number
   /** The call that has it. */
   call: Call | undefined
+  /** It was in a call. */
+  isSent: boolean
   isAnswered: boolean
 }
 
@@ -111,7 +113,7 @@ export class Delivery {
     return Effect.callback((resume) => {
       if (this.#isClosed) return resume(Effect.fail(notAnswered(key, "this node leaves the cluster")))
       const line = this.#lineOf(key)
-      line.waiting.push({ request, complete: resume, number: ++this.#requests, call: undefined, isAnswered: false })
+      line.waiting.push({ request, complete: resume, number: ++this.#requests, call: undefined, isSent: false, isAnswered: false })
       this.#offer(line)
     })
   }
@@ -230,7 +232,7 @@ export class Delivery {
         call.items.push({ line, item })
       }
       const { machine, id } = line.key
-      call.parcels.push({ machine, id, requests: next.map(({ request }) => request) })
+      call.parcels.push({ machine, id, requests: next.map(requestOf) })
     }
     return call.items.length === 0 ? undefined : call
   }
@@ -340,6 +342,13 @@ export class Delivery {
     if (line.offeredTo !== undefined) this.#ready.get(line.offeredTo)?.delete(line)
     if (this.#lines.get(line.name) === line) this.#lines.delete(line.name)
   }
+}
+
+/** The request as a call takes it. Once it was in a call, a node may have carried it out. */
+const requestOf = (item: Item): RemoteRequest => {
+  const { request, isSent } = item
+  item.isSent = true
+  return isSent && request._tag === "Send" && request.first === true ? { ...request, first: false } : request
 }
 
 const notAnswered = ({ machine, id }: InstanceKey, reason: string): PersistenceFailed =>

@@ -7,7 +7,13 @@ import type { RemoteAnswer } from "@detent/durable/internal"
 import * as Schema from "effect/Schema"
 
 const Request = Schema.Union([
-  Schema.Struct({ _tag: Schema.tag("Send"), event: Schema.String, id: Schema.String, silent: Schema.optionalKey(Schema.Boolean) }),
+  Schema.Struct({
+    _tag: Schema.tag("Send"),
+    event: Schema.String,
+    id: Schema.String,
+    silent: Schema.optionalKey(Schema.Boolean),
+    first: Schema.optionalKey(Schema.Boolean),
+  }),
   Schema.Struct({ _tag: Schema.tag("Start"), state: Schema.String, version: Schema.Number, at: Schema.Number }),
   Schema.Struct({ _tag: Schema.tag("Wake") }),
 ])

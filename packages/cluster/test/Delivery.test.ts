@@ -9,6 +9,8 @@ import { type Answer, Delivery } from "../src/Delivery.ts"
 
 interface HeardCall {
   readonly address: string
+  /** Of each request, whether it says that it was not sent before. */
+  readonly isFirst: ReadonlyArray<boolean>
   /** The ids of its requests, in their order. */
   readonly ids: ReadonlyArray<string>
   /** What the node says: answers by position. None: it has the requests. */
@@ -40,6 +42,7 @@ const makeDelivery = (patienceMillis = 10_000) =>
         const saying = (say: () => void) => Effect.andThen(Effect.sync(say), Effect.sleep(1))
         calls.push({
           address,
+          isFirst: parcels.flatMap(({ requests }) => requests.map((one) => one._tag === "Send" && one.first === true)),
           ids: parcels.flatMap(({ requests }) => requests.map(idOf)),
           says: (...answers) => saying(() => progress(answers)),
           ends: saying(() => over(`${address}: it did not answer`)),
@@ -50,7 +53,7 @@ const makeDelivery = (patienceMillis = 10_000) =>
       patienceMillis,
     })
     const send = (instance: string, id: string): Effect.Effect<Fiber.Fiber<Answer, PersistenceFailed>> =>
-      Effect.forkDetach(delivery.request(keyOf(instance), { _tag: "Send", event: "{}", id }), { startImmediately: true })
+      Effect.forkDetach(delivery.request(keyOf(instance), { _tag: "Send", event: "{}", id, first: true }), { startImmediately: true })
     /** The next call, once it is made. */
     const call = (index: number) =>
       Effect.map(Effect.repeat(Effect.sleep(1), { until: () => calls.length > index }), () => calls[index] as HeardCall)
@@ -65,6 +68,33 @@ const makeDelivery = (patienceMillis = 10_000) =>
 const isAnswered = <A, E>(fiber: Fiber.Fiber<A, E>): boolean => fiber.pollUnsafe() !== undefined
 
 describe("a request on its way", () => {
+  it.live("says that it was not sent before in its first call, and in no other", () =>
+    Effect.gen(function* () {
+      const { call, send, moveTo } = yield* makeDelivery()
+      const moved = yield* send("a", "a-1")
+      const first = yield* call(0)
+      assert.deepStrictEqual(first.isFirst, [true])
+      yield* first.says([0, elsewhere])
+      const second = yield* call(1)
+      assert.deepStrictEqual([second.ids, second.isFirst], [["a-1"], [false]])
+      yield* second.says()
+      const later = yield* send("a", "a-2")
+      assert.deepStrictEqual((yield* call(2)).isFirst, [true])
+      yield* moveTo("two")
+      const third = yield* call(3)
+      assert.deepStrictEqual(
+        [third.ids, third.isFirst],
+        [
+          ["a-1", "a-2"],
+          [false, false],
+        ],
+      )
+      yield* third.says([0, done], [1, done])
+      yield* Fiber.join(moved)
+      yield* Fiber.join(later)
+    }),
+  )
+
   it.live("is not sent a third time when the call that did not find its instance ends", () =>
     Effect.gen(function* () {
       const { calls, call, send } = yield* makeDelivery()

@@ -5,7 +5,6 @@
 export { nodeLeasePrefix } from "./engine/Placement.ts"
 export { type Answering, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "./engine/Routing.ts"
 export { delayNameOf } from "./instance/DelayedEvents.ts"
-export { deliveryPrefix } from "./instance/SelfSentEvents.ts"
 export { DatabaseClock, processTime } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"
 export { listenerOf } from "./postgres/PgListener.ts"

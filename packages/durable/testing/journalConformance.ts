@@ -1,6 +1,7 @@
 /** The rules of the journal, as tests. The numbers are those of the conformance list. */
 import { PersistenceFailed } from "@detent/machine"
 import { assert, layer } from "@effect/vitest"
+import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { InstanceKey } from "../src/store/Commit.ts"
@@ -227,6 +228,52 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
         assert.deepStrictEqual(yield* journal.commit([commit(key, 0, { events: [sent] })]), [duplicate], "also when it is stale")
         assert.deepStrictEqual(yield* journal.events(key, 0, 10), [sent])
         assert.deepStrictEqual(yield* journal.findDuplicate(key, "sent-1"), Option.some(sent))
+      }),
+    )
+
+    it.effect("79 an event that a node sends again is found by the id that the node made, however it is stored", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const { machine, id } = key
+        const others = ["short", "full"].map((name) => ({ machine, id: `${id}-${name}` }))
+        yield* journal.commit([key, ...others].map((one) => commit(one, -1)))
+        const idOf = (number: number) => `@delivery/${id}/${number}`
+        const first = (sequence: number) => event(sequence, { dedupeId: idOf(sequence), isFirst: true })
+        const again = (sequence: number, number: number) => event(sequence, { dedupeId: idOf(number) })
+        const timer = { setTimers: [{ name: "t", entry: 1, due: 10 }] }
+        yield* journal.commit([commit(key, 0, { sequence: 2, events: [first(1), first(2)] })])
+        yield* journal.commit([commit(key, 2, { events: [first(3)], ...timer })])
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [again(1, 1), again(2, 2), again(3, 3)])
+        for (const [expected, number] of [1, 2, 3].entries()) {
+          const duplicate = { _tag: "Duplicate", dedupeId: idOf(number), sequence: number } as const
+          const repeated = { sequence: 5, events: [event(4), again(5, number)] }
+          const batch = (fields: object) => [
+            commit(key, 3, { ...repeated, ...fields }),
+            ...others.map((one) => commit(one, 2 * expected + ("setTimers" in fields ? 1 : 0))),
+          ]
+          assert.deepStrictEqual(yield* journal.commit(batch({})), [duplicate, stored, stored])
+          assert.deepStrictEqual(yield* journal.commit(batch(timer)), [duplicate, stored, stored])
+          assert.deepStrictEqual(yield* journal.findDuplicate(key, idOf(number)), Option.some(again(number, number)))
+        }
+        assert.isTrue(Option.isNone(yield* journal.findDuplicate(key, idOf(4))))
+        assert.deepStrictEqual(yield* journal.commit([commit(key, 3, { events: [again(4, 4)] })]), [stored])
+      }),
+    )
+
+    it.effect("70 and 79 pruning keeps what a node may send again", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const dedupeId = `@delivery/${key.id}/1`
+        const sent = event(2, { at: yield* Clock.currentTimeMillis, dedupeId })
+        yield* journal.commit([commit(key, -1)])
+        yield* journal.commit([commit(key, 0, { sequence: 3, events: [event(1), { ...sent, isFirst: true }, event(3)] })])
+        yield* journal.saveSnapshot(key, snapshot(3))
+        yield* journal.prune(key, 3)
+        assert.deepStrictEqual(yield* journal.events(key, 0, 10), [sent])
+        const again = commit(key, 3, { events: [{ ...sent, sequence: 4 }] })
+        assert.deepStrictEqual(yield* journal.commit([again]), [{ _tag: "Duplicate", dedupeId, sequence: 2 }])
       }),
     )
 

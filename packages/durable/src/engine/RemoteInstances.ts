@@ -33,7 +33,7 @@ import type { Codec, EventBody } from "../instance/Codec.ts"
 import { Envelope } from "../instance/Envelope.ts"
 import type { LiveInstance } from "../instance/LiveInstance.ts"
 import { readEvent } from "../instance/Replay.ts"
-import { deliveryPrefix } from "../instance/SelfSentEvents.ts"
+import { deliveryPrefix, isDeliveryId } from "../instance/SelfSentEvents.ts"
 import { isRemoved, removed } from "../instance/UnconfirmedCommits.ts"
 import type { InstanceKey, Json } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
@@ -154,6 +154,7 @@ export class RemoteInstances {
         event: body,
         id: dedupeId ?? `${this.#deliveries}${(++this.#sent).toString(36)}`,
         ...(silent ? { silent } : {}),
+        ...(dedupeId === undefined ? { first: true } : {}),
       }
       return Effect.flatMap(routing.request(key, request), (answer) =>
         answer._tag === "Refused" ? Effect.fail(sendErrorOf(key, answer.error)) : Effect.succeed(answer.taken),
@@ -249,8 +250,8 @@ export class RemoteInstances {
   }
 
   #deliver(live: LiveInstance, codec: Codec, request: SendRequest, { event, failure }: EventBody, answer: (answer: RemoteAnswer) => void) {
-    const { id: dedupeId, silent = false } = request
-    const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true }))
+    const { id: dedupeId, silent = false, first = false } = request
+    const envelope = live.deliver(new Envelope(event, { dedupeId, failure, isRemote: true, isFirst: first && isDeliveryId(dedupeId) }))
     const answered = (result: Result) => answer(this.#answerOf(codec, live.key, result, silent))
     if (envelope.result === undefined) envelope.observer = answered
     else answered(envelope.result)

@@ -43,8 +43,11 @@ export const makeShardOf = (count: number): ((key: InstanceKey) => number) => {
 
 /** What a node asks of the node that has an instance. */
 export type RemoteRequest =
-  /** An event as its machine's codec writes it. The same id again is the same event. `silent`: without the decision in the answer. */
-  | { readonly _tag: "Send"; readonly event: Json; readonly id: string; readonly silent?: boolean }
+  /**
+   * An event as its machine's codec writes it. The same id again is the same event. `silent`: without the decision in the answer.
+   * `first`: the node made the id for this event, and has not sent it before.
+   */
+  | { readonly _tag: "Send"; readonly event: Json; readonly id: string; readonly silent?: boolean; readonly first?: boolean }
   /** Start it with this state, as its codec writes it. The same `at` again is the same start. */
   | { readonly _tag: "Start"; readonly state: Json; readonly version: number; readonly at: number }
   /** It may have something to do there: it is opened. */

@@ -11,6 +11,7 @@ interface Origin {
   readonly chain?: Chain | undefined
   readonly failure?: string | undefined
   readonly isRemote?: boolean
+  readonly isFirst?: boolean
 }
 
 export class Envelope implements Message {
@@ -25,6 +26,8 @@ export class Envelope implements Message {
   readonly chain: Chain | undefined
   /** Another node sent it, and sends it again where this one does not answer. */
   readonly isRemote: boolean
+  /** No event of its id can be in the journal: its sender made the id and sends it for the first time. */
+  isFirst: boolean
   /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: decided again, it is sent again. */
   isSpeculative = false
   /** Its place in the order in which the instance received events. An event that is tried again keeps it. */
@@ -39,7 +42,7 @@ export class Envelope implements Message {
   /** Events under the same dedupe id that came while this one is under way. They share the outcome. */
   #followers: Array<Envelope> | undefined = undefined
 
-  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote }: Origin) {
+  constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst }: Origin) {
     this.event = event
     this.internal = internal === true || chain !== undefined || timer !== undefined
     this.dedupeId = dedupeId
@@ -47,11 +50,17 @@ export class Envelope implements Message {
     this.chain = chain
     this.failure = failure
     this.isRemote = isRemote === true
+    this.isFirst = isFirst === true
   }
 
   /** The instance sent it itself. A timer does not count: it is in the store and fires again. */
   get isOwn(): boolean {
     return this.internal && this.timer === undefined
+  }
+
+  /** Its id, where the journal may have an event of it. */
+  get repeatedId(): string | undefined {
+    return this.isFirst ? undefined : this.dedupeId
   }
 
   follow(first: Envelope) {

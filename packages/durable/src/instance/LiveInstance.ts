@@ -85,7 +85,7 @@ import {
   timersAfter,
 } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { deliveryPrefix, isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
+import { isDeliveryId, isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
@@ -456,10 +456,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     inbox.postpone(envelope)
     inspect(this.record, () => ({ _tag: "Postponed", event: envelope.event._tag }))
     envelope.trace?.postponed()
-    if (envelope.dedupeId === undefined) return
+    const { repeatedId } = envelope
+    if (repeatedId === undefined) return
     // A postponed event may wait for long. If it is journaled already, it is answered now.
     this.record.environment.run(
-      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId), {
+      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
         // The store refuses a repeated id at the commit as well.
         onFailure: () => undefined,
         onSuccess: (first) => (first === undefined ? undefined : this.#answerFirst(envelope, first)),
@@ -474,8 +475,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.#mode = "committing"
       return
     }
-    if (envelope.dedupeId === undefined) return this.#runDecision(envelope, effect, event, at)
-    this.#await("deciding", Effect.result(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId)), (known) => {
+    const { repeatedId } = envelope
+    if (repeatedId === undefined) return this.#runDecision(envelope, effect, event, at)
+    this.#await("deciding", Effect.result(this.context.loader.firstOutcome(this.machine, this.key, repeatedId)), (known) => {
       if (known === undefined) return this.#followsAtEnd(envelope) || envelope.complete(stopped(this.record, this.record.ending))
       if (known._tag === "Failure") return this.#giveUp(envelope, known.failure)
       if (known.success !== undefined) return this.#answerFirst(envelope, known.success)
@@ -616,9 +618,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** The id may be that of an event that was journaled: then its first outcome is the answer. */
   #answerQuery(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
-    if (envelope.dedupeId === undefined) return this.#complete(envelope, decision)
+    const { repeatedId } = envelope
+    if (repeatedId === undefined) return this.#complete(envelope, decision)
     this.record.environment.run(
-      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, envelope.dedupeId), {
+      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
         onFailure: (failure) => this.#giveUp(envelope, failure),
         onSuccess: (first) => (first === undefined ? this.#complete(envelope, decision) : this.#answerFirst(envelope, first)),
       }),
@@ -654,11 +657,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** An event sent again under its id is answered with its first outcome, whatever state the instance is in by now. */
   #answer(envelope: Envelope, otherwise: SendError) {
-    const { dedupeId, timer } = envelope
+    const { repeatedId, timer } = envelope
     if (timer !== undefined) this.#timerRefused(timer, otherwise)
-    if (dedupeId === undefined) return this.#refused(envelope, otherwise)
+    if (repeatedId === undefined) return this.#refused(envelope, otherwise)
     this.record.environment.run(
-      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, dedupeId), {
+      Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
         onFailure: (failure) => this.#giveUp(envelope, failure),
         onSuccess: (first) => {
           if (first === undefined) this.#refused(envelope, otherwise)
@@ -784,6 +787,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const { envelope } of pending) envelope.trace?.notStored(outcome)
     switch (outcome._tag) {
       case "Unconfirmed":
+        // The store may have it, or may still get it.
+        for (const { envelope } of pending) envelope.isFirst = false
         return this.#confirm(pending, outcome.error)
       case "PersistenceFailed":
         // A timer that is due fires again at once, and may be refused again.
@@ -1333,8 +1338,7 @@ const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string 
   timer === undefined || event._tag !== "@timeout" ? event._tag : `(${timer.name})`
 
 /** The answer to a question that its sender gave an id is kept in the journal: the same id again gets the same answer. */
-const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean =>
-  !internal && (dedupeId === undefined || dedupeId.startsWith(deliveryPrefix))
+const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean => !internal && (dedupeId === undefined || isDeliveryId(dedupeId))
 
 const keepsState = ({ declarations }: Compiled, from: Tagged, decision: Decision<Tagged, Tagged>): boolean =>
   declarations.keepsState !== undefined &&

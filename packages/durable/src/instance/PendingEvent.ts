@@ -75,6 +75,7 @@ export const eventRecord = (
     fired: delayNameOf(envelope.timer),
   }),
   dedupeId: envelope.dedupeId,
+  ...(envelope.isFirst ? { isFirst: true } : {}),
 })
 
 export const commandRecords = (

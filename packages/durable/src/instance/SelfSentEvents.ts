@@ -15,6 +15,9 @@ export const raisedPrefix = `${reservedPrefix}raised/`
 /** The ids of events that a node sent to the node that has the instance, where their sender gave none. */
 export const deliveryPrefix = `${reservedPrefix}delivery/`
 
+/** Whether a node made the id, to send the event again under it until another node answers. */
+export const isDeliveryId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(deliveryPrefix) === true
+
 /** Whether a machine sent itself the event of an id. Once it is handled, the id can be forgotten. */
 export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true
 

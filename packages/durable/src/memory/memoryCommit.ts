@@ -13,7 +13,8 @@ export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome 
   const instance = stored ?? create(state, commit)
   if (stored !== undefined) stored.record = recordOf(commit, stored.record.startedAt, stored.record.owner)
   for (const event of commit.events) {
-    instance.events.push(event)
+    const { isFirst: _, ...journaled } = event
+    instance.events.push(journaled)
     if (event.dedupeId !== undefined) instance.dedupe.set(event.dedupeId, event.sequence)
   }
   if (commit.snapshot !== undefined && commit.snapshot.sequence >= (instance.snapshot?.sequence ?? -1)) instance.snapshot = commit.snapshot

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import { isDeliveryId } from "../instance/SelfSentEvents.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import type { Row } from "../sql/Row.ts"
@@ -116,30 +117,39 @@ const questionOf = ([position, commit]: Positioned): ReadonlyArray<unknown> => [
   position,
   commit.machine,
   commit.id,
-  dedupeIdsOf(commit),
+  idsIn(commit).filter(([id]) => !isDeliveryId(id)),
   commit.fence?.lease,
   commit.startedAt,
+  idsIn(commit).filter(([id]) => isDeliveryId(id)),
 ]
 
+/** The ids of events that the journal may have, each with its place in the order of the events. */
+const idsIn = ({ events }: Commit): ReadonlyArray<readonly [id: string, position: number]> =>
+  events.flatMap(({ dedupeId, isFirst }, position) => (dedupeId === undefined || isFirst === true ? [] : [[dedupeId, position] as const]))
+
 /**
- * Why commits were not stored. Rows: position, machine, id, dedupe ids, lease, start. The first dedupe id that is taken, in the order
- * of the events.
+ * Why commits were not stored. Rows: position, machine, id, dedupe ids of senders, lease, start, dedupe ids of nodes; each id with the
+ * place of its event. The first dedupe id that is taken, in the order of the events.
  */
 const explainRefusals = (schema: string): string => `
   select c.n, case when i.started_at = coalesce(c.started_at, i.started_at) then i.sequence else -1 end as actual,
     coalesce(l.token, 0) as newest, d.dedupe_id, d.sequence as duplicate
   from (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, c -> 3 as dedupe, c ->> 4 as lease,
-      (c ->> 5)::bigint as started_at
+      (c ->> 5)::bigint as started_at, c -> 6 as delivered
     from jsonb_array_elements($1::jsonb) c
   ) c
   left join ${schema}.instances i on i.machine = c.machine and i.id = c.id
   left join ${schema}.leases l on l.name = c.lease
   left join lateral (
-    select e.dedupe_id, e.sequence
-    from jsonb_array_elements_text(c.dedupe) with ordinality as sent (id, position)
-    join ${schema}.events e on e.instance = i.instance and e.dedupe_id = sent.id
-    order by sent.position limit 1
+    select e.dedupe_id, e.sequence, (sent ->> 1)::integer as position
+    from jsonb_array_elements(c.dedupe) sent
+    join ${schema}.events e on e.instance = i.instance and e.dedupe_id = sent ->> 0
+    union all
+    select sent ->> 0, e.sequence, (sent ->> 1)::integer
+    from jsonb_array_elements(c.delivered) sent
+    join ${schema}.events e on e.instance = i.instance and sent ->> 0 in (e.delivery, e.dedupe_id)
+    order by position limit 1
   ) d on true`
 
 /** What a fork takes over from its source, up to a sequence number. */

@@ -16,6 +16,7 @@ import { listing } from "./migrations/0009_listing.ts"
 import { finished } from "./migrations/0010_finished.ts"
 import { errors } from "./migrations/0011_errors.ts"
 import { listingIndexes } from "./migrations/0012_listing_indexes.ts"
+import { deliveries } from "./migrations/0013_deliveries.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -58,4 +59,5 @@ export const migrate = (schema: string) =>
     "0010_finished": finished(schema),
     "0011_errors": errors(schema),
     "0012_listing_indexes": listingIndexes(schema),
+    "0013_deliveries": deliveries(schema),
   })

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
-import { raisedPrefix } from "../instance/SelfSentEvents.ts"
+import { isDeliveryId, raisedPrefix } from "../instance/SelfSentEvents.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type {
@@ -79,7 +79,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
       // The origin goes first: should the second statement fail, the events are still there and the snapshot covers both.
       Effect.andThen(
         clearOrigin(dialect, key, through),
-        Effect.map(deleteEvents(dialect, key, through, after), (rows) => rows.length),
+        Effect.flatMap(dialect.now, (now) => Effect.map(deleteEvents(dialect, key, through, after, now), (rows) => rows.length)),
       ),
     ),
   list: (filter, limit, after) =>
@@ -207,9 +207,11 @@ const openEach = (
 
 const duplicateRow = (dialect: Dialect, key: InstanceKey, dedupeId: string) => {
   const { sql, events } = dialect
+  // The ids of nodes have no index: all events of the instance are read. A node seldom sends an event again.
+  const hasId = isDeliveryId(dedupeId) ? sql`${dedupeId} in (delivery, dedupe_id)` : sql`dedupe_id = ${dedupeId}`
   return sql<Row>`
-    select sequence, at, tag, body, dedupe_id from ${events}
-    where instance = ${surrogate(dialect, key)} and dedupe_id = ${dedupeId}`
+    select sequence, at, tag, body, coalesce(dedupe_id, delivery) as dedupe_id from ${events}
+    where instance = ${surrogate(dialect, key)} and ${hasId}`
 }
 
 /** A snapshot ahead of the journal would be of a state that was never committed. */
@@ -235,14 +237,24 @@ const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
     and instance in (select instance from ${snapshots} where sequence >= 1)`
 }
 
-/** What a sender gave an id stays, so that the id is answered when it comes again. What the machine sent itself is not owed any more. */
-const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number) => {
+/**
+ * For how long an event stays that a node may send again. A node does so for as long as its patience lasts, which is half a minute where
+ * nothing else is configured; the clock by which the event is dated may be hours off.
+ */
+const resentMillis = 24 * 3_600_000
+
+/**
+ * What a sender gave an id stays, so that the id is answered when it comes again; what a node gave an id, for as long as it may send it
+ * again. What the machine sent itself is not owed any more.
+ */
+const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number, now: Fragment) => {
   const { sql, eventsBySequence, snapshots, within } = dialect
   const instance = surrogate(dialect, key)
   return sql<Row>`
     delete from ${eventsBySequence}
     where instance = ${instance} and ${within(instance, after, through)}
     and (dedupe_id is null or substr(dedupe_id, 1, ${raisedPrefix.length}) = ${raisedPrefix})
+    and (delivery is null or at <= ${now} - ${resentMillis})
     and sequence <= (select s.sequence from ${snapshots} s where s.instance = ${instance})
     returning sequence`
 }

@@ -16,6 +16,7 @@ import { keys } from "./migrations/0007_keys.ts"
 import { listing } from "./migrations/0008_listing.ts"
 import { finished } from "./migrations/0009_finished.ts"
 import { errors } from "./migrations/0010_errors.ts"
+import { deliveries } from "./migrations/0011_deliveries.ts"
 import { isBusy } from "./opening.ts"
 
 /** Another process may be upgrading a large file, at about 3 seconds per million events. It is waited for, some ten minutes. */
@@ -58,4 +59,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0008_listing": listing,
   "0009_finished": finished,
   "0010_errors": errors,
+  "0011_deliveries": deliveries,
 })

@@ -29,6 +29,8 @@ export interface EventRecord {
   readonly body: Json
   /** The sender's own id for this event: the same id again is answered, not repeated. */
   readonly dedupeId: string | undefined
+  /** The sender made the id for this event and uses it for the first time: the store need not look for it. Default: false. */
+  readonly isFirst?: boolean
 }
 
 /** The state at a sequence number, so that recovery need not start at the first event. */

@@ -1,7 +1,7 @@
 /** An engine whose instances are divided between nodes, with a test in the place of the other nodes. */
 import { Event, Machine, State } from "@detent/machine"
 import { compiledOf } from "@detent/machine/internal"
-import { expect, it } from "@effect/vitest"
+import { describe, expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -21,10 +21,11 @@ const key = { machine: "job", id: "j" }
 const codec = new Codec(compiledOf(Job), {})
 
 /** The event as nodes send it. */
-const sent = (event: typeof E.Type, id: string): RemoteRequest => ({
+const sent = (event: typeof E.Type, id: string, first = false): RemoteRequest => ({
   _tag: "Send",
   event: codec.encodeEvent({ event, guardAnswers: [], settled: undefined, answer: undefined }),
   id,
+  first,
 })
 
 const open = Effect.gen(function* () {
@@ -66,6 +67,18 @@ const open = Effect.gen(function* () {
     receiver?.gained()
   })
   return { engine, journal: Context.get(stores, Journal), node: base.node, probe, requested, answers, receive, lose, gain }
+})
+
+/** A machine that decides by an Effect, which waits until the test lets it through. */
+const pondering = Effect.gen(function* () {
+  const reached = yield* Deferred.make<void>()
+  const through = yield* Deferred.make<void>()
+  const P = State({ Open: {} })
+  const V = Event({ Ponder: {} })
+  const machine = Machine.make({ name: "ponderer", state: P, event: V, initial: P.Open() }).on(P.Open, V.Ponder, P.Open, () =>
+    Effect.as(Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(through)), P.Open()),
+  )
+  return { machine, event: V.Ponder(), reached: Deferred.await(reached), letThrough: Deferred.succeed(through, undefined) }
 })
 
 /** A machine whose only state has work, and how often the work has begun and ended. */
@@ -161,6 +174,113 @@ it.live("an event for an instance that goes to another node while it is read fol
     expect(requested).toMatchObject([{ _tag: "Send", id: "x" }])
   }).pipe(Effect.scoped),
 )
+
+describe("an event that its instance decides on while it goes to another node follows it, and is not refused", () => {
+  for (const id of [undefined, "x"]) {
+    it.live(`where the decision is an Effect, ${id === undefined ? "without an id" : "with one"}`, () =>
+      Effect.gen(function* () {
+        const { engine, requested, lose } = yield* open
+        const { machine, event, reached, letThrough } = yield* pondering
+        const ponderer = yield* engine.start(machine, "p")
+        const sending = yield* Effect.forkChild(Effect.flip(ponderer.send(event, id === undefined ? {} : { id })))
+        yield* reached
+        const losing = yield* Effect.forkChild(lose)
+        yield* Effect.sleep(5)
+        yield* letThrough
+        yield* Fiber.join(losing)
+        expect(yield* Fiber.join(sending)).toMatchObject({ _tag: "InstanceNotFound" })
+        expect(requested).toMatchObject([{ _tag: "Send", ...(id === undefined ? {} : { id }) }])
+        expect(yield* ponderer.lastSequence).toBe(0)
+      }).pipe(Effect.scoped),
+    )
+  }
+
+  it.live("where its id is looked for before the Effect runs", () =>
+    Effect.gen(function* () {
+      const { engine, probe, requested, lose } = yield* open
+      const { machine, event, letThrough: decide } = yield* pondering
+      const ponderer = yield* engine.start(machine, "p")
+      const { reached, letThrough } = yield* holdReading(probe)
+      const sending = yield* Effect.forkChild(Effect.flip(ponderer.send(event, { id: "x" })))
+      yield* reached
+      const losing = yield* Effect.forkChild(lose)
+      yield* Effect.sleep(5)
+      yield* Effect.andThen(letThrough, decide)
+      yield* Fiber.join(losing)
+      expect(yield* Fiber.join(sending)).toMatchObject({ _tag: "InstanceNotFound" })
+      expect(requested).toMatchObject([{ _tag: "Send", id: "x" }])
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("where the journal is read because its state refuses it", () =>
+    Effect.gen(function* () {
+      const { engine, probe, requested, lose } = yield* open
+      const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+      const { reached, letThrough } = yield* holdReading(probe)
+      const sending = yield* Effect.forkChild(Effect.flip(job.send(E.Resume())))
+      yield* reached
+      const losing = yield* Effect.forkChild(lose)
+      yield* Effect.sleep(5)
+      yield* letThrough
+      yield* Fiber.join(losing)
+      expect(yield* Fiber.join(sending)).toMatchObject({ _tag: "InstanceNotFound" })
+      expect(requested).toMatchObject([{ _tag: "Send" }])
+    }).pipe(Effect.scoped),
+  )
+})
+
+describe("an event that another node has", () => {
+  const id = "@delivery/other/1"
+
+  it.live("sent for the first time, is not looked for in the journal; sent again, it is", () =>
+    Effect.gen(function* () {
+      const { engine, probe, answers, receive } = yield* open
+      yield* engine.start(Job, "j", S.Idle({ n: 0 }))
+      const looked: Array<string> = []
+      probe.onFindDuplicate = (dedupeId, find) => {
+        looked.push(dedupeId)
+        return find
+      }
+      yield* receive(sent(E.Add({ by: 1 }), id, true))
+      while (answers.length < 1) yield* Effect.sleep(1)
+      expect(answers).toMatchObject([{ _tag: "Refused" }])
+      expect(looked).toEqual([])
+      yield* receive(sent(E.Add({ by: 1 }), id))
+      while (answers.length < 2) yield* Effect.sleep(1)
+      expect(looked).toEqual([id])
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is stored as one that the journal cannot have, until a commit with it is not confirmed", () =>
+    Effect.gen(function* () {
+      const { engine, probe, answers, receive } = yield* open
+      const job = yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+      probe.onCommit = () => {
+        probe.onCommit = (_, commit) => commit
+        return Effect.fail(outage())
+      }
+      yield* receive(sent(E.Add({ by: 1 }), id, true))
+      while (answers.length < 1) yield* Effect.sleep(1)
+      expect(answers).toMatchObject([{ _tag: "Done" }])
+      const records = probe.batches.flat().flatMap(({ events }) => events)
+      expect(records.map(({ dedupeId, isFirst = false }) => [dedupeId, isFirst])).toEqual([
+        [id, true],
+        [id, false],
+      ])
+      expect(yield* job.lastSequence).toBe(1)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is looked for where its sender chose the id, whatever the request says", () =>
+    Effect.gen(function* () {
+      const { engine, probe, answers, receive } = yield* open
+      yield* engine.start(Job, "j", S.Busy({ n: 0 }))
+      yield* receive(sent(E.Add({ by: 1 }), "chosen", true))
+      while (answers.length < 1) yield* Effect.sleep(1)
+      expect(probe.batches.flat().flatMap(({ events }) => events.map(({ isFirst = false }) => isFirst))).toEqual([false])
+    }).pipe(Effect.scoped),
+  )
+})
 
 it.live("work continues where its instance leaves the node and comes back before another node has run it", () =>
   Effect.gen(function* () {

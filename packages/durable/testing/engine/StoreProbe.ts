@@ -25,6 +25,9 @@ export class StoreProbe {
   onRead: <A>(key: InstanceKey, read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (_, read) => read
   /** What becomes of a reading of events, of one instance or of many. */
   onEvents: <A>(read: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (read) => read
+  /** What becomes of a search for the event of an id. */
+  onFindDuplicate: <A>(dedupeId: string, find: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (_, find) =>
+    find
   /** What becomes of a list. */
   onList: (list: Effect.Effect<InstancePage, PersistenceFailed>) => Effect.Effect<InstancePage, PersistenceFailed> = (list) => list
   /** What becomes of a page by key. */
@@ -74,7 +77,8 @@ export class StoreProbe {
       events: (key, after, limit) => this.#read(Effect.suspend(() => this.onEvents(journal.events(key, after, limit)))),
       tails: (keys) => this.#read(Effect.suspend(() => this.onEvents(journal.tails(keys)))),
       clock: journal.clock,
-      findDuplicate: (key, dedupeId) => this.#read(journal.findDuplicate(key, dedupeId)),
+      findDuplicate: (key, dedupeId) =>
+        this.#read(Effect.suspend(() => this.onFindDuplicate(dedupeId, journal.findDuplicate(key, dedupeId)))),
       saveSnapshot: (key, snapshot) => this.#whileAlive(journal.saveSnapshot(key, snapshot)),
       prune: (key, through, after) => this.#whileAlive(journal.prune(key, through, after)),
       list: (filter, limit, after) => this.#read(Effect.suspend(() => this.onList(journal.list(filter, limit, after)))),

@@ -1,0 +1,8 @@
+/** Where a copy of a database of many nodes keeps the ids under which they sent events to one another. */
+import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/unstable/sql/SqlClient"
+
+export const deliveries = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  yield* sql.unsafe("alter table detent_events add column delivery text")
+})
