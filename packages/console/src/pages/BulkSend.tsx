@@ -12,6 +12,7 @@ import { countText } from "../parts/Moment.tsx"
 import { Answer } from "../parts/Panel.tsx"
 import { emptyValue, type JsonSchema, SchemaForm } from "../parts/SchemaForm.tsx"
 import { useToast } from "../parts/Toasts.tsx"
+import { useOneAtATime } from "../parts/useOneAtATime.ts"
 
 interface BulkSendProps {
   readonly machine: string
@@ -54,6 +55,7 @@ const BulkForm = ({
   const [event, setEvent] = useState(events[0] ?? "")
   const schema = (schemas[event] ?? {}) as JsonSchema
   const [fields, setFields] = useState<Json>(() => emptyValue(schema))
+  const { once, isBusy } = useOneAtATime()
   const [counted, setCounted] = useState<BulkSent>()
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
@@ -89,7 +91,7 @@ const BulkForm = ({
       className="grid gap-3"
       onSubmit={(submitted) => {
         submitted.preventDefault()
-        void (counted === undefined ? preview() : send())
+        once(counted === undefined ? preview : send)
       }}
     >
       <div className="grid gap-1">
@@ -111,7 +113,17 @@ const BulkForm = ({
           ))}
         </select>
       </div>
-      <SchemaForm key={event} schema={schema} value={fields} onChange={setFields} />
+      <SchemaForm
+        key={event}
+        schema={schema}
+        value={fields}
+        onChange={(next) => {
+          setFields(next)
+          // What was counted was another event.
+          setCounted(undefined)
+          setProblem(undefined)
+        }}
+      />
       {counted === undefined ? null : (
         <p className="rounded-lg bg-info-soft px-3 py-2 text-info">
           {event} would be sent to{" "}
@@ -131,11 +143,11 @@ const BulkForm = ({
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Cancel</Button>
         {counted === undefined ? (
-          <Button type="submit" look="primary">
+          <Button type="submit" look="primary" disabled={isBusy}>
             Count them
           </Button>
         ) : (
-          <ActButton type="submit" look="primary" icon="send" disabled={counted.count === 0}>
+          <ActButton type="submit" look="primary" icon="send" disabled={counted.count === 0 || isBusy}>
             Send to {countText(counted.count)}
           </ActButton>
         )}

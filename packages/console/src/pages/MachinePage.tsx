@@ -15,6 +15,7 @@ import { countText } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { emptyValue, type JsonSchema, SchemaForm } from "../parts/SchemaForm.tsx"
 import { useToast } from "../parts/Toasts.tsx"
+import { useOneAtATime } from "../parts/useOneAtATime.ts"
 
 export const MachinePage = ({ names: [name = ""] }: { readonly names: ReadonlyArray<string> }) => {
   const details = useRead(reads.machine(name))
@@ -155,6 +156,7 @@ const StartForm = ({ machine, onClose }: { readonly machine: MachineDetails; rea
   const [id, setId] = useState("")
   const [withInput, setWithInput] = useState(false)
   const [input, setInput] = useState<Json>(() => (schema === undefined ? {} : emptyValue(schema)))
+  const { once, isBusy } = useOneAtATime()
   const [problem, setProblem] = useState<string>()
   const start = () =>
     submit<InstanceView>(write("POST", ["instances", machine.name], { id, ...(withInput ? { input } : {}) })).then(
@@ -171,7 +173,7 @@ const StartForm = ({ machine, onClose }: { readonly machine: MachineDetails; rea
         className="grid gap-3"
         onSubmit={(event) => {
           event.preventDefault()
-          void start()
+          once(start)
         }}
       >
         <div className="grid gap-1">
@@ -192,7 +194,7 @@ const StartForm = ({ machine, onClose }: { readonly machine: MachineDetails; rea
         )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <ActButton type="submit" look="primary">
+          <ActButton type="submit" look="primary" disabled={isBusy}>
             Start
           </ActButton>
         </div>

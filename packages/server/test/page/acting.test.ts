@@ -51,8 +51,13 @@ describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium
         yield* tab.shows("would be sent to 3 instances")
         for (const id of ["one", "two", "three"])
           assert.strictEqual((yield* client.instances.get({ params: { machine: "tally", id } })).state._tag, "Open")
-        yield* tab.run((page) => page.getByRole("button", { name: "Send to 3" }).click())
+        yield* tab.run((page) => page.getByRole("button", { name: "Send to 3" }).dblclick())
         yield* tab.shows("Follow the job")
+        assert.lengthOf(
+          tab.requests.filter((address) => address.endsWith("/instances/bulk")),
+          2,
+          "a count and one job",
+        )
         yield* tab.until(`[...document.querySelectorAll("[role=row]")].filter((row) => /\\bPaused\\b/.test(row.innerText)).length === 3`)
         assert.deepStrictEqual(tab.problems, [])
       }),

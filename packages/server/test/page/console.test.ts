@@ -125,7 +125,9 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.run((page) => page.getByRole("button", { name: "Preview" }).click())
         yield* tab.shows("Nothing was stored")
         assert.strictEqual((yield* client.instances.get({ params: tally("previewed") })).sequence, 0)
-        yield* tab.run((page) => page.getByRole("button", { name: "Send Add" }).click())
+        // A second click before the answer sends nothing more.
+        yield* tab.run((page) => page.route(/\/events$/, (route) => setTimeout(() => void route.continue(), 300)))
+        yield* tab.run((page) => page.getByRole("button", { name: "Send Add" }).dblclick())
         yield* tab.shows("Step 1 of 1")
         yield* other.shows("Step 1 of 1")
         assert.strictEqual((yield* client.instances.get({ params: tally("previewed") })).state["count"], 5)

@@ -6,6 +6,7 @@ import { hrefOf } from "../../app/Router.tsx"
 import { ActButton, Button } from "../../parts/Button.tsx"
 import { Modal } from "../../parts/Modal.tsx"
 import { useToast } from "../../parts/Toasts.tsx"
+import { useOneAtATime } from "../../parts/useOneAtATime.ts"
 
 interface ForkProps {
   readonly machine: string
@@ -18,6 +19,7 @@ interface ForkProps {
 export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
   const toast = useToast()
   const [name, setName] = useState(`${id}-fork-${at}`)
+  const { once, isBusy } = useOneAtATime()
   const [problem, setProblem] = useState<string>()
   const fork = () =>
     submit<InstanceView>(write("POST", ["instances", machine, id, "fork"], { id: name, through: at })).then(
@@ -38,7 +40,7 @@ export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
         className="grid gap-3"
         onSubmit={(event) => {
           event.preventDefault()
-          void fork()
+          once(fork)
         }}
       >
         <p className="text-muted">
@@ -57,7 +59,7 @@ export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
         )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <ActButton type="submit" look="primary" icon="fork">
+          <ActButton type="submit" look="primary" icon="fork" disabled={isBusy}>
             Fork
           </ActButton>
         </div>

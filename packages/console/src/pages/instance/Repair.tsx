@@ -10,6 +10,7 @@ import { JsonText } from "../../parts/JsonView.tsx"
 import { Panel } from "../../parts/Panel.tsx"
 import { JsonInput, type JsonSchema, SchemaForm } from "../../parts/SchemaForm.tsx"
 import { useToast } from "../../parts/Toasts.tsx"
+import { useOneAtATime } from "../../parts/useOneAtATime.ts"
 
 type Held = NonNullable<InstanceView["held"]>
 
@@ -31,6 +32,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
   const toast = useToast()
   const details = useRead(reads.machine(machine))
   const [event, setEvent] = useState<Json>((held.stored as Json) ?? {})
+  const { once, isBusy } = useOneAtATime()
   const [tried, setTried] = useState<{ readonly good: boolean; readonly text: string }>()
   const tag =
     typeof event === "object" && event !== null && !Array.isArray(event) ? String((event as Readonly<Record<string, Json>>)["_tag"]) : ""
@@ -88,7 +90,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
           )}
           <div className="flex gap-2">
             <ActButton onClick={() => void attempt()}>Try</ActButton>
-            <ActButton look="primary" disabled={tried?.good !== true} title="Try it first." onClick={() => void repair()}>
+            <ActButton look="primary" disabled={tried?.good !== true || isBusy} title="Try it first." onClick={() => once(repair)}>
               Repair
             </ActButton>
           </div>

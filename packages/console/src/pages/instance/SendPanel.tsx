@@ -12,6 +12,7 @@ import { durationText } from "../../parts/Moment.tsx"
 import { Answer, Panel } from "../../parts/Panel.tsx"
 import { emptyValue, type JsonSchema, SchemaForm } from "../../parts/SchemaForm.tsx"
 import { useToast } from "../../parts/Toasts.tsx"
+import { useOneAtATime } from "../../parts/useOneAtATime.ts"
 
 interface SendPanelProps {
   readonly view: InstanceView
@@ -80,6 +81,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
   const client = useQueryClient()
   const toast = useToast()
   const [fields, setFields] = useState<Json>(() => emptyValue(event.schema as JsonSchema))
+  const { once, isBusy } = useOneAtATime()
   const [preview, setPreview] = useState<Sent>()
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
@@ -106,7 +108,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
       className="grid gap-3 border-t border-line pt-4"
       onSubmit={(submitted) => {
         submitted.preventDefault()
-        void send()
+        once(send)
       }}
     >
       <SchemaForm
@@ -141,7 +143,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
       )}
       <div className="flex flex-wrap items-center gap-2">
         <ActButton onClick={() => void ask()}>Preview</ActButton>
-        <ActButton type="submit" look="primary" icon="send">
+        <ActButton type="submit" look="primary" icon="send" disabled={isBusy}>
           Send {event.event}
         </ActButton>
         <span className="ml-auto flex items-center text-xs text-muted">

@@ -7,11 +7,13 @@ import { ActButton } from "../../parts/Button.tsx"
 import { Ago } from "../../parts/Moment.tsx"
 import { Answer, Panel } from "../../parts/Panel.tsx"
 import { useToast } from "../../parts/Toasts.tsx"
+import { useOneAtATime } from "../../parts/useOneAtATime.ts"
 
 export const Timers = ({ machine, id }: { readonly machine: string; readonly id: string }) => {
   const timers = useRead(reads.timersOf(machine, id))
   const client = useQueryClient()
   const toast = useToast()
+  const { once, isBusy } = useOneAtATime()
   const fire = (name: string) =>
     submit(write("POST", ["instances", machine, id, "timers", name, "fire"])).then(
       () => {
@@ -34,7 +36,7 @@ export const Timers = ({ machine, id }: { readonly machine: string; readonly id:
                   <span className="text-muted">
                     <Ago at={due} />
                   </span>
-                  <ActButton icon="clock" aria-label={`Fire ${name} now`} onClick={() => void fire(name)}>
+                  <ActButton icon="clock" aria-label={`Fire ${name} now`} disabled={isBusy} onClick={() => once(() => fire(name))}>
                     Fire
                   </ActButton>
                 </li>
