@@ -1,7 +1,7 @@
 /**
  * Sends one request and hands out its answer, over connections that are kept open. The default is Node's own client: a request costs it
- * a third of the time that one of `fetch` takes, and the body of a request is sent without being copied. An HttpClient that the
- * caller provides is used instead of it.
+ * less than one of `fetch`, and the body of a request is sent without being copied. An HttpClient that the caller provides is used
+ * instead of it.
  */
 import { type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
