@@ -95,6 +95,7 @@ describe("stores made before commands that are done had counts", () => {
         "drop trigger detent_commands_remove",
         "drop table detent_finished",
         "alter table detent_commands drop column errors",
+        "alter table detent_events drop column delivery",
         "delete from detent_migrations where migration_id >= 9",
       ]
       yield* Effect.provide(before(removed), store, { local: true })
@@ -110,6 +111,7 @@ describe("stores made before commands that are done had counts", () => {
         "drop function detent.count_removed_commands",
         "drop table detent.finished",
         "alter table detent.commands drop column errors",
+        "alter table detent.events drop column delivery",
         "delete from detent.migrations where migration_id >= 10",
       ]
       yield* Effect.provide(before(removed), store, { local: true })
