@@ -74,7 +74,7 @@ export const countUsage = (model: string, currency: string, usage: Usage): Effec
 export const timedStage = <A, E, R>(stage: string, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   timed(work, (outcome, millis) => add(stageMillis, { stage, outcome }, millis))
 
-/** A stage that many processes have worked on, since the given time. */
+/** A stage that many processes have worked on, since the given time. Where two end its last parts at the same moment, both count it. */
 export const countStage = (stage: string, startedAt: number): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => add(stageMillis, { stage, outcome: "success" }, Math.max(0, now - startedAt)))
 

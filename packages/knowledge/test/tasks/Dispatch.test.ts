@@ -149,17 +149,19 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("measures each stage once, where it is worked on", () =>
+  it.live("measures each stage where it is worked on, and nothing where it is only waited for", () =>
     Effect.gen(function* () {
       const before = yield* measuredStages
       const { end } = yield* outcomeOf({}, { dispatch: "tasks" })
       assert.strictEqual(end._tag, "Completed")
       const after = yield* measuredStages
-      const grown = [...after].map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const).filter(([, count]) => count > 0)
-      assert.deepStrictEqual(
-        new Map(grown),
-        new Map(["extracting", "resolving", "validating", "ingesting"].map((stage) => [`${stage} success`, 1])),
+      const grown = new Map(
+        [...after].map(([name, count]) => [name, count - (before.get(name) ?? 0)] as const).filter(([, count]) => count > 0),
       )
+      // Both of the last two documents may find that all are extracted.
+      assert.include([1, 2], grown.get("extracting success"))
+      grown.delete("extracting success")
+      assert.deepStrictEqual(grown, new Map(["resolving", "validating", "ingesting"].map((stage) => [`${stage} success`, 1])))
     }).pipe(Effect.scoped),
   )
 
