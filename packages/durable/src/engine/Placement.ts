@@ -34,7 +34,7 @@ export interface PlacementService {
   readonly node: () => string
   /** Proof for commits that this life of the node still holds its lease. Undefined while it holds none: nothing may be committed as owner. */
   readonly fence: () => Fence | undefined
-  /** Whether the owner is a node that is alive. The store's answer is believed for 500 milliseconds. */
+  /** Whether the owner is a node that is alive. The store's answer is believed for 250 milliseconds. */
   readonly isAlive: (owner: string) => Effect.Effect<boolean>
   /**
    * Makes sure that a node whose lease has ended cannot commit any more, before its instances are taken over. False where it is
@@ -77,8 +77,11 @@ export class Placement extends Context.Service<Placement, PlacementService>()("@
     Layer.effect(Placement, makeLeasePlacement(options))
 }
 
-/** How long an answer about another node is believed before the store is asked again. */
-const believedMillis = 500
+/**
+ * How long an answer about another node is believed before the store is asked again. It is shorter than the pause between two looks for
+ * dead owners: an answer that lasted over a look would put the takeover off until the next one.
+ */
+const believedMillis = 250
 
 /**
  * How often the watchdog looks at the clock. It is a timer of the runtime and no fiber: after a freeze the timers that are due

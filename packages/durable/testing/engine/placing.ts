@@ -171,7 +171,7 @@ export const placing = ({ describe, leaseTest }: Kit) =>
       }),
     )
 
-    leaseTest("an answer about a node is believed for 500 milliseconds", (rig) =>
+    leaseTest("an answer about a node is believed for 250 milliseconds", (rig) =>
       Effect.gen(function* () {
         const one = yield* nodeOn(rig, { ...short, nodeId: "one" })
         const two = yield* nodeOn(rig, { lease: "1 hour", nodeId: "two" })
@@ -182,7 +182,7 @@ export const placing = ({ describe, leaseTest }: Kit) =>
         }
         yield* Effect.forEach([1, 2, 3], () => two.placement.isAlive(one.placement.node()))
         expect(asked).toBe(1)
-        yield* rig.pass("550 millis")
+        yield* rig.pass("300 millis")
         yield* two.placement.isAlive(one.placement.node())
         expect(asked).toBe(2)
       }),
