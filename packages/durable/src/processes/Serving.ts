@@ -1,4 +1,5 @@
 /** The side of the worker process: runs the tasks of its pool, one at a time. */
+import { flushCompileCache } from "node:module"
 import { Worker } from "node:worker_threads"
 import { describe } from "@detent/machine/internal"
 import { type FromWorker, moduleBeside, type TaskChannel, type TaskHandler, type ToWorker, UnsoundWorker } from "./Protocol.ts"
@@ -71,6 +72,8 @@ export const serve = (find: FindTask) => {
         void run(message).then((outcome) => {
           watchdog.end()
           answer(outcome)
+          // A worker is killed, not closed, so it stores what it compiled before. Without a new module this does nothing.
+          flushCompileCache()
         })
         return
       default:
@@ -82,6 +85,7 @@ export const serve = (find: FindTask) => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined)
   process.on("disconnect", () => process.exit())
   answer({ _tag: "Ready" })
+  flushCompileCache()
 }
 
 /** The largest number that the watchdog is handed: 24 days. */

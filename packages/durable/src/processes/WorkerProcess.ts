@@ -4,6 +4,7 @@
  * memory ends it alone.
  */
 import { type ChildProcess, fork } from "node:child_process"
+import { getCompileCacheDir } from "node:module"
 import { fileURLToPath } from "node:url"
 import { describe } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
@@ -69,10 +70,12 @@ export class WorkerProcess {
 
   constructor(entry: URL, heap: number) {
     const environment = passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]))
+    const compileCache = getCompileCacheDir()
     this.#child = fork(fileURLToPath(entry), [], {
       serialization: "advanced",
       execArgv: ["--no-warnings", `--max-old-space-size=${heap}`],
-      env: Object.fromEntries(environment),
+      // A cache that this process has enabled without the variable halves the time in which a worker starts, too.
+      env: { ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }), ...Object.fromEntries(environment) },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     })
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {

@@ -92,7 +92,7 @@ const check = ({ problems, statuses, executions, repeated, retried }: CommandPro
 }
 
 describe("processes that execute commands, killed with -9", () => {
-  const sqlite = killsOn(8)
+  const sqlite = killsOn(4)
   it.live(
     `${sqlite} times on SQLite: every command is stored once and ends, none runs after its end, results arrive once`,
     () =>
@@ -104,7 +104,7 @@ describe("processes that execute commands, killed with -9", () => {
     120_000 + sqlite * 4000,
   )
 
-  const postgres = killsOn(8)
+  const postgres = killsOn(4)
   it.live(
     `${postgres} times on PostgreSQL, three at once: the same`,
     () =>
@@ -117,6 +117,9 @@ describe("processes that execute commands, killed with -9", () => {
     120_000 + postgres * 4000,
   )
 })
+
+/** In each, its claims end while it holds some. */
+const freezes = process.env["DETENT_SOAK"] === undefined ? 2 : 4
 
 describe("a process that sleeps through its claims", () => {
   it.live(
@@ -132,7 +135,7 @@ describe("a process that sleeps through its claims", () => {
           const other = new CommandProcess()
           await sleeper.open({ ...opening, node: "sleeper", clients: 4 })
           await other.open({ ...opening, node: "other", clients: 0 })
-          for (let round = 0; round < 4; round++) {
+          for (let round = 0; round < freezes; round++) {
             await sleep(300)
             sleeper.freeze()
             // Its claims end, and the other process executes its commands.

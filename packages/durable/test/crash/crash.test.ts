@@ -20,7 +20,7 @@ const check = (killed: Killed) => {
 }
 
 describe("processes killed with -9 under load", () => {
-  const sqlite = killsOn(12)
+  const sqlite = killsOn(5)
   it.live(
     `${sqlite} times on SQLite: every accepted event is journaled once and in order, every timer fired once, memory equals replay`,
     () =>
@@ -31,7 +31,7 @@ describe("processes killed with -9 under load", () => {
     60_000 + sqlite * 3000,
   )
 
-  const postgres = killsOn(8)
+  const postgres = killsOn(4)
   it.live(
     `${postgres} times on PostgreSQL: every accepted event is journaled once and in order, every timer fired once, memory equals replay`,
     () =>

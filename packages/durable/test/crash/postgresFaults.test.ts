@@ -16,6 +16,9 @@ const postgres = (url: string): StoreAddress => ({ _tag: "Postgres", url })
 const troubles = (failures: ReadonlyArray<string>) =>
   new Set(failures.filter((tag) => tag !== "InvalidTransition" && tag !== "MachineStopped" && tag !== "TransitionRefused"))
 
+/** How often a connection is lost. */
+const cuts = process.env["DETENT_SOAK"] === undefined ? 10 : 25
+
 describe("PostgreSQL under load", () => {
   it.live(
     "restarted: senders get an answer or a clear failure, nothing is lost or doubled, and work continues",
@@ -50,7 +53,7 @@ describe("PostgreSQL under load", () => {
         const url = yield* freshDatabase
         const ran = yield* Effect.promise(() =>
           underLoad({ store: postgres(url) }, async ({ load }) => {
-            for (let cut = 0; cut < 15; cut++) {
+            for (let cut = 0; cut < cuts; cut++) {
               await sleep(40)
               await Effect.runPromise(terminateOthers(url))
               await load.progress()
@@ -74,7 +77,7 @@ describe("PostgreSQL under load", () => {
         )
         const ran = yield* Effect.promise(() =>
           underLoad({ store: postgres(url), through: postgres(proxy.url) }, async ({ load }) => {
-            for (let cut = 0; cut < 25; cut++) {
+            for (let cut = 0; cut < cuts; cut++) {
               // Only what is journaled has a token in it.
               await proxy.cutAfter('\\"token\\"')
               await load.progress()

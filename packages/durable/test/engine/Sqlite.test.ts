@@ -1,4 +1,4 @@
 import { engineConformance } from "../../testing/index.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 
-engineConformance("SQLite", sqliteLayer, { settle: "3 millis" })
+engineConformance("SQLite", sqliteLayer)

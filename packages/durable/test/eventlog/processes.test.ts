@@ -15,6 +15,14 @@ import { clientOf, type DatabaseAddress, onEachDatabase } from "./Databases.ts"
 import { PetEvents, petLayer, petRows } from "./Pets.ts"
 import { WorkerProcess } from "./WorkerProcess.ts"
 
+const isSoak = process.env["DETENT_SOAK"] !== undefined
+
+/** How many processes are killed while they write. */
+const kills = isSoak ? 6 : 3
+
+/** How long after its beginning a replay is killed. */
+const replayMillis = isSoak ? [30, 150, 250, 350] : [60, 250]
+
 /** Processes that have loaded their modules, and are killed at the end of the test at the latest. */
 const loading = (count: number) =>
   Effect.acquireRelease(
@@ -106,14 +114,14 @@ onEachDatabase("processes", (database) => {
     () =>
       Effect.gen(function* () {
         const address = yield* database.address
-        const victims = yield* loading(6)
+        const victims = yield* loading(kills)
         const [steady] = yield* opening(address, ["steady"])
         steady?.write()
         yield* Effect.promise(async () => {
           for (const [kill, victim] of victims.entries()) {
             await victim.open(address, `victim-${kill}`)
             victim.write()
-            await sleep(60 + kill * 40)
+            await sleep(60 + kill * 80)
             await victim.kill()
           }
           await steady?.stop()
@@ -153,7 +161,7 @@ onEachDatabase("processes", (database) => {
           { concurrency: "unbounded" },
         )
         const positions: Array<number> = []
-        for (const millis of [30, 150, 250, 350]) {
+        for (const millis of replayMillis) {
           yield* Effect.promise(() => new WorkerProcess().openAndKill(address, millis))
           positions.push(yield* positionOf(address, database.projections))
         }

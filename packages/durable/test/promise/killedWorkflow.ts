@@ -1,7 +1,11 @@
 /** A process that runs a workflow of steps and is killed in the middle of it. Each execution of a step appends a line to a file. */
 import { appendFileSync } from "node:fs"
+import { flushCompileCache } from "node:module"
 import * as Schema from "effect/Schema"
 import { type DatabaseAddress, openEngine, workflow } from "../../src/promise.ts"
+
+// A killed process does not write its cache of compiled modules, so this one does it before.
+flushCompileCache()
 
 const [database, log] = process.argv.slice(2) as [DatabaseAddress, string]
 const wait = (millis: number) => new Promise((resolve) => setTimeout(resolve, millis))

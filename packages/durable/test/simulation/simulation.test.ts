@@ -10,7 +10,7 @@ import { describeFailure, explore } from "./Explore.ts"
 import type { Mistake } from "./FaultyStore.ts"
 
 const seed = process.env["DETENT_SIMULATION_SEED"]
-const count = Number(process.env["DETENT_SIMULATION_SCHEDULES"] ?? 400)
+const count = Number(process.env["DETENT_SIMULATION_SCHEDULES"] ?? 160)
 /** So that a failure in one part of the run is not told as a time-out of the whole. */
 const parts = 4
 

@@ -1,4 +1,4 @@
 import { workflowConformance } from "../../testing/workflow/WorkflowConformance.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 
-workflowConformance("SQLite", sqliteLayer, { settle: "3 millis" })
+workflowConformance("SQLite", sqliteLayer)

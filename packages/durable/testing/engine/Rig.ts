@@ -23,7 +23,7 @@ import { type Store, StoreProbe } from "./StoreProbe.ts"
 export interface EngineKitOptions {
   /** `store` where leases end by the clock of a database: their tests then run in real time. */
   readonly leaseClock?: "engine" | "store"
-  /** How long the store may take to answer a few requests. */
+  /** How long the store may take to notify of what it has stored. Default: no time. */
   readonly settle?: Duration.Input
   /** How many random runs a property is tried on. */
   readonly runs?: number
@@ -87,7 +87,7 @@ const timeout = 60_000
 const sideBySide = { timeout, concurrent: true }
 
 export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: EngineKitOptions): Kit => {
-  const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? "1 millis"))
+  const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? 0))
   const live = options.leaseClock === "store"
   return {
     name,
@@ -129,7 +129,7 @@ const makeRig = <R>(
       Effect.forEach(engines, ({ crash, close }) => Effect.andThen(crash, Effect.forkDetach(close)), { discard: true }),
     )
     const opened = (key: InstanceKey) => Effect.map(journal.open(key), Option.getOrThrow)
-    const quiet = Effect.andThen(Effect.yieldNow, Effect.andThen(liveSleep(settle), pending.settled))
+    const quiet = settle === 0 ? pending.settled : Effect.andThen(liveSleep(settle), pending.settled)
     const advance = (duration: Duration.Input) => Effect.andThen(pending.settled, TestClock.adjust(duration))
     const step = (duration: Duration.Input) =>
       Effect.gen(function* () {

@@ -21,7 +21,7 @@ import type { StoreLayer } from "../StoreHooks.ts"
 export interface WorkflowKitOptions {
   /** `store` where leases end by the clock of a database: tests of several nodes then run in real time. */
   readonly leaseClock?: "engine" | "store"
-  /** How long the store may take to answer a few requests. */
+  /** How long the store may take to notify of what it has stored. Default: no time. */
   readonly settle?: Duration.Input
 }
 
@@ -86,7 +86,7 @@ const timeout = 60_000
 const sideBySide = { timeout, concurrent: true }
 
 export const makeKit = <R>(name: string, layer: StoreLayer<R>, options: WorkflowKitOptions): Kit => {
-  const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? "1 millis"))
+  const settle = Duration.toMillis(Duration.fromInputUnsafe(options.settle ?? 0))
   const live = options.leaseClock === "store"
   return {
     describe: (topic, tests) => describe(`${name} Effect workflows: ${topic}`, tests),
@@ -110,7 +110,7 @@ const makeRig = <R>(layer: StoreLayer<R>, settle: number, live: boolean): Effect
       Effect.forEach(nodes, ({ crash, close }) => Effect.andThen(crash, Effect.forkDetach(close)), { discard: true }),
     )
     const opened = (workflow: Workflow.Any, id: string) => Effect.map(journal.open(keyOf(workflow, id)), Option.getOrThrow)
-    const quiet = Effect.andThen(Effect.yieldNow, Effect.andThen(liveSleep(settle), pending.settled))
+    const quiet = settle === 0 ? pending.settled : Effect.andThen(liveSleep(settle), pending.settled)
     const advance = (duration: Duration.Input) => Effect.andThen(pending.settled, TestClock.adjust(duration))
     const pass = (duration: Duration.Input) => Effect.andThen(live ? Effect.sleep(duration) : advance(duration), quiet)
     const inTime: Rig["inTime"] = (read, holds, step = "200 millis") =>

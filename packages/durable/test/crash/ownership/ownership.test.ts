@@ -15,7 +15,7 @@ const slackMillis = 3_000
 const check = (store: StoreAddress, more: Pick<ChaosOptions, "addresses"> = {}) =>
   Effect.gen(function* () {
     const least = { leastKills: 2, leastFreezes: 1 }
-    const options = { store, seconds: 10, ...least, seed, processes: 3, instances: 200, leaseMillis: 2_000, slackMillis, ...more }
+    const options = { store, seconds: 4, ...least, seed, processes: 3, instances: 200, leaseMillis: 2_000, slackMillis, ...more }
     const { problems, kills, freezes, takeovers, runs } = yield* Effect.promise(() => causeChaos(options))
     expect(problems).toEqual([])
     // A run in which nothing happened proves nothing.

@@ -67,7 +67,7 @@ const expectSame = (folder: string) => {
 }
 
 describe("programs whose process is killed with -9", () => {
-  const onSqlite = Number(asked ?? 8)
+  const onSqlite = Number(asked ?? 4)
   it(
     `${onSqlite} times on our engine, SQLite: the results are the same; no stored activity and no stored compensation is done again`,
     () =>
@@ -78,7 +78,7 @@ describe("programs whose process is killed with -9", () => {
     60_000 + onSqlite * 5000,
   )
 
-  const onPostgres = Number(asked ?? 5)
+  const onPostgres = Number(asked ?? 3)
   it(
     `${onPostgres} times on our engine, PostgreSQL: the results are the same; no stored activity and no stored compensation is done again`,
     () =>
@@ -97,7 +97,7 @@ describe("programs whose process is killed with -9", () => {
     60_000 + onPostgres * 5000,
   )
 
-  const theirs = Number(asked ?? 3)
+  const theirs = Number(asked ?? 2)
   it(
     `${theirs} times on Effect's, SQLite: the results are the same; what is stored may be done again`,
     () =>

@@ -5,7 +5,7 @@ import * as References from "effect/References"
 import * as TestClock from "effect/testing/TestClock"
 import { simulate } from "./Simulation.ts"
 
-const runs = Number(process.env["DETENT_WORKFLOW_RUNS"] ?? 40)
+const runs = Number(process.env["DETENT_WORKFLOW_RUNS"] ?? 16)
 const from = Number(process.env["DETENT_WORKFLOW_SEED"] ?? 1)
 
 describe("Effect workflows, simulated", () => {
