@@ -7,7 +7,8 @@ import { Approval, E, S } from "../durable/Approval.ts"
 
 const Built = Approval.build({ remind: () => Effect.void })
 const store = MemoryStore.layer
-const engine = Engine.layer({ passivateAfter: "1 hour" }).pipe(Layer.provide(store))
+// The clock passes over weeks: few heartbeats and sweeps fall into them.
+const engine = Engine.layer({ passivateAfter: "1 hour", lease: "6 hours", sweeper: { interval: "1 hour" } }).pipe(Layer.provide(store))
 
 describe("an approval that waits for days", () => {
   it.effect("reminds every two days, escalates after a week, and is out of memory meanwhile", () =>

@@ -25,6 +25,9 @@ const styles = [
   ["async", refundWithAsync],
 ] as const
 
+/** The clock passes over days: few heartbeats and sweeps fall into them. */
+const days = Engine.layer({ lease: "6 hours", sweeper: { interval: "1 hour" } }).pipe(Layer.provide(MemoryStore.layer))
+
 describe.each(styles)("a refund with %s handlers", (_, refundWith) => {
   it("above 100 waits for a manager, answers questions, and is paid once by a bank that fails half of the time", async () => {
     const bank = new Bank()
@@ -56,7 +59,7 @@ describe.each(styles)("a refund with %s handlers", (_, refundWith) => {
       yield* TestClock.adjust("1 hour")
       expect(yield* refund.state).toEqual(S.Rejected({ ...large, reason: "no manager approved it within three days" }))
       expect(bank.calls).toBe(0)
-    }).pipe(Effect.provide(Engine.layer().pipe(Layer.provide(MemoryStore.layer)))),
+    }).pipe(Effect.provide(days)),
   )
 
   it("of version 1 is read by the upcaster and paid by version 2", async () => {

@@ -4,7 +4,7 @@ import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
-import { json, request, served } from "../support/served.ts"
+import { json, request, served, useServed } from "../support/served.ts"
 
 const problemOf = ({ status, type, text }: { readonly status: number; readonly type: string; readonly text: string }) => {
   assert.strictEqual(type, "application/problem+json", text.slice(0, 200))
@@ -37,6 +37,19 @@ const conversation = (url: string, send: (write: (text: string) => void) => void
   )
 
 describe("bad input", () => {
+  const shared = useServed()
+
+  /** Starts an instance of the test's own. */
+  let instances = 0
+  const startTally = Effect.gen(function* () {
+    const { client, url } = yield* shared
+    const { id } = yield* client.instances.start({
+      params: { machine: "tally" },
+      payload: { id: `tally-${String(++instances).padStart(3, "0")}` },
+    })
+    return { id, client, url, address: `${url}/api/v1/instances/tally/${id}/events` }
+  })
+
   it.live.each([
     ["malformed JSON", "{", 400, "PayloadInvalid"],
     ["no JSON at all", "<xml/>", 400, "PayloadInvalid"],
@@ -48,9 +61,8 @@ describe("bad input", () => {
     ["a field named like the prototype", '{"_tag":"__proto__","__proto__":{"by":1}}', 422, "InvalidEvent"],
   ] as const)("%s is refused with what to do", ([, body, status, kind]) =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-      const answer = yield* request(`${url}/api/v1/instances/tally/one/events`, { ...json({}), body })
+      const { address } = yield* startTally
+      const answer = yield* request(address, { ...json({}), body })
       assert.deepStrictEqual(problemOf(answer), [status, kind])
     }),
   )
@@ -60,7 +72,7 @@ describe("bad input", () => {
     ["half of a surrogate pair", String.raw`a\ud800b`],
   ] as const)("an id with %s is refused, not taken for an outage of the store", ([, id]) =>
     Effect.gen(function* () {
-      const { url } = yield* served()
+      const { url } = yield* shared
       const answer = yield* request(`${url}/api/v1/instances/tally`, { ...json({}), body: `{"id":"${id}"}` })
       assert.deepStrictEqual(problemOf(answer), [422, "InvalidState"])
       assert.include(answer.text, "its id")
@@ -71,7 +83,7 @@ describe("bad input", () => {
     "a null character in the address %s is refused before a database is asked",
     (path) =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         assert.deepStrictEqual(problemOf(yield* request(`${url}${path}`)), [400, "AddressInvalid"])
       }),
   )
@@ -112,16 +124,15 @@ describe("bad input", () => {
 
   it.live("what is missing or wrong in an event or a request is answered in one sentence", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const { id, url } = yield* startTally
       const detailOf = (path: string, body: unknown) =>
         Effect.map(request(`${url}/api/v1/${path}`, json(body)), ({ text }) => String(JSON.parse(text).detail))
-      assert.include(yield* detailOf("instances/tally/one/events", { _tag: "Add" }), "by is missing")
-      const wrong = yield* detailOf("instances/tally/one/events", { _tag: "Add", by: "two" })
+      assert.include(yield* detailOf(`instances/tally/${id}/events`, { _tag: "Add" }), "by is missing")
+      const wrong = yield* detailOf(`instances/tally/${id}/events`, { _tag: "Add", by: "two" })
       assert.match(wrong, /by: Expected .*, got "two"/)
-      const long = yield* detailOf("instances/tally/one/events", { _tag: "Add", by: "x".repeat(5000) })
+      const long = yield* detailOf(`instances/tally/${id}/events`, { _tag: "Add", by: "x".repeat(5000) })
       assert.match(long, /, got "x{60}"… of 5000 characters/)
-      assert.include(yield* detailOf("instances/tally/one/events", { _tag: "Add", by: [1, 2] }), ", got an array")
+      assert.include(yield* detailOf(`instances/tally/${id}/events`, { _tag: "Add", by: [1, 2] }), ", got an array")
       const secret = yield* detailOf("instances/tally", { id: "two", state: { _tag: "Open", count: 0, pin: 4711 } })
       assert.include(secret, "pin: Expected string")
       assert.notInclude(secret, "4711")
@@ -135,15 +146,14 @@ describe("bad input", () => {
     "%s is no message to a procedure, and told so",
     (body) =>
       Effect.gen(function* () {
-        const { url } = yield* served()
+        const { url } = yield* shared
         assert.deepStrictEqual(problemOf(yield* request(`${url}/rpc`, { ...json({}), body })), [400, "MessagesInvalid"])
       }),
   )
 
   it.live("SQL in filters is text, and finds nothing", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const { client, id, url } = yield* startTally
       const attack = encodeURIComponent("tally' OR '1'='1'; DROP TABLE detent_instances; --")
       for (const path of [
         `instances?machine=${attack}`,
@@ -159,7 +169,11 @@ describe("bad input", () => {
         assert.deepStrictEqual(Object.values(JSON.parse(answer.text)), [[]], path)
       }
       assert.deepStrictEqual(problemOf(yield* request(`${url}/api/v1/instances/tally/${attack}`)), [404, "InstanceNotFound"])
-      assert.strictEqual((yield* client.instances.list({ query: {} })).instances.length, 1)
+      const { instances: listed } = yield* client.instances.list({ query: { search: id } })
+      assert.deepStrictEqual(
+        listed.map((one) => one.id),
+        [id],
+      )
     }),
   )
 
@@ -175,7 +189,7 @@ describe("bad input", () => {
     ["an IRI that ends the query", "knowledge/coast/relations?entity=x:y%3E%20%7D%20%23"],
   ])("%s is refused", ([, path]) =>
     Effect.gen(function* () {
-      const { url } = yield* served()
+      const { url } = yield* shared
       const [status] = problemOf(yield* request(`${url}/api/v1/${path}`))
       assert.strictEqual(status, 400)
     }),
@@ -204,9 +218,11 @@ describe("slow work", () => {
 })
 
 describe("bad connections", () => {
+  const shared = useServed({ serve: { limits: { headersTimeout: "1 second", requestTimeout: "1 second" } } })
+
   it.live("bytes that are no HTTP are refused, and so are too many headers", () =>
     Effect.gen(function* () {
-      const { url } = yield* served()
+      const { url } = yield* shared
       const nonsense = yield* conversation(url, (write) => write("HELLO\r\n\r\n"), 5000)
       assert.isTrue(nonsense.closed)
       assert.match(nonsense.text, /^HTTP\/1\.1 400 [\s\S]*application\/problem\+json[\s\S]*NotHttp/)
@@ -218,8 +234,7 @@ describe("bad connections", () => {
 
   it.live("a client that sends its headers or its body too slowly is not waited for", () =>
     Effect.gen(function* () {
-      const limits = { headersTimeout: "1 second", requestTimeout: "1 second" } as const
-      const { url } = yield* served({ serve: { limits } })
+      const { url } = yield* shared
       const [headers, body] = yield* Effect.all(
         [
           conversation(url, (write) => write("GET / HTTP/1.1\r\nhost: 127.0.0.1\r\nx-slow: "), 8000),

@@ -8,10 +8,12 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import { Order, StrictOrder } from "../support/Order.ts"
-import { json, request, served, temporaryFolder } from "../support/served.ts"
+import { json, request, served, temporaryFolder, useServed } from "../support/served.ts"
 import { Tally } from "../support/Tally.ts"
 
 const config = defineConfig({ machines: [Tally, Order] })
+
+const shared = useServed({ config })
 
 const tally = (id: string) => ({ params: { machine: "tally", id } })
 
@@ -76,7 +78,7 @@ describe("lists of instances", () => {
 describe("the history of an instance", () => {
   it.live("is read backwards, by event, and in brief, with what caused each event", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served({ config })
+      const { client, url } = yield* shared
       yield* client.instances.start(start("one"))
       for (let by = 1; by <= 7; by++) yield* client.instances.send(send("one", { _tag: "Add", by }))
       yield* client.instances.send({ ...send("one", { _tag: "Pause" }), headers: { "idempotency-key": "k-1" } })
@@ -108,11 +110,11 @@ describe("the history of an instance", () => {
 
   it.live("shows which events were legal at any point of it", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served({ config })
-      yield* client.instances.start(start("one"))
-      yield* client.instances.send(send("one", { _tag: "Pause" }))
-      const now = yield* client.instances.legalEvents(tally("one"))
-      const before = yield* read(`${url}/api/v1/instances/tally/one/legal-events?at=0`)
+      const { client, url } = yield* shared
+      yield* client.instances.start(start("two"))
+      yield* client.instances.send(send("two", { _tag: "Pause" }))
+      const now = yield* client.instances.legalEvents(tally("two"))
+      const before = yield* read(`${url}/api/v1/instances/tally/two/legal-events?at=0`)
       assert.deepStrictEqual([now.state, now.events.map(({ event }) => event)], ["Paused", ["Resume", "Close"]])
       assert.deepStrictEqual(
         [before.state, before.events.map(({ event }: { event: string }) => event)],
@@ -125,9 +127,9 @@ describe("the history of an instance", () => {
 describe("an event before it is sent", () => {
   it.live("shows where it would lead and what it would request, and changes nothing", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served({ config })
-      yield* client.instances.start(start("o", "order"))
-      const events = `${url}/api/v1/instances/order/o/events?dryRun=true`
+      const { client, url } = yield* shared
+      yield* client.instances.start(start("previewed", "order"))
+      const events = `${url}/api/v1/instances/order/previewed/events?dryRun=true`
       const paid = yield* request(events, json({ _tag: "Pay", amount: 10, card: "4711" }))
       assert.deepStrictEqual(JSON.parse(paid.text), {
         dryRun: true,
@@ -142,7 +144,7 @@ describe("an event before it is sent", () => {
       const refused = yield* request(events, json({ _tag: "Pay", amount: 9, card: "4711" }))
       assert.deepStrictEqual([refused.status, JSON.parse(refused.text).type], [409, "urn:detent:problem:TransitionRefused"])
       assert.include(JSON.parse(refused.text).detail, "covered does not hold")
-      assert.strictEqual((yield* client.instances.get({ params: { machine: "order", id: "o" } })).sequence, 0)
+      assert.strictEqual((yield* client.instances.get({ params: { machine: "order", id: "previewed" } })).sequence, 0)
     }),
   )
 })
@@ -150,7 +152,7 @@ describe("an event before it is sent", () => {
 describe("acting on an instance", () => {
   it.live("forks it from any step, and fires its timer once for a key", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served({ config })
+      const { client, url } = yield* shared
       yield* client.instances.start(start("o", "order"))
       yield* client.instances.send(send("o", { _tag: "Note", text: "first" }, "order"))
       const forked = yield* request(`${url}/api/v1/instances/order/o/fork`, json({ id: "p", sequence: 0 }))
@@ -224,7 +226,7 @@ describe("acting on an instance", () => {
 describe("commands", () => {
   it.live("are grouped by cause, show their parameters without secrets, and are retried and skipped by cause", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served({ config })
+      const { client, url } = yield* shared
       for (const id of ["o-1", "o-2"]) {
         yield* client.instances.start(start(id, "order"))
         yield* client.instances.send(send(id, { _tag: "Pay", amount: 12, card: "4711" }, "order"))
@@ -262,7 +264,7 @@ describe("commands", () => {
 
   it.live("have queues with their limits, what waits and who works", () =>
     Effect.gen(function* () {
-      const { url } = yield* served({ config })
+      const { url } = yield* shared
       const limited = yield* request(`${url}/api/v1/queues/order`, {
         ...json({ concurrency: 3, rate: { limit: 5, intervalMillis: 1000 } }),
         method: "PUT",
@@ -284,7 +286,7 @@ describe("commands", () => {
 describe("the server", () => {
   it.live("lays out a diagram once, shows schemas of states, its processes and its metrics", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served({ config })
+      const { client, url } = yield* shared
       const layout = yield* client.machines.layout({ params: { machine: "tally" }, query: {} })
       assert.deepStrictEqual(
         layout.states.map(({ state }) => state),

@@ -1,9 +1,9 @@
 import { Event, Machine, State, stay } from "@detent/machine"
 import { defineConfig } from "@detent/server"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { json, request, served } from "../support/served.ts"
+import { json, request, served, useServed } from "../support/served.ts"
 
 const key = { machine: "tally", id: "one" }
 
@@ -268,6 +268,15 @@ describe("instances over HTTP", () => {
       assert.strictEqual(status, 404)
     }),
   )
+})
+
+describe("an instance over HTTP", () => {
+  const shared = useServed()
+  beforeAll(() =>
+    Effect.runPromise(
+      Effect.flatMap(shared, ({ client }) => client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })),
+    ),
+  )
 
   it.live.each([
     ["an unknown machine", "nothing/one", 404, "MachineNotFound", "GET /api/v1/machines"],
@@ -277,8 +286,7 @@ describe("instances over HTTP", () => {
     ["a sequence that is no number", "tally/one/states/x", 400, "ParamsInvalid", "a whole number from 0 on"],
   ] as const)("refuses %s with what to do", ([, path, status, kind, advice]) =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const { url } = yield* shared
       const answer = yield* request(`${url}/api/v1/instances/${path}`)
       const problem = JSON.parse(answer.text)
       assert.deepStrictEqual([answer.status, answer.type, problem.type], [status, "application/problem+json", `urn:detent:problem:${kind}`])
@@ -294,8 +302,7 @@ describe("instances over HTTP", () => {
     ["what has no tag", { by: 3 }, 400, "PayloadInvalid", "_tag"],
   ] as const)("refuses %s", ([, event, status, kind, advice]) =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+      const { client, url } = yield* shared
       const answer = yield* request(`${url}/api/v1/instances/tally/one/events`, json(event))
       const problem = JSON.parse(answer.text)
       assert.deepStrictEqual([answer.status, answer.type, problem.type], [status, "application/problem+json", `urn:detent:problem:${kind}`])

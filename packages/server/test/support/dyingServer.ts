@@ -1,6 +1,7 @@
 /**
- * A server that is killed by the first request under each key that begins with `die-`: after the work of the request is stored, and
- * before its answer is. Arguments: the data folder, the port, and `systems` to turn knowledge and uploads on. It prints its address.
+ * A server to be killed in the middle of requests: the first request under each key that begins with `die-` stops after its work is
+ * stored and before its answer is, and a file `stopped-KEY` in the data folder says so. Arguments: the data folder, the port, and
+ * `systems` to turn knowledge and uploads on. It prints its address.
  */
 import { existsSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,12 +15,12 @@ import { Teller } from "./Teller.ts"
 
 const [, , data = "", port = "0", systems] = process.argv
 
-const dieOnce = (key: string) =>
-  Effect.sync(() => {
-    const mark = join(data, `died-${key}`)
-    if (!key.startsWith("die-") || existsSync(mark)) return
+const stopOnce = (key: string) =>
+  Effect.suspend(() => {
+    const mark = join(data, `stopped-${key}`)
+    if (!key.startsWith("die-") || existsSync(mark)) return Effect.void
     writeFileSync(mark, "")
-    process.kill(process.pid, "SIGKILL")
+    return Effect.never
   })
 
 const dying = Layer.effect(
@@ -29,7 +30,7 @@ const dying = Layer.effect(
     once: (request, operation) =>
       keys.once(
         request,
-        Effect.tap(operation, () => dieOnce(request.key)),
+        Effect.tap(operation, () => stopOnce(request.key)),
       ),
   })),
 )
