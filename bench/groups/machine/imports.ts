@@ -9,7 +9,7 @@ import { modulesOutside } from "./imports/modules.ts"
 
 export const imports: Part = async ({ quick }) => {
   const folder = await folderWithPublished("machine", "imports")
-  const modules = modulesOutside(join(folder, "node_modules", "@detent", "machine", "dist", "index.js"))
+  const modules = modulesOutside(join(folder, "node_modules", "@detent", "machine", "src", "index.js"))
   const importing = (name: string, specifiers: ReadonlyArray<string>) => {
     const file = join(folder, `${name}.mjs`)
     write(file, specifiers.map((specifier) => `import ${JSON.stringify(specifier)}\n`).join(""))

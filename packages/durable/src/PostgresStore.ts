@@ -138,6 +138,7 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
   queues: sql.literal(`${schema}.queues`),
   listing: sql.literal(`${schema}.listing`),
   counts: sql.literal(`${schema}.counts`),
+  moves: sql.literal(`${schema}.moves`),
   finished: sql.literal(`${schema}.finished`),
   finishing: (update) => sql`with done as (${update}), counted as (${sql.literal(countFinished(schema, "done"))}) select id from done`,
   joinInstances: sql.literal(`join ${schema}.instances`),

@@ -134,6 +134,7 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   queues: sql.literal("detent_queues"),
   listing: sql.literal("detent_listing"),
   counts: sql.literal("detent_counts"),
+  moves: sql.literal("detent_moves"),
   finished: sql.literal("detent_finished"),
   // A trigger counts it.
   finishing: (update) => update,

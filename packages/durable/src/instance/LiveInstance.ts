@@ -478,7 +478,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const { repeatedId } = envelope
     if (repeatedId === undefined) return this.#runDecision(envelope, effect, event, at)
     this.#await("deciding", Effect.result(this.context.loader.firstOutcome(this.machine, this.key, repeatedId)), (known) => {
-      if (known === undefined) return this.#followsAtEnd(envelope) || envelope.complete(stopped(this.record, this.record.ending))
+      if (known === undefined) return envelope.complete(stopped(this.record, this.record.ending))
       if (known._tag === "Failure") return this.#giveUp(envelope, known.failure)
       if (known.success !== undefined) return this.#answerFirst(envelope, known.success)
       this.#runDecision(envelope, effect, event, at)
@@ -488,7 +488,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #runDecision(envelope: Envelope, effect: DeferredDecision["effect"], event: Tagged, at: number) {
     const limited = this.#runtimeOf().limited(effect, event._tag)
     this.#await("deciding", within(envelope.trace, Effect.result(limited)), (settled) => {
-      if (settled === undefined) return this.#followsAtEnd(envelope) || envelope.complete(stopped(this.record, this.record.ending))
+      if (settled === undefined) return envelope.complete(stopped(this.record, this.record.ending))
       if (settled._tag === "Success") this.#follow(envelope, settled.success, at, true)
       else this.#refuse(envelope, settled.failure)
     })
@@ -594,7 +594,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (this.#lock !== undefined || this.#isLocallyCurrent) return this.#answerQuery(envelope, decision)
     // Another node may have changed the state.
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
-      if (read === undefined) return this.#followsAtEnd(envelope) || envelope.complete(stopped(this.record, this.record.ending))
+      if (read === undefined) return envelope.complete(stopped(this.record, this.record.ending))
       if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
       const { sequence: expected } = this.record
       const actual = this.#sequenceIn(read.success)
@@ -645,8 +645,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #confirmRefusal(envelope: Envelope, error: SendError) {
     if (this.#isLocallyCurrent) return this.#answer(envelope, error)
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
-      if (read === undefined || this.record.ending !== undefined)
-        return this.#followsAtEnd(envelope) || this.#answer(envelope, stopped(this.record, this.record.ending))
+      if (read === undefined || this.record.ending !== undefined) return this.#answer(envelope, stopped(this.record, this.record.ending))
       if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
       const actual = this.#sequenceIn(read.success)
       if (actual === this.record.sequence && this.#departure !== "lost") return this.#answer(envelope, error)
@@ -1278,14 +1277,6 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (isRemoved(error) || this.#departure !== undefined) this.#sendOn(waiting, error)
     else for (const envelope of waiting) envelope.complete(error)
     if (continues && !isRemoved(error)) this.context.bringBack(this.key)
-  }
-
-  /** It ended while an event was decided on. Where it went to another node, the event is sent on, and this returns true. */
-  #followsAtEnd(envelope: Envelope): boolean {
-    const { ending } = this.record
-    if (ending?._tag !== "Stopped" || ending.reason !== wentElsewhere || envelope.timer !== undefined) return false
-    this.#sendOn([envelope], this.#lost)
-    return true
   }
 
   /** The id may have been used again, or another node has the instance: events of senders are for the instance that has the id now. */

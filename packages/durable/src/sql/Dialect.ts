@@ -19,6 +19,8 @@ export interface Dialect {
   readonly queues: Fragment
   readonly listing: Fragment
   readonly counts: Fragment
+  /** What the listing has to fold. */
+  readonly moves: Fragment
   /** How many commands are done, by queue and status. */
   readonly finished: Fragment
   /** A statement by which an operator ends commands, and which returns their id, queue and status; with what counts them as done. */
@@ -30,7 +32,7 @@ export interface Dialect {
    * states, and no index in the order of all instances has to be kept. SQLite cannot join such a query, and has that index.
    */
   readonly eachState?: (machine: string | undefined, ofState: Fragment) => Fragment
-  /** Appends instances to what the listing has to fold. */
+  /** Appends instances to {@link moves}. */
   readonly insertMoves: (instances: ReadonlyArray<number>) => Fragment
   /** Locks the chosen instances `i`, and passes over those that another transaction is about to change. SQLite has only one writer. */
   readonly lockInstances: Fragment

@@ -22,7 +22,7 @@ import { keysOf, surrogate } from "./keys.ts"
 import type { Listing } from "./Listing.ts"
 import { eventOf, instanceOrHeld, openedOf, openedOrHeld, unreadable } from "./Records.ts"
 import type { Row } from "./Row.ts"
-import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
+import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
 import { countEnded, purgeEnded } from "./retention.ts"
 
 export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork"> => ({
@@ -87,7 +87,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
       "list",
       filter.machine === undefined ? anyMachine : { machine: filter.machine },
     )(
-      Effect.map(Effect.andThen(listing.fold, listRows(dialect, filter, limit + 1, after)), (rows) => {
+      Effect.map(exactly(listing, listRows(dialect, filter, limit + 1, after)), (rows) => {
         const instances = rows.slice(0, limit).map(instanceOrHeld)
         const last = rows.at(limit - 1)
         if (rows.length <= limit || last === undefined) return { instances, next: undefined }
@@ -121,8 +121,11 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
   count: (machine) =>
     persisting("count", { machine })(
       Effect.map(
-        Effect.andThen(listing.fold, tagCounts(dialect, machine)),
-        (rows) => new Map(rows.map((row) => [textOf(row, "tag"), wholeOf(row, "instances")])),
+        exactly(listing, tagCounts(dialect, machine)),
+        (rows) =>
+          new Map(
+            rows.flatMap((row) => (optionalTextOf(row, "tag") === undefined ? [] : [[textOf(row, "tag"), wholeOf(row, "instances")]])),
+          ),
       ),
     ),
   setStatus: (seen, status, reason) =>
@@ -145,6 +148,16 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
     persisting("countEnded", { machine })(Effect.andThen(listing.fold, countEnded(dialect, machine, endedMillis))),
   rewrite: (key, event, seen) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event, seen), isNotEmpty)),
 })
+
+/**
+ * Reads the listing as it is now. Most readings find it up to date, and need one statement: it also says whether there are changes
+ * that are not folded. Where it returns no row, that is not known.
+ */
+const exactly = (listing: Listing, read: Effect.Effect<ReadonlyArray<Row>, SqlError>): Effect.Effect<ReadonlyArray<Row>, SqlError> =>
+  Effect.flatMap(read, (rows) => {
+    const [first] = rows
+    return first === undefined || flagOf(first, "is_behind") ? Effect.andThen(listing.fold, read) : Effect.succeed(rows)
+  })
 
 const standingOf = (row: Row): InstanceStanding => ({
   sequence: wholeOf(row, "sequence"),
@@ -295,14 +308,14 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
       where l.machine = c.machine and l.tag = c.tag and ${sql.and(conditions)}
       order by l.updated_at ${direction}, l.id ${direction} limit ${page}`
     return sql<Row>`
-      select f.* from ${dialect.eachState(filter.machine, ofState)}
+      select f.*, ${isBehind(dialect)} from ${dialect.eachState(filter.machine, ofState)}
       order by f.listed_at ${direction}, f.machine ${direction}, f.id ${direction} limit ${page}`
   }
   const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
   const machineOrder = filter.machine === undefined ? sql`${source}.machine ${direction},` : sql.literal("")
   return sql<Row>`
     select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
-      ${source}.updated_at as listed_at
+      ${source}.updated_at as listed_at, ${isBehind(dialect)}
     from ${from} where ${sql.and(conditions)}
     order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${page}`
 }
@@ -374,8 +387,16 @@ const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, fr
     returning machine, id`
 }
 
-const tagCounts = ({ sql, counts }: Dialect, machine: string) =>
-  sql<Row>`select tag, instances from ${counts} where machine = ${machine} and instances > 0`
+/** One row without a state where there is no instance. */
+const tagCounts = (dialect: Dialect, machine: string) => {
+  const { sql, counts } = dialect
+  return sql<Row>`
+    select c.tag, c.instances, m.is_behind from (select ${isBehind(dialect)}) m
+    left join ${counts} c on c.machine = ${machine} and c.instances > 0`
+}
+
+/** Whether there are changes that the listing does not have. */
+const isBehind = ({ sql, moves }: Dialect): Fragment => sql`exists (select 1 from ${moves}) as is_behind`
 
 const updateStatus = (
   { sql, instances }: Dialect,

@@ -355,14 +355,14 @@ export class LocalActor implements RuntimeOwner {
       this.#runtime?.forgetFailures()
       return this.#settleIn(decision, chain, notifies)
     }
-    this.#execute(decision.requests)
+    if (decision.requests.length > 0) this.#execute(decision.requests)
     if (decision._tag === "Stop") {
       this.#end({ _tag: "Stopped", state: this.record.currentState, reason: decision.reason }, notifies)
       return
     }
     if (decision.timers.length > 0 && this.#runtime?.hasScope === true) this.#runtime.armTimers(decision.timers)
     if (decision.delays.length > 0) this.#runtimeOf().armDelayed(decision.delays)
-    this.#sendSelf(decision.sends, chain)
+    if (decision.sends.length > 0) this.#sendSelf(decision.sends, chain)
     if (notifies) this.record.notifyState()
   }
 
@@ -378,7 +378,7 @@ export class LocalActor implements RuntimeOwner {
   ) {
     const { record } = this
     if (record.ending !== undefined) return
-    this.#execute(decision.requests)
+    if (decision.requests.length > 0) this.#execute(decision.requests)
     if (record.node.final) {
       this.#end({ _tag: "Final", state: record.currentState }, notifies)
       return
@@ -388,7 +388,7 @@ export class LocalActor implements RuntimeOwner {
       this.#mailbox.unshift(this.#postponed)
       this.#postponed = undefined
     }
-    this.#sendSelf(decision.sends, chain)
+    if (decision.sends.length > 0) this.#sendSelf(decision.sends, chain)
     if (decision.delays.length > 0) this.#runtimeOf().armDelayed(decision.delays)
     if (record.node.resident) {
       const runtime = this.#runtimeOf()
@@ -399,7 +399,6 @@ export class LocalActor implements RuntimeOwner {
   }
 
   #sendSelf(events: ReadonlyArray<Tagged>, chain: Chain = extendChain(undefined, "(start)")) {
-    if (events.length === 0) return
     const messages = events.map((event) => new QueuedEvent(event, true, false, chain))
     for (const message of messages) message.observer = (result) => reportRefusal(this.record, result)
     this.#mailbox ??= new Mailbox()
@@ -412,7 +411,6 @@ export class LocalActor implements RuntimeOwner {
   }
 
   #execute(requests: ReadonlyArray<Request>) {
-    if (requests.length === 0) return
     const { machine, id, startedAt, sequence } = this.record
     for (const [index, request] of requests.entries()) {
       this.#commands++

@@ -116,8 +116,11 @@ const filtersIn = (machine: string, query: InstanceConditions) =>
     const possible = possibleStates(machine, known, status)
     if (asked.length === 0 && possible === undefined) return [{ machine, ...stored }] satisfies ReadonlyArray<MachineFilter>
     const tags = possible === undefined ? asked : asked.length === 0 ? possible : possible.filter((tag) => asked.includes(tag))
+    const filters = [...new Set(tags)].map((tag): MachineFilter => ({ machine, tag, ...stored }))
+    if (filters.length < 2) return filters
+    // Each is a query of its own: only states that have instances are asked for.
     const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(machine))
-    return [...new Set(tags)].filter((tag) => counts.has(tag)).map((tag): MachineFilter => ({ machine, tag, ...stored }))
+    return filters.filter(({ tag }) => tag !== undefined && counts.has(tag))
   }).pipe(Effect.map((filters): ReadonlyArray<MachineFilter> => filters))
 
 /**
@@ -145,24 +148,29 @@ const searched = (query: InstanceQuery, limit: number) =>
     const { search = "", after } = query
     const machines = query.machine === undefined ? yield* journal.machines : [query.machine]
     const fits = yield* condition(query)
+    // Where every instance fits, no more is read than the page has, and one more to know whether there is a next.
+    const size = hasConditions(query) ? longestPage : Math.min(longestPage, limit + 1)
     const found: Array<InstanceRecord> = []
     let scanned = 0
     for (const machine of machines.filter((name) => after === undefined || name >= after.machine)) {
       for (let from = machine === after?.machine ? after.id : undefined; ; ) {
-        const page = yield* journal.page({ machine, idPrefix: search }, longestPage, from)
+        const page = yield* journal.page({ machine, idPrefix: search }, size, from)
         for (const record of page) {
           scanned++
           if (fits(record)) found.push(record)
-          // One more than the page has, so that it is known whether there is a next.
           if (found.length > limit) return { instances: found.slice(0, limit), next: found[limit - 1] } satisfies FoundPage
           if (scanned >= mostScanned) return { instances: found, next: record, scanned } satisfies FoundPage
         }
-        if (page.length < longestPage) break
+        if (page.length < size) break
         from = page.at(-1)?.id
       }
     }
     return { instances: found, next: undefined } satisfies FoundPage
   }).pipe(Effect.map((page): FoundPage => page))
+
+/** Besides machine and id. */
+const hasConditions = (query: InstanceConditions): boolean =>
+  statesOf(query).length > 0 || [query.status, query.updatedAfter, query.updatedBefore].some((one) => one !== undefined)
 
 /** Whether an instance meets the conditions, its machine and id apart. */
 export const condition = (query: InstanceConditions) =>
