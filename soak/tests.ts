@@ -25,6 +25,7 @@ const files = [
   "uploads/test/crash/steps.test.ts",
   "knowledge/test/batch/crash/crash.test.ts",
   "server/test/serve/hostile.test.ts",
+  "cli/test/killed.test.ts",
   "durable/test/simulation/simulation.test.ts",
 ]
 // One process for each: the memory of one must not be the limit of the next, and one that fails does not end the others.

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { type FakeCloudTasks, startFakeCloudTasks } from "@detent/knowledge/testing/cloud"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { detentProcess, type Settings, start, temporaryFolder } from "./support/Detent.ts"
+import { detent, type Settings, start, temporaryFolder } from "./support/Detent.ts"
 import { corpus } from "./support/Project.ts"
 
 let fake: FakeCloudTasks
@@ -48,7 +48,7 @@ describe("a batch by tasks", { timeout: 300_000 }, () => {
       return join(root, name)
     }
     const plain = await place("plain")
-    const expected = await detentProcess(["batch", "run", documents, "--key", "same", "--json"], { cwd: plain })
+    const expected = await detent(["batch", "run", documents, "--key", "same", "--json"], { cwd: plain })
     assert.strictEqual(expected.code, 0, expected.err)
     const { batchId: plainId } = JSON.parse(expected.out.trim().split("\n").at(-1) ?? "")
 
@@ -85,7 +85,7 @@ describe("a batch by tasks", { timeout: 300_000 }, () => {
 
     let server = await serve()
     const token = { DETENT_TOKEN: "a-token-of-the-operator" }
-    const begun = await detentProcess(["batch", "run", documents, "--dispatch", "tasks", "--key", "same", "--detach", "--json"], {
+    const begun = await detent(["batch", "run", documents, "--dispatch", "tasks", "--key", "same", "--detach", "--json"], {
       cwd,
       env: { ...env, ...token },
     })
@@ -99,8 +99,10 @@ describe("a batch by tasks", { timeout: 300_000 }, () => {
     }
     let state = ""
     while (!/Completed|Failed/.test(state)) {
-      const shown = await detentProcess(["batch", "show", batchId, "--json"], settings)
-      state = JSON.parse(shown.out).state
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const headers = { authorization: `Bearer ${token.DETENT_TOKEN}` }
+      const shown = await fetch(`http://127.0.0.1:${port}/api/v1/batch/${batchId}`, { headers })
+      state = JSON.parse(await shown.text()).state
     }
     await server.stop("SIGTERM")
     assert.include(["Completed", "PartiallyCompleted"], state)

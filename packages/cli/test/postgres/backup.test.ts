@@ -1,18 +1,17 @@
 import { existsSync } from "node:fs"
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { detentProcess, detent as run, start, temporaryFolder } from "../support/Detent.ts"
-import { bothSystems, corpus, lampConfig, project } from "../support/Project.ts"
+import { bothSystems, copyFewDocuments, lampConfig, project } from "../support/Project.ts"
 
 const newProject = async (): Promise<string> => {
   const cwd = join(await temporaryFolder(), "lamps")
   await project(cwd, lampConfig("Schema.Int", bothSystems))
-  await cp(corpus, join(cwd, "corpus"), { recursive: true })
-  await writeItemFile(join(cwd, "items.jsonl"), { items: 20_000, seed: 3, layout: "lines" })
+  await copyFewDocuments(join(cwd, "corpus"))
   return cwd
 }
 
@@ -29,6 +28,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
         const target = yield* freshDatabase
         yield* Effect.promise(async () => {
           const cwd = await newProject()
+          await writeItemFile(join(cwd, "items.jsonl"), { items: 4000, seed: 3, layout: "lines" })
           const place = url === undefined ? [] : ["--database", url]
           const succeeded = async (args: ReadonlyArray<string>) => {
             const ended = await run(args, { cwd })
@@ -42,22 +42,14 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
           await server.until("http://127.0.0.1")
           await succeeded(["batch", "run", "corpus", "--detach", ...place])
           await succeeded(["upload", "run", "items.jsonl", "--detach", ...place])
+          let isMade = false
           const writing = (async () => {
-            for (let round = 0; round < 20; round++)
-              await run(
-                [
-                  "instance",
-                  "send",
-                  "hall",
-                  round % 2 === 0 ? "Switch" : "Rest",
-                  "--with",
-                  round % 2 === 0 ? '{"level":3}' : "{}",
-                  ...place,
-                ],
-                { cwd },
-              )
+            while (!isMade)
+              for (const event of [["Switch", "--with", '{"level":3}'], ["Rest"]])
+                await run(["instance", "send", "hall", ...event, ...place], { cwd })
           })()
           const made = await detentProcess(["data", "backup", "--to", "backup", "--json", ...place], { cwd })
+          isMade = true
           assert.strictEqual(made.code, 0, made.err)
           await writing
           await server.stop("SIGTERM")
@@ -68,7 +60,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
           ]) {
             const report = await succeeded(["data", "restore", "--from", "backup", "--json", ...restored])
             assert.deepInclude(JSON.parse(report.trim().split("\n").at(-1) ?? ""), { failing: [] })
-            const worked = await detentProcess(["worker", "--until-idle", ...restored], { cwd })
+            const worked = await run(["worker", "--until-idle", ...restored], { cwd })
             assert.include([0, 1], worked.code, worked.err)
             assert.match(await succeeded(["batch", "list", "--json", ...restored]), /"state":"(Completed|PartiallyCompleted)"/)
             assert.match(await succeeded(["upload", "list", "--json", ...restored]), /"state":"completed"/)

@@ -8,8 +8,8 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
-import { detentProcess, type Settings, start, temporaryFolder } from "../support/Detent.ts"
-import { corpus } from "../support/Project.ts"
+import { detent, detentProcess, type Settings, start, temporaryFolder } from "../support/Detent.ts"
+import { copyFewDocuments } from "../support/Project.ts"
 
 const bucket = "detent-test"
 
@@ -50,10 +50,12 @@ const storageOf = (scheme: Scheme, endpoint: string): Effect.Effect<StorageServi
     : S3Storage.make({ root, endpoint, keys: { accessKeyId: keys.accessKeyId, secretAccessKey: Redacted.make(keys.secretAccessKey) } })
 }
 
-/** The corpus as a user has put it there with another program. */
+/** A few documents of the corpus, as a user has put them there with another program. */
 const putCorpus = (scheme: Scheme, endpoint: string, isWanted: (name: string) => boolean = () => true) =>
   Effect.gen(function* () {
     const storage = yield* storageOf(scheme, endpoint)
+    const corpus = yield* Effect.promise(temporaryFolder)
+    yield* Effect.promise(() => copyFewDocuments(corpus))
     const entries = yield* Effect.promise(() => readdir(corpus, { recursive: true, withFileTypes: true }))
     yield* Effect.forEach(
       entries.filter((entry) => entry.isFile() && isWanted(entry.name)),
@@ -88,18 +90,18 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
           const batch = start(["batch", "run", `${scheme}://${bucket}/corpus`, "--json", ...place], one)
           await batch.until('"Extracting"')
           assert.strictEqual((await batch.stop("SIGKILL")).signal, "SIGKILL")
-          await writeItemFile(join(one.cwd ?? "", "items.jsonl"), { items: 20_000, seed: 3, layout: "lines" })
+          await writeItemFile(join(one.cwd ?? "", "items.jsonl"), { items: 4000, seed: 3, layout: "lines" })
           const upload = start(["upload", "run", "items.jsonl", "--json", ...place], one)
           await upload.until('"extract')
           assert.strictEqual((await upload.stop("SIGKILL")).signal, "SIGKILL")
 
           const worked = await detentProcess(["worker", "--until-idle", ...place], other)
           assert.strictEqual(worked.code, 0, worked.err)
-          const batches = await detentProcess(["batch", "list", "--json", ...place], other)
+          const batches = await detent(["batch", "list", "--json", ...place], other)
           assert.match(batches.out, /"state":"(Completed|PartiallyCompleted)"/, batches.out)
-          const uploads = await detentProcess(["upload", "list", "--json", ...place], other)
+          const uploads = await detent(["upload", "list", "--json", ...place], other)
           assert.match(uploads.out, /"state":"completed"/, uploads.out)
-          const stats = await detentProcess(["graph", "stats", "--json", ...place], other)
+          const stats = await detent(["graph", "stats", "--json", ...place], other)
           assert.strictEqual(stats.code, 0, stats.err)
           // Neither machine keeps anything of the work for itself.
           for (const { cwd } of [one, other]) {
@@ -124,7 +126,7 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
         const here = await machine(env)
         const source = `gs://${bucket}/corpus`
         const options = ["--ontology", `${source}/ontology.ttl`, "--examples", `${source}/examples.jsonl`, "--namespace", "coast"]
-        const started = await detentProcess(
+        const started = await detent(
           ["batch", "run", `${source}/documents`, ...options, ...place, "--dispatch", "activities", "--json"],
           here,
         )
@@ -147,7 +149,7 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
         const { resolvedUri } = await activity("resolution", { documentGraphUris })
         const { validatedUri } = await activity("validation", { resolvedUri })
         await activity("ingestion", { validatedUri, targetNamespace: "coast" })
-        const shown = await detentProcess(["batch", "show", batchId, "--json", ...place], here)
+        const shown = await detent(["batch", "show", batchId, "--json", ...place], here)
         assert.match(shown.out, /"state":"(Completed|PartiallyCompleted)"/, shown.out)
       })
     }).pipe(Effect.scoped),
@@ -159,14 +161,11 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
       const { env } = yield* stores.gs
       yield* Effect.promise(async () => {
         const here = await machine(env)
-        const alone = await detentProcess(["batch", "list", "--data", `gs://${bucket}/data`], here)
+        const alone = await detent(["batch", "list", "--data", `gs://${bucket}/data`], here)
         assert.match(alone.err, /a bucket holds no database; give --database postgres/)
-        const wrong = await detentProcess(["batch", "list", "--data", "gs://x/../y", "--database", url], here)
+        const wrong = await detent(["batch", "list", "--data", "gs://x/../y", "--database", url], here)
         assert.match(wrong.err, /write it as gs:\/\/BUCKET\/PREFIX/)
-        const missing = await detentProcess(
-          ["batch", "run", "gs://no-such-bucket/docs", "--data", `gs://${bucket}/data`, "--database", url],
-          here,
-        )
+        const missing = await detent(["batch", "run", "gs://no-such-bucket/docs", "--data", `gs://${bucket}/data`, "--database", url], here)
         assert.match(missing.err, /create the bucket, or correct its name/)
         assert.notStrictEqual(missing.code, 0)
       })

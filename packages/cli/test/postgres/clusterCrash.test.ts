@@ -247,7 +247,7 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
         yield* Effect.promise(() => project(cwd, config))
         const path = join(cwd, "items.ndjson")
         const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
-        const { good } = yield* Effect.promise(() => writeItemFile(path, { items: 30_000, layout: "lines", bad, seed: 7 }))
+        const { good } = yield* Effect.promise(() => writeItemFile(path, { items: 15_000, layout: "lines", bad, seed: 7 }))
         const env = { DETENT_DATABASE_URL: url, DETENT_CLUSTER_TOKEN: token }
         yield* withNodes({ cwd, env, url }, async ({ owner, query }) => {
           const begun = await detent(["upload", "run", path, "--data", "data", "--detach", "--json"], { cwd, env })
@@ -274,13 +274,13 @@ describe.each(Array.from({ length: rounds }, (_, index) => index + 1))("a node o
           assert.deepStrictEqual(counted, {
             items: good,
             differentItems: good,
-            entries: 30_000,
+            entries: 15_000,
             stored: good,
-            instances: 30_000,
+            instances: 15_000,
             storedInstances: good,
           })
           const [batchRow] = await query(`select stored::integer, failed::integer, next_index::integer from detent.upload_batches`)
-          assert.deepStrictEqual(batchRow, { stored: good, failed: 30_000 - good, next_index: 30_000 })
+          assert.deepStrictEqual(batchRow, { stored: good, failed: 15_000 - good, next_index: 15_000 })
         })
       }),
     180_000,
