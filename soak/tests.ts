@@ -1,6 +1,6 @@
 /**
  * The tests that `npm test` runs in a short version, each in its long one: 200 kills on each store, 20,000 simulated schedules,
- * 1,000,000 instances, all kinds of hostile content. Variables of the environment set other numbers.
+ * 2,000 simulated workflows, 1,000,000 instances, all kinds of hostile content. Variables of the environment set other numbers.
  *
  *     npm run soak -- tests
  *     DETENT_CRASH_SEED=7 npm run soak -- tests
@@ -10,6 +10,7 @@ import { run } from "../scripts/run.mjs"
 const {
   DETENT_CRASH_KILLS = "200",
   DETENT_SIMULATION_SCHEDULES = "20000",
+  DETENT_WORKFLOW_RUNS = "2000",
   DETENT_MANY_INSTANCES = "1000000",
   NODE_OPTIONS = "--max-old-space-size=8192",
 } = process.env
@@ -18,12 +19,18 @@ const files = [
   "durable/test/ManyInstances.test.ts",
   "durable/test/crash/crash.test.ts",
   "durable/test/crash/commands.test.ts",
+  "durable/test/crash/postgresFaults.test.ts",
+  "durable/test/command/backlog.test.ts",
+  "durable/test/eventlog/processes.test.ts",
   "durable/test/workflow/parity/crash.test.ts",
+  "durable/test/workflow/simulation/simulation.test.ts",
   "uploads/test/crash/crash.test.ts",
   "xstate/test/crash/crash.test.ts",
   "xstate/test/postgres/crash.test.ts",
   "uploads/test/crash/steps.test.ts",
   "knowledge/test/batch/crash/crash.test.ts",
+  "knowledge/test/runs/crash.test.ts",
+  "knowledge/test/postgres/Cancel.test.ts",
   "server/test/serve/hostile.test.ts",
   "cli/test/killed.test.ts",
   "durable/test/simulation/simulation.test.ts",
@@ -35,6 +42,7 @@ for (const file of files) {
     DETENT_SOAK: "1",
     DETENT_CRASH_KILLS,
     DETENT_SIMULATION_SCHEDULES,
+    DETENT_WORKFLOW_RUNS,
     DETENT_MANY_INSTANCES,
     NODE_OPTIONS,
   })
