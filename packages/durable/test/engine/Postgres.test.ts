@@ -6,4 +6,4 @@ import { postgresSchemaLayer } from "../support/Postgres.ts"
 /** These tests advance time by hand. PostgresClock.test.ts shows that leases, timers and claims follow the clock of the server. */
 const store = postgresSchemaLayer.pipe(Layer.provide(Layer.succeed(DatabaseClock, processTime)))
 
-engineConformance("PostgreSQL", store, { settle: "10 millis", runs: 3 })
+engineConformance("PostgreSQL", store, { settle: "3 millis", runs: 3 })

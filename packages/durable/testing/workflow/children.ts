@@ -75,14 +75,14 @@ export const children = ({ describe, test }: Kit) => {
         const calls = new Calls()
         const { run } = yield* open(
           Layer.merge(
-            Child.toLayer(() => Effect.andThen(DurableClock.sleep({ name: "nap", duration: "1 hour" }), calls.activity("work"))),
+            Child.toLayer(() => Effect.andThen(DurableClock.sleep({ name: "nap", duration: "10 minutes" }), calls.activity("work"))),
             Parent.toLayer(() => Effect.andThen(calls.activity("before"), Child.execute({ id: "c" }))),
           ),
         )
         const id = yield* run(Parent.execute({ id: "p" }, { discard: true }))
         yield* reaches(Parent, id, "Suspended")
         expect(yield* record(Parent, id)).toMatchObject({ resident: false })
-        yield* pass("1 hour")
+        yield* pass("10 minutes")
         yield* comesTo(Parent, id, "Completed")
         expect(calls.all).toEqual(["before", "work"])
         expect(yield* tags(Parent, id)).toEqual(["Activity/before", "Suspended", "Resumed", "Completed"])
@@ -99,7 +99,7 @@ export const children = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const calls = new Calls()
         const workflows = Layer.merge(
-          Child.toLayer(() => Effect.andThen(DurableClock.sleep({ name: "nap", duration: "1 hour" }), calls.activity("work"))),
+          Child.toLayer(() => Effect.andThen(DurableClock.sleep({ name: "nap", duration: "10 minutes" }), calls.activity("work"))),
           Parent.toLayer(() => Child.execute({ id: "c" })),
         )
         const probe = new StoreProbe()
@@ -113,7 +113,7 @@ export const children = ({ describe, test }: Kit) => {
               if (commits.some(({ summary }) => summary.tag === "Completed")) probe.isCut = true
             }),
           )
-        yield* pass("1 hour")
+        yield* pass("10 minutes")
         yield* comesTo(Child, child, "Completed")
         expect(yield* record(Parent, id)).toMatchObject({ tag: "Suspended" })
         expect(yield* record(Child, child)).toMatchObject({ resident: true })
@@ -143,7 +143,7 @@ export const children = ({ describe, test }: Kit) => {
         ])
       }))
 
-    test("a parent of 500 children that all sleep is gone through a few times, not once for each of them", ({
+    test("a parent of 200 children that all sleep is gone through a few times, not once for each of them", ({
       open,
       reaches,
       pass,
@@ -154,11 +154,13 @@ export const children = ({ describe, test }: Kit) => {
         const calls = new Calls()
         const { run } = yield* open(
           Layer.merge(
-            Child.toLayer(({ id }) => Effect.andThen(DurableClock.sleep({ name: "nap", duration: "1 hour" }), calls.activity("work", id))),
+            Child.toLayer(({ id }) =>
+              Effect.andThen(DurableClock.sleep({ name: "nap", duration: "10 minutes" }), calls.activity("work", id)),
+            ),
             Parent.toLayer(() =>
               Effect.gen(function* () {
                 runs++
-                const ids = Array.from({ length: 500 }, (_, index) => `${index}`)
+                const ids = Array.from({ length: 200 }, (_, index) => `${index}`)
                 const all = yield* Effect.forEach(ids, (id) => Child.execute({ id }), { concurrency: "unbounded" })
                 return `${all.length} ${new Set(all).size}`
               }),
@@ -167,10 +169,10 @@ export const children = ({ describe, test }: Kit) => {
         )
         const id = yield* run(Parent.execute({ id: "many" }, { discard: true }))
         yield* reaches(Parent, id, "Suspended")
-        yield* pass("1 hour")
+        yield* pass("10 minutes")
         yield* comesTo(Parent, id, "Completed")
-        expect(yield* run(Parent.execute({ id: "many" }))).toBe("500 500")
-        expect(calls.all).toHaveLength(500)
+        expect(yield* run(Parent.execute({ id: "many" }))).toBe("200 200")
+        expect(calls.all).toHaveLength(200)
         expect(runs).toBeLessThan(30)
       }))
 
@@ -185,14 +187,14 @@ export const children = ({ describe, test }: Kit) => {
         const { run } = yield* open(
           Nested.toLayer(({ depth }) =>
             depth === 0
-              ? Effect.as(DurableClock.sleep({ name: "nap", duration: "1 hour" }), 0)
+              ? Effect.as(DurableClock.sleep({ name: "nap", duration: "10 minutes" }), 0)
               : Effect.map(Nested.execute({ depth: depth - 1 }), (below) => below + 1),
           ),
         )
         yield* run(Nested.execute({ depth: 100 }, { discard: true }))
         const inPhase = (phase: string) => Effect.map(journal.count("workflow/Nested"), (counts) => counts.get(phase) ?? 0)
         yield* eventually(inPhase("Suspended"), (asleep) => asleep === 101)
-        yield* pass("1 hour")
+        yield* pass("10 minutes")
         yield* inTime(inPhase("Completed"), (over) => over === 101)
         expect(yield* run(Nested.execute({ depth: 100 }))).toBe(100)
       }))

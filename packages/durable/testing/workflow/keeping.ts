@@ -69,21 +69,21 @@ export const keeping = ({ describe, test }: Kit) => {
 
     test("with a retention journals go by themselves when it is over, and results stay", ({ open, pass, tags, inTime, reaches }) =>
       Effect.gen(function* () {
-        const { run } = yield* open(layerOf(new Calls()), { retention: "1 hour" })
+        const { run } = yield* open(layerOf(new Calls()), { retention: "12 minutes" })
         const id = yield* Job.executionId({ id: "a" })
         yield* run(Job.execute({ id: "a" }))
         const asleep = yield* run(Job.execute({ id: "asleep" }, { discard: true }))
         yield* reaches(Job, asleep, "Suspended")
-        yield* pass("50 minutes")
+        yield* pass("10 minutes")
         expect(yield* tags(Job, id)).toEqual(["Activity/work", "Completed"])
         yield* run(Job.execute({ id: "later" }))
-        yield* pass("10 minutes")
-        yield* inTime(tags(Job, id), (all) => all.length === 0, "1 minute")
+        yield* pass("2 minutes")
+        yield* inTime(tags(Job, id), (all) => all.length === 0, "20 seconds")
         expect(yield* run(Job.execute({ id: "a" }))).toEqual({ text: "work of a" })
         expect(yield* tags(Job, yield* Job.executionId({ id: "later" }))).toEqual(["Activity/work", "Completed"])
         expect(yield* tags(Job, asleep)).toHaveLength(2)
-        yield* pass("1 hour")
-        yield* inTime(tags(Job, yield* Job.executionId({ id: "later" })), (all) => all.length === 0, "1 minute")
+        yield* pass("12 minutes")
+        yield* inTime(tags(Job, yield* Job.executionId({ id: "later" })), (all) => all.length === 0, "20 seconds")
       }))
 
     test("a parent that is resumed gets the result of a child whose journal is gone", ({ open, reaches }) =>
@@ -125,18 +125,18 @@ export const keeping = ({ describe, test }: Kit) => {
           layerOf(calls),
           Other.toLayer(() => Effect.succeed("kept")),
         )
-        const { run } = yield* open(layer, { executionRetention: { Job: "1 hour" } })
+        const { run } = yield* open(layer, { executionRetention: { Job: "12 minutes" } })
         const id = yield* Job.executionId({ id: "a" })
         const later = yield* Job.executionId({ id: "later" })
         yield* run(Job.execute({ id: "a" }))
         yield* run(Other.execute({}))
         const asleep = yield* run(Job.execute({ id: "asleep" }, { discard: true }))
         yield* reaches(Job, asleep, "Suspended")
-        yield* pass("50 minutes")
+        yield* pass("10 minutes")
         expect(Option.isSome(yield* journal.open(keyOf(Job, id)))).toBe(true)
         yield* run(Job.execute({ id: "later" }))
-        yield* pass("10 minutes")
-        yield* inTime(journal.open(keyOf(Job, id)), Option.isNone, "1 minute")
+        yield* pass("2 minutes")
+        yield* inTime(journal.open(keyOf(Job, id)), Option.isNone, "20 seconds")
         expect(yield* run(Job.poll(id))).toEqual(Option.none())
         expect(Option.isSome(yield* journal.open(keyOf(Job, later)))).toBe(true)
         expect(Option.isSome(yield* journal.open(keyOf(Other, yield* Other.executionId({}))))).toBe(true)
@@ -170,14 +170,14 @@ export const keeping = ({ describe, test }: Kit) => {
             }),
           ),
         )
-        const options: DurableWorkflow.WorkflowOptions = { executionRetention: { Job: "1 hour" } }
+        const options: DurableWorkflow.WorkflowOptions = { executionRetention: { Job: "12 minutes" } }
         const first = yield* open(layer, options)
         const outer = yield* first.run(Outer.execute({}, { discard: true }))
         yield* reaches(Outer, outer, "Suspended")
         const children = yield* Effect.forEach(["a", "fails", "apart"], (id) => Job.executionId({ id }))
         for (const child of children) {
-          yield* pass("20 minutes")
-          yield* inTime(journal.open(keyOf(Job, child)), Option.isNone, "1 minute")
+          yield* pass("4 minutes")
+          yield* inTime(journal.open(keyOf(Job, child)), Option.isNone, "20 seconds")
         }
         yield* first.close
         const { run } = yield* open(layer, options)

@@ -133,7 +133,7 @@ export const running = ({ describe, test }: Kit) => {
     test("huge payloads and results are stored whole", ({ open }) =>
       Effect.gen(function* () {
         const Big = Workflow.make("Big", { payload: { text: Schema.String }, success: Schema.String, idempotencyKey: () => "big" })
-        const text = 'änd\u0000er\n"\\'.repeat(400_000)
+        const text = 'änd\u0000er\n"\\'.repeat(150_000)
         const { run } = yield* open(
           Big.toLayer((payload) =>
             Activity.make({ name: "double", success: Schema.String, execute: Effect.succeed(payload.text + payload.text) }),

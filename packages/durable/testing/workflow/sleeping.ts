@@ -38,10 +38,10 @@ export const sleeping = ({ describe, test }: Kit) => {
         const calls = new Calls()
         const { run } = yield* open(layerOf(calls))
         const start = yield* Clock.currentTimeMillis
-        const id = yield* run(Reminder.execute({ id: "a", minutes: 30 }, { discard: true }))
+        const id = yield* run(Reminder.execute({ id: "a", minutes: 15 }, { discard: true }))
         yield* reaches(Reminder, id, "Suspended")
-        expect(yield* deadlines(Reminder, id)).toEqual([{ name: "wait", entry: 2, due: start + 30 * 60_000 }])
-        yield* pass("29 minutes")
+        expect(yield* deadlines(Reminder, id)).toEqual([{ name: "wait", entry: 2, due: start + 15 * 60_000 }])
+        yield* pass("14 minutes")
         expect(calls.all).toEqual(["before a"])
         yield* pass("1 minute")
         yield* comesTo(Reminder, id, "Completed")
@@ -61,13 +61,13 @@ export const sleeping = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const calls = new Calls()
         const first = yield* open(layerOf(calls))
-        const id = yield* first.run(Reminder.execute({ id: "a", minutes: 30 }, { discard: true }))
+        const id = yield* first.run(Reminder.execute({ id: "a", minutes: 15 }, { discard: true }))
         yield* reaches(Reminder, id, "Suspended")
         const [before] = yield* deadlines(Reminder, id)
-        yield* pass("20 minutes")
+        yield* pass("10 minutes")
         yield* first.crash
         yield* open(layerOf(calls))
-        yield* pass("9 minutes")
+        yield* pass("4 minutes")
         expect(yield* deadlines(Reminder, id)).toEqual([before])
         expect(calls.all).toEqual(["before a"])
         yield* pass("1 minute")
@@ -79,10 +79,10 @@ export const sleeping = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const calls = new Calls()
         const first = yield* open(layerOf(calls))
-        const id = yield* first.run(Reminder.execute({ id: "a", minutes: 30 }, { discard: true }))
+        const id = yield* first.run(Reminder.execute({ id: "a", minutes: 15 }, { discard: true }))
         yield* reaches(Reminder, id, "Suspended")
         yield* first.close
-        yield* pass("2 hours")
+        yield* pass("1 hour")
         yield* open(layerOf(calls))
         yield* comesTo(Reminder, id, "Completed")
       }))
@@ -128,17 +128,17 @@ export const sleeping = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(layerOf(calls))
-        const ids = Array.from({ length: 300 }, (_, index) => `${index}`)
+        const ids = Array.from({ length: 150 }, (_, index) => `${index}`)
         yield* run(
-          Effect.forEach(ids, (id) => Reminder.execute({ id, minutes: 30 }, { discard: true }), {
+          Effect.forEach(ids, (id) => Reminder.execute({ id, minutes: 15 }, { discard: true }), {
             concurrency: "unbounded",
             discard: true,
           }),
         )
         const inPhase = (phase: string) => Effect.map(journal.count("workflow/Reminder"), (counts) => counts.get(phase) ?? 0)
-        yield* eventually(inPhase("Suspended"), (asleep) => asleep === 300)
-        yield* pass("30 minutes")
-        yield* inTime(inPhase("Completed"), (over) => over === 300)
+        yield* eventually(inPhase("Suspended"), (asleep) => asleep === 150)
+        yield* pass("15 minutes")
+        yield* inTime(inPhase("Completed"), (over) => over === 150)
         for (const id of ids) expect(calls.of(`after ${id}`)).toBe(1)
       }))
 
@@ -168,9 +168,9 @@ export const sleeping = ({ describe, test }: Kit) => {
       Effect.gen(function* () {
         const calls = new Calls()
         const { run } = yield* open(layerOf(calls))
-        const waiting = yield* Effect.forkChild(run(Reminder.execute({ id: "a", minutes: 120 })))
-        yield* reaches(Reminder, yield* Reminder.executionId({ id: "a", minutes: 120 }), "Suspended")
-        yield* pass("2 hours")
+        const waiting = yield* Effect.forkChild(run(Reminder.execute({ id: "a", minutes: 20 })))
+        yield* reaches(Reminder, yield* Reminder.executionId({ id: "a", minutes: 20 }), "Suspended")
+        yield* pass("20 minutes")
         yield* inTime(
           Effect.sync(() => waiting.pollUnsafe()),
           (exit) => exit !== undefined,

@@ -13,7 +13,7 @@ import { generatedOntology } from "../../generators/GeneratedOntology.ts"
 import { BatchProcess } from "../batch/crash/BatchProcess.ts"
 import type { Work } from "../batch/crash/Work.ts"
 
-const documents = 40
+const documents = 30
 
 const folder = Effect.acquireRelease(
   Effect.promise(() => mkdtemp(join(tmpdir(), "detent-batch-postgres-"))),
@@ -77,7 +77,7 @@ describe("a batch on PostgreSQL", () => {
           const disturbed = await workIn("killed", killedUrl)
           const shared = await workIn("shared", sharedUrl)
           await finished(onSqlite)
-          await killed(disturbed, "Extracting", 150)
+          await killed(disturbed, "Extracting", 100)
           await killed(disturbed, "Resolving", 0)
           await finished(disturbed)
           await Promise.all(["worker-0", "worker-1"].map((node) => finished({ ...shared, node })))

@@ -2,6 +2,7 @@
  * A process that accepts all facts of a review list, or withdraws a batch, and kills itself the moment it would write a file, or has
  * written it.
  */
+import { flushCompileCache } from "node:module"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,6 +15,9 @@ import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
 import { Storage, type StorageService } from "../../src/storage/Storage.ts"
 import { hesitant } from "./unsure.ts"
+
+// A killed process does not write its cache of compiled modules, so this one does it before.
+flushCompileCache()
 
 const [data = "", database = "", batch = "", file = "", moment = "", action = "accept"] = process.argv.slice(2)
 

@@ -8,8 +8,8 @@ import { Chance } from "../../generators/Chance.ts"
 import { CrashProcess } from "./CrashProcess.ts"
 import { folderWith } from "./Sea.ts"
 
-/** So often that kills fall everywhere, and so early that the document is not done before the last. */
-const kills = 24
+/** So early that the document is not done before the last. */
+const kills = process.env["DETENT_SOAK"] === undefined ? 8 : 24
 const pauseMillis = 4
 
 /** Some stretches name many ships and give large graphs, kept as files; the others name few and give graphs kept in their row. */

@@ -7,19 +7,19 @@ import { join } from "node:path"
 import type { DatabaseAddress } from "@detent/durable/promise"
 import { expect } from "vitest"
 import { scenarios } from "./scenarios.ts"
-import type { Report } from "./worker.ts"
+import type { Order, Report } from "./worker.ts"
 
 const program = join(import.meta.dirname, "worker.ts")
 
-/** A process, and the reports that it has sent. */
+/** A process, and the reports that it has sent. It loads its modules and waits for the database that it opens. */
 class Life {
   readonly #child: ChildProcess
   readonly #reports: Array<Report> = []
   readonly #waiting = new Set<() => void>()
   readonly #exited: Promise<unknown>
 
-  constructor(database: DatabaseAddress, log: string) {
-    this.#child = fork(program, [database], {
+  constructor(log: string) {
+    this.#child = fork(program, [], {
       execArgv: [],
       env: { ...process.env, DETENT_SCENARIO_LOG: log },
       stdio: ["ignore", "ignore", "inherit", "ipc"],
@@ -42,8 +42,17 @@ class Life {
     }
   }
 
+  async open(database: DatabaseAddress) {
+    this.#order({ _tag: "Open", database })
+    await this.until("Ready")
+  }
+
   take(through: number) {
-    this.#child.send({ through })
+    this.#order({ _tag: "Take", through })
+  }
+
+  #order(order: Order) {
+    this.#child.send(order)
   }
 
   async kill() {
@@ -57,21 +66,23 @@ export type KilledWhen = "first" | "all"
 
 const run = async (database: DatabaseAddress, log: string, kills: ReadonlyArray<KilledWhen>) => {
   const longest = Math.max(...scenarios.map(({ steps }) => steps.length))
+  // The next one loads its modules while one works.
+  let next = new Life(log)
   for (let through = 1; through <= longest; through++) {
     for (const when of kills) {
-      const life = new Life(database, log)
-      await life.until("Ready")
+      const life = next
+      next = new Life(log)
+      await life.open(database)
       life.take(through)
       if (when === "first") await life.until("Stepping")
       else await life.until("Stepped", "Ended")
       await life.kill()
     }
   }
-  const last = new Life(database, log)
-  await last.until("Ready")
-  last.take(longest)
-  const { states } = await last.until("Ended")
-  await last.kill()
+  await next.open(database)
+  next.take(longest)
+  const { states } = await next.until("Ended")
+  await next.kill()
   const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n").filter(Boolean) : []
   // A command that was executed when its process was killed is executed again, under the same key.
   return { states, effects: [...new Set(lines)].map((line) => line.replace(/ as .*/, "")).sort() }

@@ -1,13 +1,14 @@
 /** A process that takes every scenario one step further at a time, and is killed meanwhile. */
+import { flushCompileCache } from "node:module"
 import { Commands } from "@detent/durable"
 import { type DatabaseAddress, openEngine } from "@detent/durable/promise"
 import * as Effect from "effect/Effect"
 import { scenarios } from "./scenarios.ts"
 
-/** Takes all scenarios through their steps up to one; what was sent in an earlier life is answered, not repeated. */
-export interface Order {
-  readonly through: number
-}
+export type Order =
+  | { readonly _tag: "Open"; readonly database: DatabaseAddress }
+  /** Takes all scenarios through their steps up to one; what was sent in an earlier life is answered, not repeated. */
+  | { readonly _tag: "Take"; readonly through: number }
 
 export type Report =
   | { readonly _tag: "Ready" }
@@ -16,12 +17,14 @@ export type Report =
   | { readonly _tag: "Stepped" }
   | { readonly _tag: "Ended"; readonly states: Readonly<Record<string, unknown>> }
 
-const [database] = process.argv.slice(2) as [DatabaseAddress]
 const report = (message: Report) => process.send?.(message)
 
-const engine = await openEngine({ database, nodeId: "only", lease: "1 second", machines: scenarios.map(({ machine }) => machine) })
+const open = (database: DatabaseAddress) =>
+  openEngine({ database, nodeId: "only", lease: "1 second", machines: scenarios.map(({ machine }) => machine) })
 
-const take = async (through: number) => {
+type Engine = Awaited<ReturnType<typeof open>>
+
+const take = async (engine: Engine, through: number) => {
   const ends = await Promise.all(
     scenarios.map(async ({ name, machine, steps }) => {
       const instance = await engine.ensure(machine, name)
@@ -39,7 +42,7 @@ const take = async (through: number) => {
 }
 
 /** Commands are executed after the transition that requested them: an instance may have ended before its last one. */
-const allExecuted = () =>
+const allExecuted = (engine: Engine) =>
   engine.runEffect(
     Effect.repeat(
       Effect.tap(
@@ -50,19 +53,30 @@ const allExecuted = () =>
     ),
   )
 
-const ended = async (through: number) => {
-  const states = await take(through)
-  if (Object.keys(states).length === scenarios.length) await allExecuted()
+const ended = async (engine: Engine, through: number) => {
+  const states = await take(engine, through)
+  if (Object.keys(states).length === scenarios.length) await allExecuted(engine)
   return states
 }
 
-process.on("message", ({ through }: Order) => {
-  ended(through).then(
-    (states) => report(Object.keys(states).length === scenarios.length ? { _tag: "Ended", states } : { _tag: "Stepped" }),
-    (error: unknown) => {
-      console.error(error)
-      process.exit(1)
-    },
-  )
+let engine: Promise<Engine> | undefined
+
+const follow = async (order: Order): Promise<Report> => {
+  if (order._tag === "Open") {
+    engine = open(order.database)
+    await engine
+    return { _tag: "Ready" }
+  }
+  if (engine === undefined) throw new Error("no database was opened")
+  const states = await ended(await engine, order.through)
+  return Object.keys(states).length === scenarios.length ? { _tag: "Ended", states } : { _tag: "Stepped" }
+}
+
+process.on("message", (order: Order) => {
+  follow(order).then(report, (error: unknown) => {
+    console.error(error)
+    process.exit(1)
+  })
 })
-report({ _tag: "Ready" })
+// A killed process does not write its cache of compiled modules, so this one does it before it may be killed.
+flushCompileCache()

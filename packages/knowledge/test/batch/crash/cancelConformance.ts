@@ -74,23 +74,26 @@ export const cancelConformance = (name: string, databaseIn: (folder: string) => 
       assert.isTrue(await areEnded(database))
     })
 
-    it("has none either when the process that worked on it is killed right after the cancel", async () => {
-      const { worker, canceller, cancel, ...database } = await working("worker-killed")
-      await cancel()
-      await canceller.reaches(["Cancelled"])
-      await worker.kill()
-      assert.isTrue(await areEnded(database))
-      await canceller.ended()
-    })
+    // `npm test` kills one process alone on SQLite only: the next test kills both, on either database.
+    if (name === "SQLite" || process.env["DETENT_SOAK"] !== undefined) {
+      it("has none either when the process that worked on it is killed right after the cancel", async () => {
+        const { worker, canceller, cancel, ...database } = await working("worker-killed")
+        await cancel()
+        await canceller.reaches(["Cancelled"])
+        await worker.kill()
+        assert.isTrue(await areEnded(database))
+        await canceller.ended()
+      })
 
-    it("has none when the process that cancelled it is killed before it could end them", async () => {
-      const { worker, canceller, cancel, ...database } = await working("canceller-killed")
-      await cancel()
-      await worker.reaches(["Cancelled"])
-      await canceller.kill()
-      await worker.ended()
-      assert.isTrue(await areEnded(database))
-    })
+      it("has none when the process that cancelled it is killed before it could end them", async () => {
+        const { worker, canceller, cancel, ...database } = await working("canceller-killed")
+        await cancel()
+        await worker.reaches(["Cancelled"])
+        await canceller.kill()
+        await worker.ended()
+        assert.isTrue(await areEnded(database))
+      })
+    }
 
     it("has none once another process works, when both are killed at the cancel", async () => {
       const { worker, canceller, cancel, work, ...database } = await working("both-killed")
