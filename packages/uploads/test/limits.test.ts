@@ -9,7 +9,7 @@ import { databases } from "./support/Databases.ts"
 import { makeDesk } from "./support/Desk.ts"
 import { Stubborn } from "./support/Stubborn.ts"
 
-const options: UploadsOptions = { uploads: [Stubborn], itemLimit: { time: "1 second", memory: 300 } }
+const options: UploadsOptions = { uploads: [Stubborn], itemLimit: { time: "400 millis", memory: 300 } }
 
 const triesIn = (path: string): number => (existsSync(path) ? readFileSync(path, "utf8").length : 0)
 
@@ -41,7 +41,7 @@ describe.each(databases)("$name", { timeout: 300_000 }, (database) => {
           ])
           const { items: failed } = yield* uploads.items(batchId, { state: "failed" })
           expect(failed.map(({ index, problem }) => [index, problem?.message])).toEqual([
-            [1, "it took longer than 1s, in 2 attempts; correct it, or raise the limit of items"],
+            [1, "it took longer than 400ms, in 2 attempts; correct it, or raise the limit of items"],
             [3, expect.stringMatching(/, in 2 attempts; correct it, or raise the limit of items$/)],
             [4, "its check failed: no such luck"],
           ])
@@ -82,7 +82,7 @@ describe.each(databases)("$name", { timeout: 300_000 }, (database) => {
           yield* uploads.finished(batchId)
           expect(triesIn(exit)).toBeGreaterThan(before[1])
         }),
-        { ...options, itemLimit: { time: "1500 millis", memory: 300 } },
+        { ...options, itemLimit: { time: "500 millis", memory: 300 } },
       )
     }),
   )

@@ -6,14 +6,19 @@ import { Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk } from "./support/Desk.ts"
 
-const items = 5000
+const items = 3000
+
+/** How often an item is checked is the same on every database. */
+const casesOn = (database: string) => (database === "SQLite" ? cases : cases.filter(([, keptBytes]) => keptBytes === 800_000))
+
+const cases: ReadonlyArray<readonly [kept: string, keptBytes: number, checks: number]> = [
+  ["all of it is kept", 20_000_000, items],
+  ["its first page is kept", 800_000, items + (items - 2000)],
+  ["nothing is kept", 0, 2 * items],
+]
 
 describe.each(databases)("$name", (database) => {
-  it.effect.each([
-    ["all of it is kept", 20_000_000, items],
-    ["its first page is kept", 800_000, items + (items - 2000)],
-    ["nothing is kept", 0, 2 * items],
-  ] as const)("where %s, every other item is checked twice", ([, keptBytes, expected]) =>
+  it.effect.each(casesOn(database.name))("where %s, every other item is checked twice", ([, keptBytes, expected]) =>
     Effect.gen(function* () {
       const { folder, run } = yield* makeDesk(database)
       for (const gzip of [false, true]) {

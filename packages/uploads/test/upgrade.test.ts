@@ -16,7 +16,7 @@ const first = "0001_uploads"
 describe.each(databases)("$name", (database) => {
   it.effect("tables of the first version are upgraded, and their rows are those of Hacker News", () =>
     Effect.gen(function* () {
-      const { address, file, run } = yield* makeDesk(database)
+      const { address, file, run } = yield* makeDesk(database, database.fresh)
       const isSqlite = database.name === "SQLite"
       const table = (name: string) => (isSqlite ? `detent_${name}` : `detent.${name}`)
       const yes = isSqlite ? "1" : "true"

@@ -16,7 +16,7 @@ import { type Finished, type Work, WorkerProcess } from "./WorkerProcess.ts"
 const bad = { not_json: 0.01, missing_id: 0.01, missing_type: 0.02, duplicate: 0.02 }
 const batchId = "killed"
 const nodeId = "uploader"
-const kills = Number(process.env["DETENT_CRASH_KILLS"] ?? 3)
+const kills = Number(process.env["DETENT_CRASH_KILLS"] ?? 2)
 
 /** Kills one worker after the other; the one after the last may finish. */
 const killRepeatedly = async (address: Address, ask: Work["ask"], seed: number): Promise<Finished | undefined> => {

@@ -45,7 +45,7 @@ const lease = "1 second"
 process.on("message", (work: Work) => {
   const { address, nodeId } = work
   const store = address._tag === "Sqlite" ? SqliteStore.layer({ filename: address.filename }) : PostgresStore.layer({ url: address.url })
-  const options: UploadsOptions = { uploads: [HackerNews, Stubborn], itemLimit: { time: "1 second", memory: 300 }, ...dying(work.dies) }
+  const options: UploadsOptions = { uploads: [HackerNews, Stubborn], itemLimit: { time: "400 millis", memory: 300 }, ...dying(work.dies) }
   const layer = Uploads.layer(options).pipe(
     Layer.provideMerge(Engine.layer({ worker: false, lease, ...(nodeId === undefined ? {} : { nodeId }) })),
     Layer.provide(store),

@@ -1,6 +1,6 @@
 /** The databases uploads are kept in, each with an address that several processes can open. */
 import { randomBytes } from "node:crypto"
-import { mkdtempSync, rmSync } from "node:fs"
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Engine } from "@detent/durable"
@@ -19,8 +19,10 @@ export type Address = { readonly _tag: "Sqlite"; readonly filename: string } | {
 
 export interface Database {
   readonly name: string
-  /** A database of its own, gone with the scope. */
+  /** An empty database of its own, gone with the scope. */
   readonly fresh: Effect.Effect<Address, never, Scope.Scope>
+  /** The same with all tables, which it takes longer to make than most tests take. */
+  readonly prepared: Effect.Effect<Address, never, Scope.Scope>
 }
 
 /** A folder that goes with the scope. */
@@ -29,9 +31,16 @@ export const freshFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
+const sqliteFile = Effect.map(freshFolder, (folder) => join(folder, "uploads.db"))
+
 const sqlite: Database = {
   name: "SQLite",
-  fresh: Effect.map(freshFolder, (folder): Address => ({ _tag: "Sqlite", filename: join(folder, "uploads.db") })),
+  fresh: Effect.map(sqliteFile, (filename): Address => ({ _tag: "Sqlite", filename })),
+  prepared: Effect.gen(function* () {
+    const [template, filename] = [yield* Effect.promise(() => sqliteTemplate()), yield* sqliteFile]
+    copyFileSync(template, filename)
+    return { _tag: "Sqlite", filename }
+  }),
 }
 
 const asAdmin = (statement: string) =>
@@ -41,22 +50,33 @@ const asAdmin = (statement: string) =>
     ),
   )
 
-const postgres: Database = {
-  name: "PostgreSQL",
-  fresh: Effect.map(
+const postgresAt = (name: string): Address => {
+  const url = new URL(inject("postgresUrl"))
+  url.pathname = `/${name}`
+  return { _tag: "Postgres", url: url.href }
+}
+
+const randomName = () => `uploads_${randomBytes(8).toString("hex")}`
+
+const postgresFrom = (template: string) =>
+  Effect.map(
     Effect.acquireRelease(
       Effect.gen(function* () {
-        const name = `uploads_${randomBytes(8).toString("hex")}`
-        yield* asAdmin(`create database ${name}`)
+        const name = randomName()
+        yield* asAdmin(`create database ${name} template ${template}`)
         return name
       }),
       (name) => asAdmin(`drop database ${name} with (force)`),
     ),
-    (name): Address => {
-      const url = new URL(inject("postgresUrl"))
-      url.pathname = `/${name}`
-      return { _tag: "Postgres", url: url.href }
-    },
+    postgresAt,
+  )
+
+const postgres: Database = {
+  name: "PostgreSQL",
+  fresh: postgresFrom("template1"),
+  prepared: Effect.flatMap(
+    Effect.promise(() => postgresTemplate()),
+    postgresFrom,
   ),
 }
 
@@ -73,3 +93,32 @@ const quietEngine = { sweeper: { interval: "1 day" }, worker: false } as const
 /** Everything a process that uploads has, made anew wherever it is used. */
 export const uploadsLayer = (address: Address, options: UploadsOptions = {}) =>
   Layer.fresh(Uploads.layer(options).pipe(Layer.provideMerge(Engine.layer(quietEngine)), Layer.provideMerge(storeLayer(address))))
+
+/** Makes something once for all tests of the test process. */
+const once = <A>(make: () => Promise<A>): (() => Promise<A>) => {
+  let made: Promise<A> | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+/** Opens uploads once, which makes all tables, and closes them. */
+const makeTables = (address: Address) =>
+  Effect.runPromise(Effect.scoped(Effect.asVoid(Layer.build(uploadsLayer(address) as Layer.Layer<Uploads, unknown>))))
+
+const sqliteTemplate = once(async () => {
+  const folder = mkdtempSync(join(tmpdir(), "detent-uploads-"))
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }))
+  const filename = join(folder, "template.db")
+  await makeTables({ _tag: "Sqlite", filename })
+  return filename
+})
+
+/** It goes with the server. */
+const postgresTemplate = once(async () => {
+  const name = randomName()
+  await Effect.runPromise(asAdmin(`create database ${name}`))
+  await makeTables(postgresAt(name))
+  return name
+})

@@ -18,9 +18,9 @@ export interface Desk {
   readonly run: <A, E>(use: Effect.Effect<A, E, Uploads | Engine | SqlClient>, options?: UploadsOptions) => Effect.Effect<A, unknown>
 }
 
-export const makeDesk = (database: Database) =>
+export const makeDesk = (database: Database, place = database.prepared) =>
   Effect.gen(function* () {
-    const address = yield* database.fresh
+    const address = yield* place
     const folder = yield* freshFolder
     const desk: Desk = {
       address,

@@ -1,7 +1,8 @@
 /** An upload with items that take for ever or end their process. Each try of such an item adds a character to the file it names. */
 import { appendFileSync } from "node:fs"
 import * as Schema from "effect/Schema"
-import { defineUpload } from "../../src/index.ts"
+// Not the whole package: every worker process loads what this module imports.
+import { defineUpload } from "../../src/UploadDefinition.ts"
 
 export const Stubborn = defineUpload({
   name: "Stubborn",
