@@ -50,6 +50,41 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
           ["a-1", "a-2"],
         )
         assert.deepStrictEqual(yield* journal.page({ machine, idPrefix: "a-x" }, 2), [])
+        const all = yield* journal.page({ machine, idPrefix: "a-" }, 10)
+        assert.deepStrictEqual(
+          all.map(({ id }) => id),
+          ["a-1", "a-2", "a-\u{10FFFF}x"],
+        )
+      }),
+    )
+
+    it.effect("158 lists instances in any of several states, in one order, with names by code points", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const summary = (tag: string, status: InstanceStatus = "running") =>
+          ({ tag, status, reason: undefined, version: 1, resident: false }) as const
+        const ids = ["x\uFF21", "x\u{1F600}", "x\uFF22", "x"]
+        yield* journal.commit(
+          ids.map((id, index) => commit({ machine, id }, -1, { at: 100, summary: summary(["A", "B", "C"][index % 3] ?? "A") })),
+        )
+        yield* journal.commit([commit({ machine, id: "late" }, -1, { at: 200, summary: summary("B", "final") })])
+        const seen: Array<string> = []
+        let after: InstanceCursor | undefined
+        do {
+          const page = yield* journal.list({ machine, tag: ["A", "B"], order: "newest" }, 1, after)
+          seen.push(...page.instances.map(({ id }) => id))
+          after = page.next
+        } while (after !== undefined)
+        assert.deepStrictEqual(seen, ["late", "x\u{1F600}", "x\uFF21", "x"])
+        const running = yield* journal.list({ machine, tag: ["B", "C"], status: "running" }, 10)
+        assert.deepStrictEqual(
+          running.instances.map(({ id }) => id),
+          ["x\uFF22", "x\u{1F600}"],
+        )
+        assert.deepStrictEqual((yield* journal.list({ machine, tag: [] }, 10)).instances, [])
+        const many = Array.from({ length: 600 }, (_, index) => `S${index}`)
+        assert.strictEqual((yield* journal.list({ machine, tag: ["A", ...many] }, 10)).instances.length, 2)
       }),
     )
 
@@ -224,6 +259,29 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         assert.strictEqual((yield* journal.events({ machine, id: "young" }, 0, 10)).length, 1)
         assert.deepStrictEqual(yield* journal.commit([commit({ machine, id: "old" }, -1)]), [stored], "its id is free again")
         assert.isTrue(Option.isNone(yield* journal.findDuplicate({ machine, id: "old" }, "sent")))
+      }),
+    )
+
+    it.effect("160 an instance that begins after one was removed belongs to its own machine, and outlives a removal of the other", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const other = `${machine}-other`
+        const at = (yield* journal.clock) - 3_600_000
+        const ended = { tag: "Done", status: "final", reason: undefined, version: 1, resident: false } as const
+        yield* journal.commit([commit({ machine, id: "old" }, -1, { at, summary: ended })])
+        assert.strictEqual((yield* journal.list({ machine }, 10)).instances.length, 1)
+        assert.strictEqual(yield* journal.purgeEnded(machine, 1000, 10), 1)
+        yield* journal.commit([commit({ machine: other, id: "new" }, -1, { at, summary: ended })])
+        assert.deepStrictEqual((yield* journal.list({ machine }, 10)).instances, [])
+        assert.deepStrictEqual(
+          (yield* journal.list({ machine: other }, 10)).instances.map(({ id }) => id),
+          ["new"],
+        )
+        assert.deepStrictEqual([...(yield* journal.count(machine))], [])
+        assert.deepStrictEqual([...(yield* journal.count(other))], [["Done", 1]])
+        assert.strictEqual(yield* journal.purgeEnded(machine, 1000, 10), 0)
+        assert.strictEqual(yield* journal.purgeEnded(other, 1000, 10), 1)
       }),
     )
 

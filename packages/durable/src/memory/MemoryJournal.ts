@@ -14,8 +14,9 @@ import {
   type OpenedInstance,
   placementOf,
 } from "../store/Journal.ts"
+import { compareText } from "../store/textOrder.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
-import { commandName, compareText, findInstance, isOfLife } from "./MemoryState.ts"
+import { commandName, findInstance, isOfLife } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
 /** As large as the store on SQLite takes. */
@@ -191,7 +192,7 @@ const prune = (instance: StoredInstance | undefined, through: number, after: num
 
 const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
   (filter.machine === undefined || record.machine === filter.machine) &&
-  (filter.tag === undefined || record.tag === filter.tag) &&
+  (filter.tag === undefined || (typeof filter.tag === "string" ? record.tag === filter.tag : filter.tag.includes(record.tag))) &&
   (filter.status === undefined || record.status === filter.status) &&
   (filter.resident === undefined || record.resident === filter.resident) &&
   (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&

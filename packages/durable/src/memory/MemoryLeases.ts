@@ -3,7 +3,8 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
-import { compareText, type MemoryState } from "./MemoryState.ts"
+import { compareText } from "../store/textOrder.ts"
+import type { MemoryState } from "./MemoryState.ts"
 
 export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
   /** The greatest token that was removed. */

@@ -79,4 +79,3 @@ export const isOfLife = (instance: StoredInstance | undefined, { startedAt }: { 
 export const commandName = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`
 
 /** Order by bytes, as the databases do: the same for all names but those with characters beyond the basic plane. */
-export const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)

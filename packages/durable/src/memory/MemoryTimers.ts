@@ -5,8 +5,9 @@ import * as Option from "effect/Option"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
 import type { ClaimedTimer, DeadTimer, MachineVersions, TimersService } from "../store/Timers.ts"
+import { compareText } from "../store/textOrder.ts"
 import type { MemoryState, StoredTimer } from "./MemoryState.ts"
-import { compareText, findInstance, isOfLife } from "./MemoryState.ts"
+import { findInstance, isOfLife } from "./MemoryState.ts"
 
 /** `position` is that of the instance among all, oldest first. */
 type Located = InstanceKey & { readonly version: number; readonly position: number; readonly timer: StoredTimer }

@@ -16,6 +16,7 @@ import type {
   OpenedInstance,
 } from "../store/Journal.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "../store/StoreFailure.ts"
+import { afterPrefix } from "../store/textOrder.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { keysOf, surrogate } from "./keys.ts"
@@ -281,7 +282,8 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
   const source = filter.resident === true ? sql.literal("i") : sql.literal("l")
   const conditions: Array<Fragment> = []
   if (filter.machine !== undefined) conditions.push(sql`${source}.machine = ${filter.machine}`)
-  if (filter.tag !== undefined) conditions.push(sql`${source}.tag = ${filter.tag}`, sql`i.tag = ${filter.tag}`)
+  if (typeof filter.tag === "string") conditions.push(sql`${source}.tag = ${filter.tag}`, sql`i.tag = ${filter.tag}`)
+  else if (filter.tag !== undefined) conditions.push(filter.tag.length === 0 ? sql.literal("1 = 0") : sql`i.tag in ${sql.in(filter.tag)}`)
   if (filter.status !== undefined) conditions.push(sql`${source}.status = ${filter.status}`, sql`i.status = ${filter.status}`)
   if (filter.status !== undefined && filter.status !== "running") conditions.push(sql`${source}.status <> 'running'`)
   if (filter.resident !== undefined) conditions.push(filter.resident ? sql`i.resident` : sql`not i.resident`)
@@ -299,17 +301,26 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
   const direction = sql.literal(isNewest ? "desc" : "asc")
   const page = knownLimit(dialect, limit)
   // In the order of the index of states and times, which begins with the machine.
-  const isOfOneIndex = filter.resident === true || filter.tag !== undefined || (filter.status ?? "running") !== "running"
-  if (dialect.eachState !== undefined && !isOfOneIndex) {
-    const ofState = sql`
-      select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
-        l.updated_at as listed_at
-      from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
-      where l.machine = c.machine and l.tag = c.tag and ${sql.and(conditions)}
-      order by l.updated_at ${direction}, l.id ${direction} limit ${page}`
-    return sql<Row>`
-      select f.*, ${isBehind(dialect)} from ${dialect.eachState(filter.machine, ofState)}
-      order by f.listed_at ${direction}, f.machine ${direction}, f.id ${direction} limit ${page}`
+  const isOfOneIndex =
+    filter.resident === true || typeof filter.tag === "string" || (filter.tag === undefined && (filter.status ?? "running") !== "running")
+  const ofState = (machine: Fragment, tag: Fragment) => sql`
+    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
+      l.updated_at as listed_at
+    from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
+    where l.machine = ${machine} and l.tag = ${tag} and ${sql.and(conditions)}
+    order by l.updated_at ${direction}, l.id ${direction} limit ${page}`
+  const inOrder = sql`order by f.listed_at ${direction}, f.machine ${direction}, f.id ${direction} limit ${page}`
+  if (dialect.eachState !== undefined && !isOfOneIndex && filter.tag?.length !== 0) {
+    const states = dialect.eachState(filter.machine, ofState(sql.literal("c.machine"), sql.literal("c.tag")))
+    const asked = filter.tag === undefined ? sql.literal("") : sql`and c.tag in ${sql.in(filter.tag)}`
+    return sql<Row>`select f.*, ${isBehind(dialect)} from ${states} ${asked} ${inOrder}`
+  }
+  // One statement for all states, so that it sees an instance in one of them.
+  if (filter.machine !== undefined && !isOfOneIndex && isSome(filter.tag)) {
+    const machine = sql`${filter.machine}`
+    const each = filter.tag.map((tag) => sql`select * from (${ofState(machine, sql`${tag}`)})`)
+    const states = each.reduce((all, state) => sql`${all} union all ${state}`)
+    return sql<Row>`select f.*, ${isBehind(dialect)} from (${states}) f ${inOrder}`
   }
   const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
   const machineOrder = filter.machine === undefined ? sql`${source}.machine ${direction},` : sql.literal("")
@@ -319,6 +330,12 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
     from ${from} where ${sql.and(conditions)}
     order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${page}`
 }
+
+/** SQLite takes at most 500 parts of a union. */
+const mostStates = 400
+
+const isSome = (tags: InstanceFilter["tag"]): tags is ReadonlyArray<string> =>
+  typeof tags === "object" && tags.length > 0 && tags.length <= mostStates
 
 /** A part of the statement, not a parameter: PostgreSQL plans an unknown limit for a tenth of the table, which it then reads whole. */
 const knownLimit = ({ sql }: Dialect, limit: number): Fragment => sql.literal(String(Math.max(0, Math.floor(limit))))
@@ -342,8 +359,9 @@ const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: str
   if (resident !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
   // An execution that has ended has no reason: the index of owners finds it among the few without an owner.
   if (owing) conditions.push(sql`resident and reason is null and i.status = 'final'`)
-  // Names are compared by bytes, and no character has greater ones than the last.
-  if (idPrefix !== undefined) conditions.push(sql`i.id >= ${idPrefix} and i.id < ${`${idPrefix}\u{10FFFF}`}`)
+  if (idPrefix !== undefined) conditions.push(sql`i.id >= ${idPrefix}`)
+  const beyond = idPrefix === undefined ? undefined : afterPrefix(idPrefix)
+  if (beyond !== undefined) conditions.push(sql`i.id < ${beyond}`)
   if (after !== undefined) conditions.push(sql`i.id > ${after}`)
   if (shards !== undefined && dialect.inShards !== undefined) conditions.push(dialect.inShards(shards))
   const from = isListed(filter) ? sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance` : sql`${instances} i`

@@ -47,10 +47,13 @@ const remove = `
     select value from json_each(?) where not exists (select 1 from detent_instances i where i.instance = value)
   )`
 
+/** The number of an instance that was removed may have gone to another one since: SQLite gives the greatest ones again. */
 const write = `
   insert into detent_listing as l (instance, machine, id, tag, status, updated_at)
   select i.instance, i.machine, i.id, i.tag, i.status, i.updated_at
   from json_each(?) t cross join detent_instances i on i.instance = t.value
   where true
-  on conflict (instance) do update set tag = excluded.tag, status = excluded.status, updated_at = excluded.updated_at
-  where l.tag <> excluded.tag or l.status <> excluded.status or l.updated_at <> excluded.updated_at`
+  on conflict (instance) do update
+  set machine = excluded.machine, id = excluded.id, tag = excluded.tag, status = excluded.status, updated_at = excluded.updated_at
+  where (l.machine, l.id, l.tag, l.status, l.updated_at)
+    <> (excluded.machine, excluded.id, excluded.tag, excluded.status, excluded.updated_at)`

@@ -63,7 +63,8 @@ export interface InstanceStanding {
 
 export interface InstanceFilter {
   readonly machine?: string
-  readonly tag?: string
+  /** In this state, or in any of these. An instance that changes between them while it is listed is not left out. */
+  readonly tag?: string | ReadonlyArray<string>
   readonly status?: InstanceStatus
   readonly resident?: boolean
   readonly updatedAfter?: number

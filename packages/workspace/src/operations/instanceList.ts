@@ -77,7 +77,7 @@ export const listingOf = (
 /** A page of instances and executions. `scanned`: the page ended because it had examined this many; the next page continues. */
 export const list = (query: InstanceQuery) =>
   Effect.gen(function* () {
-    const limit = Math.min(longestPage, Math.max(1, query.limit ?? defaultPage))
+    const limit = Math.min(longestPage, Math.max(1, Math.floor(query.limit ?? defaultPage) || defaultPage))
     const isSearch = query.search !== undefined && query.search !== ""
     const { instances, next, scanned }: FoundPage = isSearch ? yield* searched(query, limit) : yield* listed(query, limit)
     const engine = yield* Engine
@@ -116,11 +116,7 @@ const filtersIn = (machine: string, query: InstanceConditions) =>
     const possible = possibleStates(machine, known, status)
     if (asked.length === 0 && possible === undefined) return [{ machine, ...stored }] satisfies ReadonlyArray<MachineFilter>
     const tags = possible === undefined ? asked : asked.length === 0 ? possible : possible.filter((tag) => asked.includes(tag))
-    const filters = [...new Set(tags)].map((tag): MachineFilter => ({ machine, tag, ...stored }))
-    if (filters.length < 2) return filters
-    // Each is a query of its own: only states that have instances are asked for.
-    const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(machine))
-    return filters.filter(({ tag }) => tag !== undefined && counts.has(tag))
+    return tags.length === 0 ? [] : [{ machine, tag: [...new Set(tags)], ...stored }]
   }).pipe(Effect.map((filters): ReadonlyArray<MachineFilter> => filters))
 
 /**

@@ -1,5 +1,6 @@
 /** One list over several filters of the store, in the order of the store: oldest or newest change first. */
 import { type InstanceCursor, type InstanceFilter, type InstancePage, Journal } from "@detent/durable"
+import { compareText } from "@detent/durable/internal"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 
@@ -21,15 +22,13 @@ export const mergedList = (
   })
 
 const byChange = (left: InstanceCursor, right: InstanceCursor): number =>
-  left.updatedAt - right.updatedAt || byName(left.machine, right.machine) || byName(left.id, right.id)
-
-const byName = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+  left.updatedAt - right.updatedAt || compareText(left.machine, right.machine) || compareText(left.id, right.id)
 
 /** The cursor of a list of all machines, for the list of one, which is ordered by time and id only. The same for both orders. */
 const cursorIn = (machine: string, after: InstanceCursor | undefined): InstanceCursor | undefined => {
   if (after === undefined || after.machine === machine) return after
-  return { updatedAt: after.updatedAt, machine, id: machine < after.machine ? lastId : "" }
+  return { updatedAt: after.updatedAt, machine, id: compareText(machine, after.machine) < 0 ? lastId : "" }
 }
 
-/** No id is greater. */
-const lastId = "\u{10FFFF}".repeat(2)
+/** No id is greater: an id has at most 1,000 bytes. */
+const lastId = "\u{10FFFF}".repeat(250)
