@@ -95,6 +95,42 @@ export const isCopyUnfinished = (target: SqlClient): Effect.Effect<boolean, Migr
     return begun !== undefined && begun.completedAt === undefined
   })
 
+/**
+ * Statements that end all leases and claims. A database that was restored has no process that holds one: its work would wait until
+ * they end by themselves.
+ */
+export const endClaims = (dialect: "pg" | "sqlite"): ReadonlyArray<string> => {
+  const place = (name: string) => (dialect === "pg" ? `detent.${name}` : `detent_${name}`)
+  return [
+    `update ${place("leases")} set expires_at = 0 where expires_at > 0`,
+    `update ${place("timers")} set claimed_until = 0 where claimed_until > 0`,
+    `update ${place("commands")} set claimed_until = 0 where claimed_until > 0`,
+  ]
+}
+
+/** Refuses a target that has rows of its own, or a copy of something else. Its tables need not be there. */
+export const refuseFilled = (options: Pick<CopyOptions, "source" | "target" | "name">): Effect.Effect<void, CopyError> =>
+  Effect.gen(function* () {
+    if (yield* resumes(options, yield* openCopyState(options.target))) return
+    const [source, target] = alignNames(yield* readCatalog(options.source), yield* readCatalog(options.target))
+    const names = [...source.tables.keys()].filter((name) => isCopied(name) && !openedTables.includes(name)).toSorted()
+    const places = names.flatMap((name) => {
+      const table = target.tables.get(name)
+      return table === undefined ? [] : [{ name, sql: target.sql, dialect: target.dialect, table }]
+    })
+    yield* refuseRows(yield* Effect.filter(places, hasRows))
+  })
+
+const refuseRows = (filled: ReadonlyArray<{ readonly name: string }>): Effect.Effect<void, CopyRefused> =>
+  filled.length === 0
+    ? Effect.void
+    : Effect.fail(
+        new CopyRefused({
+          problem: `the target is not empty: there are rows in ${filled.map(({ name }) => name).join(", ")}`,
+          nextStep: "choose an empty database",
+        }),
+      )
+
 export const copyDatabase = (options: CopyOptions): Effect.Effect<CopyReport, CopyError> =>
   Effect.gen(function* () {
     const state = yield* openCopyState(options.target)
@@ -113,8 +149,11 @@ export const copyDatabase = (options: CopyOptions): Effect.Effect<CopyReport, Co
 /** What is made again from other tables, or says which migrations have run. */
 const isCopied = (name: string): boolean => !/(^|[._])migrations$/.test(name) && !derivedTables.includes(name) && !ownTables.includes(name)
 
-/** `blocks` is kept by triggers. */
-const derivedTables = ["detent.moves", "detent.listing", "detent.counts", "detent.finished", "detent.blocks"]
+/** `blocks` is kept by triggers; the nodes of a cluster register themselves. */
+const derivedTables = [
+  ...["detent.moves", "detent.listing", "detent.counts", "detent.finished", "detent.blocks"],
+  ...["detent.cluster_nodes", "detent.cluster_shards"],
+]
 
 /** Tables in which opening a database makes rows. */
 const openedTables = ["detent.domain_journals", "detent.domain_projections"]
@@ -133,7 +172,7 @@ const pairsOf = (source: Catalog, target: Catalog) =>
     return { pairs, left }
   })
 
-const resumes = ({ name }: CopyOptions, state: CopyState) =>
+const resumes = ({ name }: Pick<CopyOptions, "name">, state: CopyState) =>
   Effect.gen(function* () {
     const begun = yield* state.copy
     if (begun === undefined) return false
@@ -167,12 +206,7 @@ const refuseLive = ({ sql, dialect, tables }: Catalog) =>
 const begin = (options: CopyOptions, state: CopyState, target: Catalog, pairs: ReadonlyArray<TablePair>) =>
   Effect.gen(function* () {
     const kept = pairs.filter(({ name }) => !openedTables.includes(name))
-    const filled = yield* Effect.filter(kept, (pair) => hasRows(pair.target))
-    if (filled.length > 0)
-      return yield* new CopyRefused({
-        problem: `the target is not empty: there are rows in ${filled.map(({ name }) => name).join(", ")}`,
-        nextStep: "choose an empty database",
-      })
+    yield* refuseRows(yield* Effect.filter(kept, (pair) => hasRows(pair.target)))
     const opened = pairs.filter(({ name }) => openedTables.includes(name))
     yield* transacting(
       target.sql,

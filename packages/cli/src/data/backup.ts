@@ -33,10 +33,14 @@ export const backup = command(
       if (to === undefined) return yield* new WrongUsage({ problem: "back up to where?", nextStep: "name a new folder with --to" })
       const manifest = yield* withProgress((onProgress) => operations.backup({ database: databaseOf(input), data, to, onProgress }))
       yield* output.value(manifest, () => `${to}\n`)
-      const files =
-        manifest.files === undefined ? `files are in ${manifest.bucket}` : `${manifest.files.files} files (${manifest.files.bytes} bytes)`
-      yield* output.note(`the database (${manifest.bytes} bytes) and ${files}, as of ${manifest.createdAt}`)
-      yield* output.note(`restore it with: detent data restore --from ${to} --data NEW`)
+      const database = `the database (${manifest.bytes} bytes)`
+      yield* output.note(
+        manifest.files === undefined
+          ? `${database} is in ${to}, as of ${manifest.createdAt}; the files stay in ${manifest.bucket}, which needs versioning`
+          : `${database} and ${manifest.files.files} files (${manifest.files.bytes} bytes) are in ${to}, as of ${manifest.createdAt}`,
+      )
+      const place = manifest.files === undefined ? `${manifest.bucket} --database postgres://…` : "NEW"
+      yield* output.note(`restore it with: detent data restore --from ${to} --data ${place}`)
     }),
 )
 

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -13,6 +14,15 @@ const newProject = async (): Promise<string> => {
   await project(cwd, lampConfig("Schema.Int", bothSystems))
   await copyFewDocuments(join(cwd, "corpus"))
   return cwd
+}
+
+const withDatabase = <A>(file: string, use: (database: DatabaseSync) => A): A => {
+  const database = new DatabaseSync(file)
+  try {
+    return use(database)
+  } finally {
+    database.close()
+  }
 }
 
 const databases = [
@@ -83,7 +93,17 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       await mkdir(join(cwd, ".detent", "settings"), { recursive: true })
       await writeFile(join(cwd, ".detent", "settings", "tone.json"), "{}")
       assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
-      assert.match((await ended("data", "restore", "--from", "good")).err, /exists; restore into a new folder/)
+      assert.match((await ended("data", "restore", "--from", "good")).err, /\.detent is not empty; restore into a new folder with --data/)
+      await mkdir(join(cwd, "other", "canonical"), { recursive: true })
+      await writeFile(join(cwd, "other", "sources.json"), "precious")
+      const over = await ended("data", "restore", "--from", "good", "--data", "other")
+      assert.match(over.err, /other is not empty; restore into a new folder with --data/)
+      assert.strictEqual(await readFile(join(cwd, "other", "sources.json"), "utf8"), "precious")
+      const taken = await ended("data", "restore", "--from", "good", "--data", "new", "--database", "sqlite:.detent/detent.db")
+      assert.match(taken.err, /detent\.db exists; name another database/)
+      const bucket = await ended("data", "restore", "--from", "good", "--data", "gs://demo/fresh", "--database", "sqlite:fresh.db")
+      assert.match(bucket.err, /the files are in the backup, and a restore writes no objects to gs:\/\/demo\/fresh/)
+      await rm(join(cwd, "other"), { recursive: true })
       const database = await readFile(join(cwd, "good", "detent.db"))
       await writeFile(join(cwd, "good", "detent.db"), Buffer.concat([database, Buffer.from("x")]))
       const restored = async () => (await ended("data", "restore", "--from", "good", "--data", "new")).err
@@ -101,6 +121,77 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
     }),
   )
 
+  it.live("is not restored to a database that has something, and nothing is written then", () =>
+    Effect.gen(function* () {
+      const database = yield* freshDatabase
+      yield* Effect.promise(async () => {
+        const cwd = await newProject()
+        const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
+        const start = (...place: ReadonlyArray<string>) => ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}', ...place)
+        assert.strictEqual((await start()).code, 0)
+        assert.strictEqual((await start("--data", "own", "--database", database)).code, 0)
+        await mkdir(join(cwd, ".detent", "settings"), { recursive: true })
+        await writeFile(join(cwd, ".detent", "settings", "tone.json"), "{}")
+        assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
+        const refused = await ended("data", "restore", "--from", "good", "--data", "new", "--database", database)
+        assert.match(refused.err, /the target is not empty: there are rows in .*; choose an empty database/)
+        assert.isFalse(existsSync(join(cwd, "new")))
+        // Where the files are in a bucket, the backup has the database only, and is restored to the same bucket.
+        const bucket = await ended("data", "backup", "--to", "cloud", "--data", "gs://demo/ws", "--database", database)
+        assert.match(bucket.err, /is in cloud, as of .*; the files stay in gs:\/\/demo\/ws, which needs versioning/)
+        assert.include(bucket.err, "detent data restore --from cloud --data gs://demo/ws --database postgres://…")
+        assert.deepEqual((await readdir(join(cwd, "cloud"))).toSorted(), ["backup.json", "detent.db"])
+        const moved = await ended("data", "restore", "--from", "cloud", "--data", "gs://demo/fresh", "--database", "sqlite:fresh.db")
+        assert.match(moved.err, /files of this backup are in gs:\/\/demo\/ws.*restore with --data gs:\/\/demo\/ws and an empty database/)
+        const alone = await ended("data", "restore", "--from", "cloud", "--data", "gs://demo/ws")
+        assert.match(alone.err, /gs:\/\/demo\/ws is a bucket, which holds no database; give --database postgres/)
+        for (const made of ["gs:", "fresh.db"]) assert.isFalse(existsSync(join(cwd, made)), made)
+      })
+    }),
+  )
+
+  it.live("has no leases and claims of its former processes where it is restored, so that its work is taken up at once", () =>
+    Effect.gen(function* () {
+      const target = yield* freshDatabase
+      yield* Effect.promise(async () => {
+        const cwd = await newProject()
+        const succeeded = async (...args: ReadonlyArray<string>) => {
+          const { code, out, err } = await run(args, { cwd })
+          assert.strictEqual(code, 0, `${args.join(" ")}: ${err}`)
+          return out
+        }
+        await succeeded("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')
+        await succeeded("instance", "send", "hall", "Switch", "--with", '{"level":3}')
+        // As a process on another host leaves them that is killed while it executes a command.
+        const later = Date.now() + 3_600_000
+        withDatabase(join(cwd, ".detent", "detent.db"), (database) =>
+          database.exec(`insert into detent_leases values ('workflow/node/other/1', 'other/1/a', 1, ${later});
+            update detent_commands set status = 'processing', claims = 1, attempts = 1, claimed_by = 'other', claimed_until = ${later}`),
+        )
+        await succeeded("data", "backup", "--to", "good")
+        await succeeded("data", "restore", "--from", "good", "--data", "new")
+        const held = withDatabase(join(cwd, "new", "detent.db"), (database) =>
+          database
+            .prepare(`select (select max(expires_at) from detent_leases) as lease, claimed_until as claim from detent_commands`)
+            .all(),
+        )
+        assert.deepEqual(
+          held.map((row) => ({ ...row })),
+          [{ lease: 0, claim: 0 }],
+        )
+        await succeeded("data", "restore", "--from", "good", "--data", "other", "--database", target)
+        for (const place of [
+          ["--data", "new"],
+          ["--data", "other", "--database", target],
+        ]) {
+          const worked = await run(["worker", "--until-idle", ...place], { cwd })
+          assert.include(worked.err, "1 command failed for good")
+          assert.match(await succeeded("command", "list", "--json", ...place), /"status":"failed"/)
+        }
+      })
+    }),
+  )
+
   it.live("goes to a folder of this machine, outside of the data", () =>
     Effect.promise(async () => {
       const cwd = await newProject()
@@ -111,6 +202,8 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       assert.match((await ended("data", "backup", "--to", ".detent/backup")).err, /one is in the other; choose a folder elsewhere/)
       const copied = await ended("data", "copy", "--to", "sqlite:copy.db", "--to-data", "gs://bucket/copy", "--yes")
       assert.match(copied.err, /gs:\/\/bucket\/copy is no folder of this machine/)
+      const restored = await ended("data", "restore", "--from", "b", "--data", "gs://bucket/b")
+      assert.match(restored.err, /is no complete backup/)
       for (const made of ["gs:", "s3:", ".detent/backup"]) assert.isFalse(existsSync(join(cwd, made)), made)
     }),
   )

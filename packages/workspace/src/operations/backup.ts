@@ -7,14 +7,15 @@
  * `backup.json`, which is written last and holds the SHA-256 of the database and of that list.
  */
 import { once } from "node:events"
-import { createReadStream, createWriteStream, existsSync, readdirSync } from "node:fs"
-import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { createReadStream, createWriteStream, existsSync, readdirSync, statSync } from "node:fs"
+import { copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
 import { dirname, join, resolve, sep } from "node:path"
 import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
 import { finished } from "node:stream/promises"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
-import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
+import { CopyFailed, CopyRefused, endClaims } from "@detent/durable/DatabaseCopy"
 import type { AnyUpload } from "@detent/uploads"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -22,6 +23,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { type Database, databaseOf } from "../Database.ts"
+import { dataOf } from "../DataLocation.ts"
 import { areApart, copyFiles, type FilesReport, isFolder, digestOf as sha256Of } from "./DataFiles.ts"
 import { type DataProgress, nameOf, openBoth } from "./data.ts"
 
@@ -63,30 +65,37 @@ export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
   Effect.scoped(
     Effect.gen(function* () {
       yield* isFolder(to)
-      const source = yield* Effect.fromResult(databaseOf(database, data))
+      const source = yield* databaseIn(database, data)
       const folder = resolve(to)
       if (!isBucketLocation(data)) yield* areApart(resolve(data), folder)
       if (existsSync(folder) && readdirSync(folder).length > 0)
         return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "name a new folder with --to" })
       if (source._tag === "Sqlite" && !existsSync(source.file))
         return yield* new CopyRefused({ problem: `there is no SQLite database ${source.file}`, nextStep: "correct --data or --database" })
-      yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true }))
-      const file = join(folder, "detent.db")
-      yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
-      if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
-      else yield* snapshotOf(source, data, folder, onProgress)
-      const files = isBucketLocation(data) ? undefined : yield* listedFiles(data, folder, onProgress)
-      const manifest: BackupManifest = {
-        version: 1,
-        createdAt: DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
-        database: source._tag,
-        ...(yield* trying("the database", () => digestOf(file))),
-        ...(files === undefined ? { bucket: data } : { files }),
-      }
-      yield* trying("backup.json", () => writeDurably(join(folder, "backup.json"), `${Schema.encodeSync(ManifestJson)(manifest)}\n`))
-      return manifest
+      return yield* Effect.onError(backedUp(source, data, folder, onProgress), () =>
+        Effect.logWarning(`${folder} is no backup, as it was not completed: remove it, and back up to a new folder`),
+      )
     }),
   )
+
+const backedUp = (source: Database, data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
+  Effect.gen(function* () {
+    yield* trying("the folder of the backup", () => mkdir(folder, { recursive: true }))
+    const file = join(folder, "detent.db")
+    yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
+    if (source._tag === "Sqlite") yield* trying("the database", () => onlineBackup(source.file, file))
+    else yield* snapshotOf(source, folder, onProgress)
+    const files = isBucketLocation(data) ? undefined : yield* listedFiles(data, folder, onProgress)
+    const manifest: BackupManifest = {
+      version: 1,
+      createdAt: DateTime.formatIso(DateTime.makeUnsafe(yield* Clock.currentTimeMillis)),
+      database: source._tag,
+      ...(yield* trying("the database", () => digestOf(file))),
+      ...(files === undefined ? { bucket: data } : { files }),
+    }
+    yield* trying("backup.json", () => writeDurably(join(folder, "backup.json"), `${Schema.encodeSync(ManifestJson)(manifest)}\n`))
+    return manifest
+  })
 
 export interface RestoreRequest {
   /** The folder of a backup. */
@@ -100,36 +109,77 @@ export interface RestoreRequest {
   readonly onProgress: (progress: DataProgress) => Effect.Effect<void>
 }
 
-/** Makes a workspace out of a backup. What the backup held is checked before anything is written. */
+/**
+ * Makes a workspace out of a backup. The backup and the target are checked before anything is written, and what was written is removed
+ * where the restore fails.
+ */
 export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      yield* isFolder(from)
-      const folder = resolve(from)
-      const manifest = yield* readManifest(folder)
-      const file = join(folder, "detent.db")
-      const found = yield* trying("the database of the backup", () => digestOf(file))
-      if (found.sha256 !== manifest.sha256)
-        return yield* new CopyRefused({
-          problem: `${file} is damaged: its SHA-256 is ${found.sha256}, and backup.json says ${manifest.sha256}`,
-          nextStep: "restore another backup",
-        })
-      if (manifest.files?.sha256 !== undefined) yield* checkFiles(folder, manifest.files.sha256)
-      const target = yield* Effect.fromResult(databaseOf(database, data))
-      if (target._tag === "Sqlite" && existsSync(target.file))
-        return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "restore into a new folder with --data, or remove it" })
-      if (manifest.files === undefined && !isBucketLocation(data))
-        yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
-      const files =
-        manifest.files === undefined || isBucketLocation(data)
-          ? undefined
-          : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
+  Effect.gen(function* () {
+    yield* isFolder(from)
+    const folder = resolve(from)
+    const manifest = yield* readManifest(folder)
+    const target = yield* databaseIn(database, data)
+    yield* refuseTarget(manifest, target, data)
+    const file = join(folder, "detent.db")
+    const found = yield* trying("the database of the backup", () => digestOf(file))
+    if (found.sha256 !== manifest.sha256)
+      return yield* new CopyRefused({
+        problem: `${file} is damaged: its SHA-256 is ${found.sha256}, and backup.json says ${manifest.sha256}`,
+        nextStep: "restore another backup",
+      })
+    if (manifest.files?.sha256 !== undefined) yield* checkFiles(folder, manifest.files.sha256)
+    const isPlaced = target._tag === "Sqlite" && manifest.database === "Sqlite"
+    const restored = Effect.gen(function* () {
+      const place = isPlaced
+        ? trying("the database", () => placeDatabase(file, target.file))
+        : yield* rowsInto(file, folder, target, uploads, manifest, onProgress)
+      const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
       yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
-      if (target._tag === "Sqlite" && manifest.database === "Sqlite") yield* trying("the database", () => placeFile(file, target.file))
-      else yield* rowsInto(file, folder, target, data, uploads, manifest, onProgress)
+      yield* place
       return { ...manifest, files }
-    }),
-  )
+    })
+    return yield* Effect.onError(Effect.scoped(restored), () => Effect.promise(() => removeTarget(target, data)))
+  })
+
+/** A bucket holds no database: taken for a path, its address would become a folder. */
+const databaseIn = (database: string | undefined, data: string) =>
+  isBucketLocation(data) && (database === undefined || database === "")
+    ? Effect.fail(new CopyRefused({ problem: `${data} is a bucket, which holds no database`, nextStep: "give --database postgres://…" }))
+    : Effect.fromResult(databaseOf(database, data))
+
+/** Refuses a target that has something, and one that would not have the files. */
+const refuseTarget = (manifest: BackupManifest, target: Database, data: string) =>
+  Effect.gen(function* () {
+    if (isBucketLocation(data)) {
+      if (manifest.bucket === undefined)
+        return yield* new CopyRefused({
+          problem: `the files are in the backup, and a restore writes no objects to ${data}`,
+          nextStep: "restore into a new folder with --data",
+        })
+      if (dataOf(manifest.bucket) !== dataOf(data))
+        return yield* new CopyRefused({
+          problem: `the files of this backup are in ${manifest.bucket}, where its rows name them: in ${data} they would not be found`,
+          nextStep: `restore with --data ${manifest.bucket} and an empty database`,
+        })
+    } else {
+      const folder = resolve(data)
+      if (existsSync(folder) && !statSync(folder).isDirectory())
+        return yield* new CopyRefused({ problem: `${folder} is no folder`, nextStep: "restore into a new folder with --data" })
+      if (existsSync(folder) && readdirSync(folder).length > 0)
+        return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "restore into a new folder with --data" })
+      if (manifest.bucket !== undefined)
+        yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
+    }
+    if (target._tag === "Sqlite" && existsSync(target.file))
+      return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "name another database with --database, or remove it" })
+  })
+
+/** Both were empty before. Rows in PostgreSQL stay: they are marked as a copy that has not ended, and the same restore resumes it. */
+const removeTarget = async (target: Database, data: string): Promise<void> => {
+  if (target._tag === "Sqlite") await removeDatabase(target.file)
+  if (isBucketLocation(data) || !existsSync(data)) return
+  for (const name of readdirSync(data)) await rm(join(data, name), { recursive: true, force: true })
+}
 
 const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFailed> =>
   Effect.tryPromise({ try: run, catch: (cause) => new CopyFailed({ part, cause }) })
@@ -158,13 +208,13 @@ const onlineBackup = async (from: string, to: string): Promise<void> => {
   await synced(to)
 }
 
-const snapshotOf = (source: Database, data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
+const snapshotOf = (source: Database, folder: string, onProgress: BackupRequest["onProgress"]) =>
   Effect.gen(function* () {
     const target: Database = { _tag: "Sqlite", file: join(folder, "detent.db") }
     // The database is closed before its file is hashed.
     yield* Effect.scoped(
       Effect.gen(function* () {
-        const both = yield* openBoth({ source, target, sourceData: data, targetData: join(folder, "files"), uploads: undefined })
+        const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads: undefined })
         yield* inSnapshot(both.source, both.copyRows({ name: nameOf(source), force: true, onProgress }))
       }),
     )
@@ -185,12 +235,11 @@ const checkpointed = async (file: string): Promise<void> => {
   await synced(file)
 }
 
-/** Through a copy of the file, since opening a database writes to it. */
+/** Checks the target, and gives what copies the rows. Through a copy of the file, since opening a database writes to it. */
 const rowsInto = (
   file: string,
   folder: string,
   target: Database,
-  data: string,
   uploads: ReadonlyArray<AnyUpload>,
   { createdAt }: BackupManifest,
   onProgress: RestoreRequest["onProgress"],
@@ -199,12 +248,31 @@ const rowsInto = (
     const working = join(folder, `restoring-${process.pid}.db`)
     yield* Effect.acquireRelease(
       trying("the database", () => copyFile(file, working)),
-      () => Effect.promise(() => Promise.all(["", "-wal", "-shm"].map((end) => rm(`${working}${end}`, { force: true })))),
+      () => Effect.promise(() => removeDatabase(working)),
     )
     const source: Database = { _tag: "Sqlite", file: working }
-    const both = yield* openBoth({ source, target, sourceData: join(folder, "files"), targetData: data, uploads })
-    return yield* both.copyRows({ name: `the backup of ${createdAt}`, force: true, onProgress })
+    const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
+    const name = `the backup of ${createdAt}`
+    yield* both.refuseFilled(name)
+    return Effect.gen(function* () {
+      yield* both.copyRows({ name, force: true, onProgress })
+      const dialect = both.target.onDialectOrElse({ pg: () => "pg" as const, orElse: () => "sqlite" as const })
+      for (const statement of endClaims(dialect)) yield* both.target.unsafe(statement)
+    })
   })
+
+/** Opening batches and uploads makes files. They are of no use beside a database that is only copied. */
+const scratchFolders = Effect.map(
+  Effect.acquireRelease(
+    trying("the temporary folder", () => mkdtemp(join(tmpdir(), "detent-copy-"))),
+    (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
+  ),
+  (folder) => ({ sourceData: join(folder, "source"), targetData: join(folder, "target") }),
+)
+
+const removeDatabase = async (file: string): Promise<void> => {
+  await Promise.all(["", "-wal", "-shm", ".part"].map((end) => rm(`${file}${end}`, { force: true })))
+}
 
 const copiedFiles = (
   from: string,
@@ -276,12 +344,19 @@ const digestOf = async (file: string): Promise<{ readonly bytes: number; readonl
   sha256: await sha256Of(file),
 })
 
-/** There whole or not at all. */
-const placeFile = async (from: string, to: string): Promise<void> => {
+/** There whole or not at all, and without leases and claims of the processes that worked in the workspace. */
+const placeDatabase = async (from: string, to: string): Promise<void> => {
+  const partial = `${to}.part`
   await mkdir(dirname(to), { recursive: true })
-  await copyFile(from, `${to}.part`)
-  await synced(`${to}.part`)
-  await rename(`${to}.part`, to)
+  await copyFile(from, partial)
+  const database = new DatabaseSync(partial)
+  try {
+    for (const statement of endClaims("sqlite")) database.exec(statement)
+  } finally {
+    database.close()
+  }
+  await synced(partial)
+  await rename(partial, to)
 }
 
 const writeDurably = async (file: string, text: string): Promise<void> => {

@@ -9,6 +9,7 @@ import {
   copyDatabase,
   type IndexBuild,
   isCopyUnfinished,
+  refuseFilled,
   tableNames,
 } from "@detent/durable/DatabaseCopy"
 import * as SqlEventJournal from "@detent/durable/SqlEventJournal"
@@ -89,7 +90,7 @@ export const openBoth = ({ source, target, sourceData, targetData, uploads }: Bo
         const indexes = uploads === undefined ? [] : yield* indexesOf(clients.target, tables, uploads)
         return yield* copyDatabase({ ...clients, ...options, indexes })
       })
-    return { ...clients, copyRows }
+    return { ...clients, copyRows, refuseFilled: (name: string) => refuseFilled({ ...clients, name }) }
   })
 
 /** Without what may be secret in an address. */
