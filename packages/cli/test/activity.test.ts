@@ -123,5 +123,6 @@ describe("detent activity", { timeout: 240_000 }, () => {
     assert.strictEqual(unknown.code, 2)
     assert.include(none.err, "ACTIVITY_INPUT")
     assert.strictEqual(absent.code, 3)
+    assert.include(absent.err, "there is no batch batch-000000000000; list the batches")
   })
 })

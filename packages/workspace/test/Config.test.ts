@@ -86,6 +86,14 @@ describe("detent.config", () => {
     ["export default { knowledge: { extracter: 'built-in' } }", "knowledge.extracter is not known; did you mean extractor?"],
     ["export default { knowledge: { extractor: 'openai' } }", "knowledge.extractor"],
     ["export default { knowledge: { baseUrl: 'localhost' } }", "knowledge.baseUrl: Expected an address like https://gateway.example/v1"],
+    [
+      "export default { knowledge: { tasks: { queue: 'cloudtasks', project: 'p', location: 'l' } } }",
+      'knowledge.tasks: Expected settings with a queue of "durable", "memory" or "cloud-tasks"; the README',
+    ],
+    [
+      "export default { knowledge: { tasks: { queue: 'cloud-tasks', project: 'p', location: 'l', serviceAccount: 'a@b' } } }",
+      ": knowledge.tasks.endpoint is missing; the README",
+    ],
     ["export default { knowledge: { budget: { costs: 5 } } }", "knowledge.budget.costs is not known; did you mean cost?"],
     ["export default { uploads: ['hackernews'] }", 'uploads.0: Expected "hacker-news", or an upload made with defineUpload'],
     ["export default { uploads: [] }", "uploads.0 is missing"],

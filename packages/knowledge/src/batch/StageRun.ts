@@ -17,7 +17,7 @@ import { Storage, type StorageError, startHash } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import type { ActivityName } from "./ActivityName.ts"
 import { defaultBatchConfig } from "./BatchConfig.ts"
-import { Batches } from "./Batches.ts"
+import { Batches, BatchNotFound } from "./Batches.ts"
 import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
 import type { BatchState, S, StageGraph } from "./BatchState.ts"
 import { BatchStopped, loadManifest } from "./StageFiles.ts"
@@ -77,7 +77,11 @@ export interface StageRequest {
 export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Stage) =>
   Effect.gen(function* () {
     const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
-    const manifest = yield* loadManifest(yield* Storage, manifestUri)
+    const manifest = yield* loadManifest(yield* Storage, manifestUri).pipe(
+      Effect.catchTag("BlobNotFound", (error) =>
+        Effect.flatMap(batchAt(batchId), (found) => Effect.fail(Option.isNone(found) ? new BatchNotFound({ batchId }) : error)),
+      ),
+    )
     const batch = Option.getOrUndefined(yield* batchAt(batchId))
     if (batch !== undefined) yield* isDue(batch, stage)
     const defaults = {

@@ -34,8 +34,12 @@ export class TaskPostponed extends Schema.TaggedError<TaskPostponed>()("TaskPost
   }
 }
 
-/** The task failed for good. Its batch knows. */
-export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp", { problem: Schema.String }) {
+/** The task failed for good. Its batch knows, where its input names one that waits for it. */
+export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp", {
+  problem: Schema.String,
+  /** Whether the mistake is in the input, so that no batch was notified. */
+  isOfInput: Schema.Boolean,
+}) {
   override get message() {
     return this.problem
   }
@@ -74,11 +78,11 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
     if (since !== undefined && isPassed(error)) return since
     if (isTransient(error) && !isLast) return yield* new TaskPostponed({ problem })
     // The caller made the mistake and gets the problem. The batch still waits for the right call.
-    if (target === undefined && isOfInput(error)) return yield* new TaskGivenUp({ problem })
-    yield* Effect.catchCause(Effect.asVoid(reportGivenUp(folder, activity, input, problem)), (cause) =>
-      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : hasNoBatch(cause) ? Effect.void : postponedBy(cause),
+    if (target === undefined && isOfInput(error)) return yield* new TaskGivenUp({ problem, isOfInput: true })
+    const isNotified = yield* Effect.catchCause(Effect.as(reportGivenUp(folder, activity, input, problem), true), (cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.interrupt : hasNoBatch(cause) ? Effect.succeed(false) : postponedBy(cause),
     )
-    return yield* new TaskGivenUp({ problem })
+    return yield* new TaskGivenUp({ problem, isOfInput: !isNotified })
   })
 
 /** Notifies the batch of a task that failed for good, where it still waits for it. */
@@ -146,14 +150,16 @@ const tagOf = (error: unknown): string =>
 /** The failure follows from what the batch did meanwhile. */
 const isPassed = (error: unknown): boolean => tagOf(error) === "ActivityRefused"
 
-/** The input is wrong, or names a file that is not there or may not be read. */
-const isOfInput = (error: unknown): boolean => ["ActivityInputRefused", "AddressRefused", "BlobNotFound"].includes(tagOf(error))
+/** The input is wrong, or names a batch or a file that is not there or may not be read. */
+const isOfInput = (error: unknown): boolean =>
+  ["ActivityInputRefused", "AddressRefused", "BatchNotFound", "BlobNotFound"].includes(tagOf(error))
 
 /** Failures that the same call meets again until a user does something. */
 const lasting: ReadonlySet<string> = new Set([
   "ActivityInputRefused",
   "AddressRefused",
   "ArtifactDamaged",
+  "BatchNotFound",
   "BatchStopped",
   "BlobNotFound",
   "ManifestRefused",

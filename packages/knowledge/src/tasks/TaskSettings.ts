@@ -24,11 +24,11 @@ const common = {
   concurrency: Schema.optionalKey(Positive),
 }
 
-export const OwnQueueSettings = Schema.Struct({
-  /** `durable`: as commands of the database, which every working process runs. `memory`: in this process. */
-  queue: Schema.Literals(["durable", "memory"]),
-  ...common,
-})
+/** As commands of the database, which every working process runs. */
+const DurableQueueSettings = Schema.Struct({ queue: Schema.Literal("durable"), ...common })
+
+/** In this process. */
+const MemoryQueueSettings = Schema.Struct({ queue: Schema.Literal("memory"), ...common })
 
 export const CloudTasksSettings = Schema.Struct({
   queue: Schema.Literal("cloud-tasks"),
@@ -64,5 +64,8 @@ export const CloudTasksSettings = Schema.Struct({
 })
 export type CloudTasksSettings = typeof CloudTasksSettings.Type
 
-export const TaskSettings = Schema.Union([OwnQueueSettings, CloudTasksSettings])
+/** Each has one literal for its queue: so the settings of the queue that is named are checked, and no others. */
+export const TaskSettings = Schema.Union([DurableQueueSettings, MemoryQueueSettings, CloudTasksSettings]).annotate({
+  expected: 'settings with a queue of "durable", "memory" or "cloud-tasks"',
+})
 export type TaskSettings = typeof TaskSettings.Type

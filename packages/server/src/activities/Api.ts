@@ -25,7 +25,7 @@ export class ActivityApi extends HttpApiGroup.make("activities")
         OpenApi.Description,
         "What Cloud Tasks calls, with an OIDC token of the service account that `knowledge.tasks` names; an operator may call it too. The body is " +
           "the input of the activity. 200: it is done, it is late (its batch does not wait for it), or it is a dead letter. 503: call " +
-          "it again. 422: it failed for good, its batch knows, and it is a dead letter.",
+          "it again. 422: the input is wrong; or it failed for good, its batch knows, and it is a dead letter.",
       ),
   )
   .annotate(OpenApi.Description, "Activities of batches, as a queue calls them.") {}

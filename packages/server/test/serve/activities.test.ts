@@ -92,10 +92,10 @@ describe("activities over HTTP", { timeout: 120_000 }, () => {
       const { endpoint } = yield* cloud
       const good = { email: serviceAccount, aud: endpoint }
       const now = Math.floor(performance.timeOrigin / 1000)
-      const asked = (authorization: string | undefined) =>
+      const asked = (authorization: string | undefined, headers: Readonly<Record<string, string>> = {}, input: object = {}) =>
         request(
           `${endpoint}/activities/extraction`,
-          json({}, authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
+          json(input, authorization === undefined ? {} : { authorization: `Bearer ${authorization}`, ...headers }),
         )
       for (const [what, given, status] of [
         ["none", undefined, 401],
@@ -111,14 +111,26 @@ describe("activities over HTTP", { timeout: 120_000 }, () => {
         ["of an account that is not verified", fake.token({ ...good, email_verified: false }), 403],
       ] as const)
         assert.strictEqual((yield* asked(given)).status, status, what)
-      // The input is refused for good, after the caller was recognised.
-      const refused = yield* asked(fake.token(good))
-      assert.strictEqual(refused.status, 422, refused.text)
-      // Delivered again it is known to be dead.
-      const again = yield* asked(fake.token(good))
-      assert.deepInclude(JSON.parse(again.text), { outcome: "dead" })
+      // The input is refused, after the caller was recognised. Nothing is kept of a call that is no task.
+      const document = { documentId: "doc-1a2b3c4d5e6f", sourceUri: "file:///a.txt", ontologyUri: "file:///o.ttl" }
+      for (const caller of [fake.token(good), token])
+        for (const [input, problem] of [
+          [{}, "is refused"],
+          [{ batchId, ...document }, `there is no batch ${batchId}`],
+        ] as const) {
+          const refused = yield* asked(caller, {}, input)
+          assert.strictEqual(refused.status, 422, refused.text)
+          assert.include(refused.text, problem)
+        }
+      const kept = Effect.map(request(`${endpoint}/api/v1/commands`, { headers: { authorization: `Bearer ${token}` } }), ({ text }) => text)
+      assert.notInclude(yield* kept, "activities")
+      // A task is a dead letter, and delivered again it is known to be dead.
+      const task = { "x-detent-task": "a-task" }
+      assert.strictEqual((yield* asked(fake.token(good), task)).status, 422)
+      assert.include(yield* kept, "activities")
+      assert.deepInclude(JSON.parse((yield* asked(fake.token(good), task)).text), { outcome: "dead" })
       // The operator's token is taken too; that of the queue opens nothing else.
-      assert.strictEqual((yield* asked(token)).status, 200)
+      assert.strictEqual((yield* asked(token, task)).status, 200)
       const elsewhere = yield* request(`${endpoint}/api/v1/batch`, { headers: { authorization: `Bearer ${fake.token(good)}` } })
       assert.strictEqual(elsewhere.status, 401)
       const unknown = yield* request(`${endpoint}/activities/other`, json({}, { authorization: `Bearer ${fake.token(good)}` }))

@@ -16,15 +16,16 @@ export type DeliveryOutcome = TaskOutcome | { readonly outcome: "dead"; readonly
 
 /**
  * Runs an activity and reports to its batch. A task that failed for good is kept as a dead letter before the failure is returned;
- * delivered again, it is not run again.
+ * delivered again, it is not run again. A call by hand, without a key, whose input is wrong is refused, and nothing is kept of it.
  */
-export const deliver = (activity: ActivityName, input: unknown, { key = keyOfCall(activity, input), isLast }: Delivery) =>
+export const deliver = (activity: ActivityName, input: unknown, { key: given, isLast }: Delivery) =>
   Effect.gen(function* () {
+    const key = given ?? keyOfCall(activity, input)
     const dead = yield* deadTask(key)
     if (dead !== undefined) return { outcome: "dead", problem: dead } as const satisfies DeliveryOutcome
     const { data } = yield* Workspace
     const task = { activity, input, key }
     return yield* Effect.tapError(runTask(folderAt(data), task, isLast), (error) =>
-      error._tag === "TaskGivenUp" ? keepDeadTask(task, error.problem) : Effect.void,
+      error._tag === "TaskGivenUp" && !(error.isOfInput && given === undefined) ? keepDeadTask(task, error.problem) : Effect.void,
     )
   })
