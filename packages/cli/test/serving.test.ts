@@ -98,6 +98,8 @@ describe("detent serve", { timeout: 120_000 }, () => {
     const refused = await detent("instance", "send", "hall", "Rest")
     assert.strictEqual(refused.code, 4)
     assert.match(refused.err, /the server at http:\S+ wants a token; set DETENT_TOKEN/)
+    const wrong = await run(["instance", "send", "hall", "Rest"], { cwd, env: { DETENT_TOKEN: "another-token-that-is-long" } })
+    assert.match(wrong.err, /the server at http:\S+ does not know the token in DETENT_TOKEN; set it to the one/)
     assert.strictEqual((await run(["instance", "send", "hall", "Rest"], { cwd, env })).code, 0)
     assert.notInclude(closed.err, env.DETENT_TOKEN)
     await closed.stop("SIGINT")

@@ -163,9 +163,9 @@ const checkBucket = (data: string, database: string) =>
   Effect.gen(function* () {
     const refused = (nextStep: string, cause: Error) =>
       new WorkspaceRefused({ problem: `no workspace can be opened in ${data}`, nextStep, cause })
-    if (database === "") return yield* refused("give --database postgres://…", new Error("a bucket holds no database"))
     const { locate } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
     yield* Effect.mapError(Effect.fromResult(locate(data)), (cause) => refused("correct --data", cause))
+    if (database === "") return yield* refused("give --database postgres://…", new Error("a bucket holds no database"))
   })
 
 /** The same variable for every command and the server. */

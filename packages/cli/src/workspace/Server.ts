@@ -150,7 +150,14 @@ const problemOf = Schema.decodeEffect(Schema.fromJsonString(ProblemJson))
 const refusalOf = (url: string, status: number, { type, detail }: typeof ProblemJson.Type): Effect.Effect<never, Refusal> => {
   if (status === 401 && !process.env["DETENT_TOKEN"])
     return Effect.fail(new NotAllowed({ problem: `the server at ${url} wants a token`, nextStep: "set DETENT_TOKEN" }))
-  if (status === 401 || status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "give its token as DETENT_TOKEN" }))
+  if (status === 401)
+    return Effect.fail(
+      new NotAllowed({
+        problem: `the server at ${url} does not know the token in DETENT_TOKEN`,
+        nextStep: "set it to the one that the server was started with",
+      }),
+    )
+  if (status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "give its token as DETENT_TOKEN" }))
   if (status >= 500) return Effect.fail(new ServerFailed({ url, problem: detail }))
   const tag = type.slice(type.lastIndexOf(":") + 1)
   const { exitCode, message } = onCommandLine({ tag, status, detail })

@@ -204,7 +204,16 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       assert.match(copied.err, /gs:\/\/bucket\/copy is no folder of this machine/)
       const restored = await ended("data", "restore", "--from", "b", "--data", "gs://bucket/b")
       assert.match(restored.err, /is no complete backup/)
-      for (const made of ["gs:", "s3:", ".detent/backup"]) assert.isFalse(existsSync(join(cwd, made)), made)
+      for (const [command, data] of [
+        [["batch", "list"], "gs:/demo/ws"],
+        [["data", "backup", "--to", "c"], "s3:/demo/ws"],
+        [["data", "backup", "--to", "c", "--database", "sqlite:.detent/detent.db"], "s3:/demo/ws"],
+      ] as const)
+        assert.match(
+          (await ended(...command, "--data", data)).err,
+          /:\/demo\/ws is no folder of a bucket; write it as gs:\/\/BUCKET\/PREFIX/,
+        )
+      for (const made of ["gs:", "s3:", ".detent/backup", "c"]) assert.isFalse(existsSync(join(cwd, made)), made)
     }),
   )
 })

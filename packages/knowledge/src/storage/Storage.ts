@@ -173,8 +173,10 @@ export class StorageFailed extends Schema.TaggedError<StorageFailed>()("StorageF
   cause: Schema.Defect(),
 }) {
   override get message() {
-    const next = this.retryable ? "try again" : "see to the cause first"
-    return `cannot ${this.operation} ${this.uri}: ${describe(this.cause)}; ${next}`
+    const problem = describe(this.cause)
+    // The words of a cause that is known end with what to do about it.
+    const next = this.retryable ? "; try again" : problem.includes("; ") ? "" : "; see to the cause first"
+    return `cannot ${this.operation} ${this.uri}: ${problem}${next}`
   }
 }
 

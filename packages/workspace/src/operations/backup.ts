@@ -143,9 +143,15 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
 
 /** A bucket holds no database: taken for a path, its address would become a folder. */
 const databaseIn = (database: string | undefined, data: string) =>
-  isBucketLocation(data) && (database === undefined || database === "")
-    ? Effect.fail(new CopyRefused({ problem: `${data} is a bucket, which holds no database`, nextStep: "give --database postgres://…" }))
-    : Effect.fromResult(databaseOf(database, data))
+  Effect.gen(function* () {
+    if (isBucketLocation(data)) {
+      const { locate } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
+      yield* Effect.fromResult(locate(data))
+      if (database === undefined || database === "")
+        return yield* new CopyRefused({ problem: `${data} is a bucket, which holds no database`, nextStep: "give --database postgres://…" })
+    }
+    return yield* Effect.fromResult(databaseOf(database, data))
+  })
 
 /** Refuses a target that has something, and one that would not have the files. */
 const refuseTarget = (manifest: BackupManifest, target: Database, data: string) =>

@@ -263,6 +263,8 @@ for (const { name, root, open } of stores) {
           ]) {
             assert.deepInclude(failed, { _tag: "StorageFailed", retryable: false })
             assert.include(failed.message, says)
+            // Its words end with the next step.
+            if (folder === missing) assert.isTrue(failed.message.endsWith(says), failed.message)
           }
         }
         assert.isBelow(fake.requests.length, 10)
