@@ -112,12 +112,12 @@ describe("detent activity", { timeout: 240_000 }, () => {
   })
 
   it("refuses an input that does not fit, an activity it does not know, and a batch that is not there", async () => {
-    const [wrong, unknown, none, absent] = await Promise.all([
-      detent("activity", "ingestion", "--input", '{"batchId":"seven"}'),
-      run(["activity"], { cwd, env: { ACTIVITY_NAME: "cooking", ACTIVITY_INPUT: "{}" } }),
-      detent("activity", "resolution"),
-      detent("activity", "resolution", "--input", '{"batchId":"batch-000000000000","documentGraphUris":[]}'),
-    ])
+    const [wrong, unknown, none, absent] = [
+      await detent("activity", "ingestion", "--input", '{"batchId":"seven"}'),
+      await run(["activity"], { cwd, env: { ACTIVITY_NAME: "cooking", ACTIVITY_INPUT: "{}" } }),
+      await detent("activity", "resolution"),
+      await detent("activity", "resolution", "--input", '{"batchId":"batch-000000000000","documentGraphUris":[]}'),
+    ]
     assert.strictEqual(wrong.code, 2)
     assert.include(wrong.err, "batchId")
     assert.strictEqual(unknown.code, 2)

@@ -1,9 +1,8 @@
 import { existsSync } from "node:fs"
-import { cp } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, beforeAll, describe, it } from "vitest"
 import { detent, type Running, start, temporaryFolder } from "./support/Detent.ts"
-import { corpus, lampConfig, project } from "./support/Project.ts"
+import { copyFewDocuments, lampConfig, project } from "./support/Project.ts"
 
 let cwd = ""
 
@@ -15,7 +14,7 @@ const settings = `, knowledge: {}, workflows: [(await import("@detent/durable/pr
 beforeAll(async () => {
   cwd = join(await temporaryFolder(), "agent")
   await project(cwd, lampConfig("Schema.Int", settings))
-  await cp(corpus, join(cwd, "corpus"), { recursive: true })
+  await copyFewDocuments(join(cwd, "corpus"), ["ada-sol.txt", "books.json", "newsletter.txt"])
   await detent(["instance", "start", "lamp", "hall", "--with", '{"pin":"4711"}'], { cwd })
 }, 120_000)
 

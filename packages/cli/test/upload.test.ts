@@ -86,13 +86,13 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
   })
 
   it("that is not there, or no file of items, has an error of its own", async () => {
-    const [nobody, nothing, missing, folder, cursor] = await Promise.all([
-      detent("upload", "show", "batch-none"),
-      detent("upload", "retry", "batch-none"),
-      detent("upload", "run", "missing.json"),
-      detent("upload", "run", "."),
-      detent("upload", "list", "--after", "x"),
-    ])
+    const [nobody, nothing, missing, folder, cursor] = [
+      await detent("upload", "show", "batch-none"),
+      await detent("upload", "retry", "batch-none"),
+      await detent("upload", "run", "missing.json"),
+      await detent("upload", "run", "."),
+      await detent("upload", "list", "--after", "x"),
+    ]
     for (const { code, err } of [nobody, nothing])
       assert.deepStrictEqual([code, err], [3, "detent: there is no upload batch-none; see `detent upload list`\n"])
     assert.strictEqual(missing.code, 3)
@@ -111,7 +111,7 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(repeated.code, 4)
     assert.include(repeated.err, `resume with \`detent ${again}\``)
     assert.include(repeated.err, "not finished")
-    const [shown, listed] = await Promise.all([detent("upload", "show", again.split(" ").at(-1) ?? ""), detent("upload", "list")])
+    const [shown, listed] = [await detent("upload", "show", again.split(" ").at(-1) ?? ""), await detent("upload", "list")]
     for (const { err } of [shown, listed]) assert.match(err, new RegExp(`no server runs here; .* resume with: detent ${again}\\n`))
     const { code, out, err } = await detent(...again.split(" "), "--json")
     assert.strictEqual(code, 0, err)

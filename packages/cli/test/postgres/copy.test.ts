@@ -105,15 +105,17 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
         ])
 
         // What is made again from the rows, and not copied: counts of instances and commands, and the index of words.
-        const derived = (...database: ReadonlyArray<string>) =>
-          Promise.all(
-            [
-              ["machine", "list", "--json"],
-              ["queue", "list", "--json"],
-              ["upload", "search", "the", "--limit", "20", "--json"],
-              ["upload", "search", "saw", "--kind", "Products", "--where", "brand=Acme", "--json"],
-            ].map(async (words) => (await succeeded(...words, ...database)).out),
-          )
+        const derived = async (...database: ReadonlyArray<string>) => {
+          const lines: Array<string> = []
+          for (const words of [
+            ["machine", "list", "--json"],
+            ["queue", "list", "--json"],
+            ["upload", "search", "the", "--limit", "20", "--json"],
+            ["upload", "search", "saw", "--kind", "Products", "--where", "brand=Acme", "--json"],
+          ])
+            lines.push((await succeeded(...words, ...database)).out)
+          return lines
+        }
         const before = await derived()
         assert.isAbove(before[2]?.split("\n").length ?? 0, 10)
         assert.include(before[3], '"sku":"b"')

@@ -9,10 +9,10 @@ export const corpus = join(root, "packages/knowledge/corpus")
 const fewDocuments: ReadonlyArray<string> = ["ada-sol.txt", "books.json", "fleet.csv", "northlight-press.md"]
 
 /** A folder with a manifest of a few documents of the corpus. All of them take four times as long, and prove nothing more here. */
-export const copyFewDocuments = async (folder: string): Promise<void> => {
+export const copyFewDocuments = async (folder: string, names = fewDocuments): Promise<void> => {
   await mkdir(join(folder, "documents"), { recursive: true })
   const manifest = JSON.parse(await readFile(join(corpus, "manifest.json"), "utf8"))
-  const documents = fewDocuments.map((name) => ({ source: `documents/${name}` }))
+  const documents = names.map((name) => ({ source: `documents/${name}` }))
   await writeFile(join(folder, "manifest.json"), JSON.stringify({ ...manifest, documents }))
   for (const { source } of documents) await cp(join(corpus, source), join(folder, source))
   for (const name of ["ontology.ttl", "shapes.ttl", "examples.jsonl"]) await cp(join(corpus, name), join(folder, name))

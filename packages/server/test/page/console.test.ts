@@ -32,12 +32,34 @@ const isClean = (tab: Tab, url: string) => {
 
 const tally = (id: string) => ({ machine: "tally", id })
 
+const asking = State({ Waiting: {}, Asked: {} })
+const question = Event({ Ask: {} })
+let isAnswered = false
+
+/** Asks in a command, which fails for good until it is answered. */
+const Asker = Machine.make({ name: "asker", state: asking, event: question, effects: Slot.Effects({ ask: {} }), initial: asking.Waiting() })
+  .on(asking.Waiting, question.Ask, asking.Asked)
+  .enter(asking.Asked, ({ effects }) => effects.ask())
+  .commands({ ask: { retry: RetryPolicy.fixed({ delay: "1 millis", maxAttempts: 2 }) } })
+  .build({ ask: () => Effect.suspend(() => (isAnswered ? Effect.void : Effect.die(new Error("nobody <b>answers</b>")))) })
+
+const playing = State({ Open: {}, Won: {}, Lost: {} })
+const end = Event({ Win: {}, Lose: {} })
+
+/** Ends well or in failure. */
+const Match = Machine.make({ name: "match", state: playing, event: end, initial: playing.Open() })
+  .on(playing.Open, end.Win, playing.Won)
+  .on(playing.Open, end.Lose, playing.Lost)
+  .final(playing.Won)
+  .final(playing.Lost, { outcome: "failure" })
+
 /** A browser takes a while to start on a busy machine. */
 const timeout = 180_000
 
 describe.skipIf(installedBrowser === undefined)("the console in a browser (Chromium, where it is installed)", () => {
   const openTab = useBrowser()
-  const shared = useServed()
+  const shared = useServed({ config: defineConfig({ machines: [Tally, Asker, Match] }) })
+  const guarded = useServed({ serve: { token: Redacted.make(token), readToken: Redacted.make(readToken) } })
 
   it.live(
     "says how to begin where nothing is there yet, on every page",
@@ -145,7 +167,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "asks for a token where one is needed, opens the deep link, and keeps the token out of addresses and scripts",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served({ serve: { token: Redacted.make(token), readToken: Redacted.make(readToken) } })
+        const { url, client } = yield* guarded
         yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
         const tab = yield* openTab(`${url}/instances/tally/one`)
         const enter = (text: string) =>
@@ -175,9 +197,9 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "disables its buttons when the role of the session changes, and says why",
     () =>
       Effect.gen(function* () {
-        const { url, client } = yield* served({ serve: { token: Redacted.make(token), readToken: Redacted.make(readToken) } })
-        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-        const tab = yield* openTab(`${url}/instances/tally/one`)
+        const { url, client } = yield* guarded
+        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "two" } })
+        const tab = yield* openTab(`${url}/instances/tally/two`)
         const signIn = (text: string) => `fetch("/api/v1/session", { method: "POST", headers: { "content-type": "application/json" },
           body: JSON.stringify({ token: "${text}" }) }).then(({ ok }) => ok)`
         assert.isTrue(yield* tab.evaluate(signIn(token)))
@@ -188,7 +210,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.run((page) => page.getByRole("button", { name: "Send Pause" }).click())
         const send = `[...document.querySelectorAll("button")].find((one) => one.innerText.startsWith("Send Pause"))`
         yield* tab.until(`${send}.disabled && ${send}.title.includes("role read")`)
-        assert.strictEqual((yield* client.instances.get({ params: tally("one") })).sequence, 0)
+        assert.strictEqual((yield* client.instances.get({ params: tally("two") })).sequence, 0)
       }),
     timeout,
   )
@@ -239,15 +261,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "groups dead letters by cause, shows every attempt, and retries a group after it counted it",
     () =>
       Effect.gen(function* () {
-        let isBroken = true
-        const state = State({ Waiting: {}, Asked: {} })
-        const event = Event({ Ask: {} })
-        const Asker = Machine.make({ name: "asker", state, event, effects: Slot.Effects({ ask: {} }), initial: state.Waiting() })
-          .on(state.Waiting, event.Ask, state.Asked)
-          .enter(state.Asked, ({ effects }) => effects.ask())
-          .commands({ ask: { retry: RetryPolicy.fixed({ delay: "1 millis", maxAttempts: 2 }) } })
-          .build({ ask: () => Effect.suspend(() => (isBroken ? Effect.die(new Error("nobody <b>answers</b>")) : Effect.void)) })
-        const { url, client } = yield* served({ config: defineConfig({ machines: [Asker] }) })
+        const { url, client } = yield* shared
         for (const id of ["one", "two"]) {
           yield* client.instances.start({ params: { machine: "asker" }, payload: { id } })
           yield* client.instances.send({ params: { machine: "asker", id }, headers: {}, payload: { _tag: "Ask" } })
@@ -262,7 +276,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.evaluate("location.reload()")
         yield* tab.shows("Attempts that failed")
         yield* tab.press("Escape")
-        isBroken = false
+        isAnswered = true
         yield* tab.run((page) => page.getByRole("button", { name: "Retry all…" }).first().click())
         yield* tab.run((page) => page.getByRole("button", { name: "Retry 2" }).click())
         yield* tab.shows("2 commands are executed again")
@@ -276,14 +290,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
     "marks an instance that ended in failure as failed, and one that ended well as final",
     () =>
       Effect.gen(function* () {
-        const state = State({ Open: {}, Won: {}, Lost: {} })
-        const event = Event({ Win: {}, Lose: {} })
-        const Match = Machine.make({ name: "match", state, event, initial: state.Open() })
-          .on(state.Open, event.Win, state.Won)
-          .on(state.Open, event.Lose, state.Lost)
-          .final(state.Won)
-          .final(state.Lost, { outcome: "failure" })
-        const { url, client } = yield* served({ config: defineConfig({ machines: [Match] }) })
+        const { url, client } = yield* shared
         for (const [id, _tag] of [
           ["won", "Win"],
           ["lost", "Lose"],

@@ -44,12 +44,14 @@ describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromiu
         yield* tab.run((page) => page.getByRole("button", { name: "Undo" }).click())
         yield* tab.until(`!location.search.includes("expand=") && ${nodes} === ${before}`)
         // The palette finds an entity by its label, and says so while it still searches.
+        const { promise: isSeen, resolve: answer } = Promise.withResolvers<void>()
         yield* tab.run((page) =>
-          page.route(/\/entities\?search=Ada\+Sol|\/entities\?search=Ada%20Sol/, (route) => setTimeout(() => void route.continue(), 1000)),
+          page.route(/\/entities\?search=Ada\+Sol|\/entities\?search=Ada%20Sol/, (route) => isSeen.then(() => route.continue())),
         )
         yield* tab.press("Control+k")
         yield* tab.run((page) => page.keyboard.insertText("Ada Sol"))
         yield* tab.shows("Searching…")
+        answer()
         yield* tab.shows("entity of coast")
         yield* tab.press("Escape")
         // The version before the second batch has none of its people.

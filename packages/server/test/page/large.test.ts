@@ -55,7 +55,7 @@ describe.skipIf(installedBrowser === undefined)("large things in the console (Ch
     "follows a batch of many documents with at most two requests and four renders a second, and keeps its heap flat",
     () =>
       Effect.gen(function* () {
-        const total = 150
+        const total = 60
         const input = yield* temporaryFolder
         const ontology = `@prefix : <https://example.org/firms#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
           @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . :Company a owl:Class ; rdfs:label "company" .

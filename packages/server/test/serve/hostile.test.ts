@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as hostile from "../support/hostile.ts"
 import { corpus, json, request, temporaryFolder } from "../support/served.ts"
 
@@ -71,7 +72,10 @@ const attacked = (data: string) =>
         assert.isBelow(turn, longestTurn, figures)
       })
     // The probe asks by now. What starting took is not counted.
-    yield* Effect.repeat(answerOf<readonly [Times, Times]>(probe), { until: ([server]) => server.count > 0 })
+    yield* Effect.repeat(answerOf<readonly [Times, Times]>(probe), {
+      until: ([server]) => server.count > 0,
+      schedule: Schedule.spaced("20 millis"),
+    })
     yield* answerOf(child)
     const stop = Effect.andThen(ended(probe), ended(child))
     return { url, assertLive, stop }

@@ -8,14 +8,28 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { openEvents } from "../support/eventStream.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { corpus, request, served, temporaryFolder } from "../support/served.ts"
+import { corpus, request, served, temporaryFolder, useServed } from "../support/served.ts"
 
-const key = { machine: "tally", id: "one" }
-const add = (by: number) => ({ params: key, headers: {}, payload: { _tag: "Add", by } })
+const shared = useServed()
+
+/** An instance of the test's own, and the address of its events. */
+const startTally = (id: string) =>
+  Effect.gen(function* () {
+    const { client, url } = yield* shared
+    yield* client.instances.start({ params: { machine: "tally" }, payload: { id } })
+    const send = (payload: { readonly _tag: string } & Readonly<Record<string, string | number>>) =>
+      client.instances.send({ params: { machine: "tally", id }, headers: {}, payload })
+    return {
+      add: (by: number) => send({ _tag: "Add", by }),
+      close: send({ _tag: "Close" }),
+      address: `${url}/api/v1/instances/tally/${id}/events`,
+    }
+  })
 
 /** So many that a batch of them does not end before it is cancelled. */
 const manyDocuments = Effect.gen(function* () {
@@ -31,21 +45,19 @@ const manyDocuments = Effect.gen(function* () {
 describe("live streams of an instance", () => {
   it.live("tell of every event it takes, and a stream that broke off resumes where it was", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-      yield* client.instances.send(add(1))
-      const address = `${url}/api/v1/instances/tally/one/events`
+      const { add, address } = yield* startTally("broken")
+      yield* add(1)
       const broken = yield* Scope.make()
       const first = yield* Scope.provide(openEvents(address), broken)
       assert.strictEqual(first.response.headers["content-type"], "text/event-stream")
-      yield* client.instances.send(add(2))
+      yield* add(2)
       const seen = yield* first.until(({ id }) => id === "2")
       assert.deepStrictEqual([seen.event, seen.data.event, seen.data.sequence], ["event", "Add", 2])
       yield* Scope.close(broken, Exit.void)
-      for (const by of [3, 4, 5]) yield* client.instances.send(add(by))
+      for (const by of [3, 4, 5]) yield* add(by)
       const second = yield* openEvents(address, { "last-event-id": seen.id })
       yield* second.until(({ id }) => id === "5")
-      yield* client.instances.send(add(6))
+      yield* add(6)
       yield* second.until(({ id }) => id === "6")
       assert.deepStrictEqual(
         second.events.map(({ id }) => id),
@@ -56,12 +68,10 @@ describe("live streams of an instance", () => {
 
   it.live("end with the instance, and a client that reconnects then gets 204", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
-      yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-      const address = `${url}/api/v1/instances/tally/one/events`
+      const { add, close, address } = yield* startTally("ended")
       const stream = yield* openEvents(address)
-      yield* client.instances.send(add(1))
-      yield* client.instances.send({ params: key, headers: {}, payload: { _tag: "Close" } })
+      yield* add(1)
+      yield* close
       yield* stream.ended
       assert.deepStrictEqual(
         stream.events.map(({ id, data }) => [id, data.event]),
@@ -84,14 +94,13 @@ describe("live streams of an instance", () => {
     "tell all of a long history to who asks from the beginning, in order and once",
     () =>
       Effect.gen(function* () {
-        const { client, url } = yield* served()
-        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
+        const { add, address } = yield* startTally("long")
         yield* Effect.forEach(
           Array.from({ length: 700 }, (_, index) => index + 1),
-          (by) => client.instances.send(add(by)),
+          add,
           { concurrency: 64, discard: true },
         )
-        const stream = yield* openEvents(`${url}/api/v1/instances/tally/one/events`, { "last-event-id": "0" })
+        const stream = yield* openEvents(address, { "last-event-id": "0" })
         yield* stream.until(({ id }) => id === "700")
         assert.deepStrictEqual(
           stream.events.map(({ id }) => Number(id)),
@@ -103,7 +112,7 @@ describe("live streams of an instance", () => {
 
   it.live("are not opened for an instance that is not there, nor from a place that is none", () =>
     Effect.gen(function* () {
-      const { url } = yield* served()
+      const { url } = yield* shared
       const unknown = yield* request(`${url}/api/v1/instances/tally/nobody/events`)
       assert.deepStrictEqual([unknown.status, unknown.type], [404, "application/problem+json"])
       const misplaced = yield* request(`${url}/api/v1/instances/tally/nobody/events`, { headers: { "last-event-id": "latest" } })
@@ -115,16 +124,14 @@ describe("live streams of an instance", () => {
     "cost nothing for a reader that stops reading, and do not hold up the others",
     () =>
       Effect.gen(function* () {
-        const { client, url } = yield* served()
-        yield* client.instances.start({ params: { machine: "tally" }, payload: { id: "one" } })
-        const address = `${url}/api/v1/instances/tally/one/events`
+        const { add, address } = yield* startTally("unread")
         const stopped = yield* Effect.all(Array.from({ length: 20 }, () => openEvents(address)))
         for (const { response } of stopped) response.pause()
         const reading = yield* openEvents(address)
         const before = process.memoryUsage().external
         yield* Effect.forEach(
           Array.from({ length: 1500 }, (_, index) => index + 1),
-          (by) => client.instances.send(add(by)),
+          add,
           { concurrency: 64, discard: true },
         )
         yield* reading.until(({ id }) => id === "1500")
@@ -143,7 +150,7 @@ describe("live streams of an instance", () => {
 describe("live streams of a batch", () => {
   it.live("begin with where it stands, tell whatever it tells, and continue after Last-Event-ID", () =>
     Effect.gen(function* () {
-      const { client, url } = yield* served()
+      const { client, url } = yield* shared
       const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest: smallManifest as never } })
       const address = `${url}/api/v1/batch/${batchId}/events`
       const [one, two] = yield* Effect.all([openEvents(address), openEvents(address)])
@@ -221,14 +228,17 @@ describe("live streams of a batch", () => {
     "do not end before all events were sent, though the batch has ended",
     () =>
       Effect.gen(function* () {
-        const { client, url } = yield* served()
+        const { client, url } = yield* shared
         // Commands publish the events of a batch's stages.
         yield* client.commands.pause({ params: { queue: "batch" } })
         const { batchId } = yield* client.batches.start({
           headers: {},
-          payload: { folder: corpusFolder, manifest: smallManifest as never },
+          payload: { folder: corpusFolder, manifest: { ...smallManifest, targetNamespace: "paused" } as never },
         })
-        yield* Effect.repeat(client.batches.get({ params: { batchId } }), { until: ({ isTerminal }) => isTerminal })
+        yield* Effect.repeat(client.batches.get({ params: { batchId } }), {
+          until: ({ isTerminal }) => isTerminal,
+          schedule: Schedule.spaced("20 millis"),
+        })
         const address = `${url}/api/v1/batch/${batchId}/events`
         const stream = yield* openEvents(address, { "last-event-id": "0" })
         const created = yield* stream.until(({ event }) => event === "BatchCreated")
