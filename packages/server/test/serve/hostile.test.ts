@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as hostile from "../support/hostile.ts"
 import { corpus, json, request, temporaryFolder } from "../support/served.ts"
+import { addressOf } from "../support/serverProcess.ts"
 
 const support = (name: string) => join(import.meta.dirname, "../support", name)
 
@@ -28,8 +29,7 @@ const program = (name: string, ...args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
       const child = fork(support(name), args, { stdio: ["ignore", "pipe", "inherit", "ipc"] })
-      const [line] = child.stdout === null ? [""] : ((await once(child.stdout, "data")) as [Buffer])
-      return { child, url: line.toString().trim() }
+      return { child, url: await addressOf(child) }
     }),
     ({ child }) => ended(child),
   )

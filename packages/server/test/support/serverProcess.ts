@@ -9,17 +9,25 @@ export interface ServerProcess {
   readonly url: string
 }
 
+/** The address that a program prints in a line of its own. Lines of its log may come before. */
+export const addressOf = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let printed = ""
+    child.stdout?.on("data", (data: Buffer) => {
+      printed += data.toString()
+      const address = /^http:\S+$/m.exec(printed)?.[0]
+      if (address !== undefined) resolve(address)
+    })
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)))
+  })
+
 /** Runs a program of this folder that prints the address of its server. */
 export const startServer = (program: string, data: string, port: string, ...more: ReadonlyArray<string>) =>
   Effect.promise(async (): Promise<ServerProcess> => {
     const child = spawn(process.execPath, [join(import.meta.dirname, program), data, port, ...more], {
       stdio: ["ignore", "pipe", "inherit"],
     })
-    const [line] = (await Promise.race([
-      once(child.stdout, "data"),
-      once(child, "exit").then(([code]) => Promise.reject(new Error(`the server ended with ${code}`))),
-    ])) as [Buffer]
-    return { child, url: line.toString().trim() }
+    return { child, url: await addressOf(child) }
   })
 
 export const killServer = ({ child }: ServerProcess, signal: NodeJS.Signals) =>
