@@ -165,6 +165,16 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
         assert.match(alone.err, /a bucket holds no database; give --database postgres/)
         const wrong = await detent(["batch", "list", "--data", "gs://x/../y", "--database", url], here)
         assert.match(wrong.err, /write it as gs:\/\/BUCKET\/PREFIX/)
+        const place = ["--data", `gs://${bucket}/data`, "--database", url]
+        assert.strictEqual((await detent(["batch", "list", ...place], here)).code, 0)
+        assert.strictEqual((await detent(["data", "backup", "--to", "b", ...place], here)).code, 0)
+        const moved = ["--data", `gs://${bucket}/other`, "--database", "sqlite:moved.db"]
+        const elsewhere = await detent(["data", "restore", "--from", "b", ...moved], here)
+        assert.strictEqual(elsewhere.code, 0, elsewhere.err)
+        assert.match(
+          elsewhere.err,
+          /the objects of this backup are in gs:\S+\/data, and a restore copies none: copy those of its time to gs:/,
+        )
         const missing = await detent(["batch", "run", "gs://no-such-bucket/docs", "--data", `gs://${bucket}/data`, "--database", url], here)
         assert.match(missing.err, /create the bucket, or correct its name/)
         assert.notStrictEqual(missing.code, 0)

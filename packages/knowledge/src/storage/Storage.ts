@@ -174,9 +174,11 @@ export class StorageFailed extends Schema.TaggedError<StorageFailed>()("StorageF
 }) {
   override get message() {
     const problem = describe(this.cause)
+    const next = this.retryable ? "try again" : "see to the cause first"
     // The words of a cause that is known end with what to do about it.
-    const next = this.retryable ? "; try again" : problem.includes("; ") ? "" : "; see to the cause first"
-    return `cannot ${this.operation} ${this.uri}: ${problem}${next}`
+    return !this.retryable && problem.includes("; ")
+      ? `cannot ${this.operation} ${this.uri}: ${problem}`
+      : `cannot ${this.operation} ${this.uri}: ${problem}; ${next}`
   }
 }
 

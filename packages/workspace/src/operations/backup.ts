@@ -153,7 +153,7 @@ const databaseIn = (database: string | undefined, data: string) =>
     return yield* Effect.fromResult(databaseOf(database, data))
   })
 
-/** Refuses a target that has something, and one that would not have the files. */
+/** Refuses a target that has something, and warns of one that has not got the files. */
 const refuseTarget = (manifest: BackupManifest, target: Database, data: string) =>
   Effect.gen(function* () {
     if (isBucketLocation(data)) {
@@ -163,10 +163,10 @@ const refuseTarget = (manifest: BackupManifest, target: Database, data: string) 
           nextStep: "restore into a new folder with --data",
         })
       if (dataOf(manifest.bucket) !== dataOf(data))
-        return yield* new CopyRefused({
-          problem: `the files of this backup are in ${manifest.bucket}, where its rows name them: in ${data} they would not be found`,
-          nextStep: `restore with --data ${manifest.bucket} and an empty database`,
-        })
+        yield* Effect.logWarning(
+          `the objects of this backup are in ${manifest.bucket}, and a restore copies none: copy those of its time to ${data} before you ` +
+            `work there, or work with --data ${manifest.bucket}`,
+        )
     } else {
       const folder = resolve(data)
       if (existsSync(folder) && !statSync(folder).isDirectory())
