@@ -58,6 +58,8 @@ export interface Standing {
   readonly review: ReviewCounts
   /** Triples of it that the graph has now. */
   readonly inGraph: number | undefined
+  /** Where its graph is now: the data may have been copied since. */
+  readonly graph: string | undefined
 }
 
 export const batchText = (state: BatchState, style: Style, standing?: Standing): string => {
@@ -87,7 +89,7 @@ export const batchText = (state: BatchState, style: Style, standing?: Standing):
       ["triples", "stats" in state ? triplesText(state.stats, standing?.inGraph) : undefined],
       ["took", "stats" in state ? durationText(state.stats.totalDurationMs) : undefined],
       ["started", momentText(view.createdAt)],
-      ["file", "canonicalGraphUri" in state ? state.canonicalGraphUri : undefined],
+      ["file", standing?.graph ?? view.graph],
       ["failed", view.failure === undefined ? undefined : `while ${view.failure.stage}: ${view.failure.message}`],
     ],
     style,

@@ -12,6 +12,7 @@ import {
   type StorageUri,
 } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
+import { presentAddress } from "@detent/workspace/operations/data"
 import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -292,16 +293,19 @@ const show = command(
       const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
       const failures = input.failures ? (yield* operations.failures(id)).groups : undefined
       const { review, inGraph } = yield* operations.statusWithReview(state)
+      const view = batchView(state)
+      const graph = view.graph === undefined ? undefined : yield* presentAddress(input.data, view.graph)
       yield* output.value(
         {
-          ...batchView(state),
+          ...view,
+          ...(graph === undefined ? {} : { graph }),
           review,
           ...(inGraph === undefined ? {} : { inGraph }),
           ...(documents === undefined ? {} : { listed: documents }),
           ...(quarantined === undefined ? {} : { quarantined }),
           ...(failures === undefined ? {} : { failures }),
         },
-        () => batchText(state, output.style, { review, inGraph }),
+        () => batchText(state, output.style, { review, inGraph, graph }),
       )
       if (output.isJson) return
       if (documents !== undefined) {

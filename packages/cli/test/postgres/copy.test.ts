@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs"
 import { rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -186,6 +188,11 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
         await rename(join(cwd, ".detent"), join(cwd, "away"))
         const here = ["--data", "there", "--database", url]
         assert.strictEqual(await exported(...here), before)
+        const { batchId } = JSON.parse((await succeeded("batch", "list", "--json", ...here)).out.trim().split("\n")[0] ?? "")
+        const { graph } = JSON.parse((await succeeded("batch", "show", batchId, "--json", ...here)).out)
+        assert.isTrue(graph.startsWith(pathToFileURL(join(cwd, "there/")).href), graph)
+        assert.isTrue(existsSync(fileURLToPath(graph)))
+        assert.include((await succeeded("batch", "show", batchId, ...here)).out, graph)
         // A failed upload reads its file again.
         await succeeded("upload", "cancel", productsId, "--yes", ...here)
         assert.strictEqual((await detent("upload", "retry", productsId, ...here)).code, 5)

@@ -8,6 +8,7 @@ import { createReadStream, createWriteStream, existsSync } from "node:fs"
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { dirname, join, relative, resolve } from "node:path"
 import { pipeline } from "node:stream/promises"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused } from "@detent/durable/DatabaseCopy"
 import * as Effect from "effect/Effect"
@@ -180,3 +181,12 @@ const foldersBefore = async (folder: string): Promise<ReadonlyArray<unknown>> =>
   const former: unknown = JSON.parse(await readFile(file, "utf8"))
   return Array.isArray(former) ? former : []
 }
+
+/** The address in this data folder of a file that is named by its address in a folder that this one was copied from. */
+export const presentAddress = (data: string, address: string): Effect.Effect<string> =>
+  Effect.promise(async () => {
+    if (isBucketLocation(data) || !address.startsWith("file:")) return address
+    const path = fileURLToPath(address)
+    const former = (await foldersBefore(data)).find((one) => typeof one === "string" && isInside(one, path))
+    return typeof former === "string" ? pathToFileURL(join(resolve(data), relative(former, path))).href : address
+  })

@@ -24,6 +24,8 @@ import { belowData } from "../DataLocation.ts"
 import { RequestKeys } from "../RequestKeys.ts"
 import { copyFiles } from "./DataFiles.ts"
 
+export { presentAddress } from "./DataFiles.ts"
+
 export interface CopyRequest {
   /** `sqlite:PATH` or `postgres://…`. */
   readonly from: string
