@@ -207,7 +207,7 @@ const make = (options: EngineOptions) =>
         Effect.suspend(() => engine.table.passivate(config.passivateAfterMillis)),
       ),
     )
-    if (config.resume && engine.takeover !== undefined) yield* engine.takeover.start()
+    if (engine.takeover !== undefined) yield* config.resume ? engine.takeover.start() : engine.takeover.startOpened()
     yield* startRetention(journal, yield* Leases, engine.registry)
     const slots = yield* slotExecution(engine, options.worker ?? {})
     return makeService(engine, slots)

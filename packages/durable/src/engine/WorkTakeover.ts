@@ -65,7 +65,7 @@ export class WorkTakeover {
   }
 
   /** Takes over one instance that is being opened, where its owner is not alive. Returns its owner after that. */
-  claim({ machine, id, owner }: InstanceRecord): Effect.Effect<string | undefined, PersistenceFailed> {
+  claim({ machine, id, owner }: Pick<InstanceRecord, "machine" | "id" | "owner">): Effect.Effect<string | undefined, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
       if (placement === undefined || placement.fence() === undefined || !this.#engine.table.isLocal({ machine, id })) return owner
@@ -86,8 +86,41 @@ export class WorkTakeover {
     return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.bury(owner)))
   }
 
-  /** Looks repeatedly for as long as the scope lasts, from when this process is a node, and at once when the node has a new life. */
+  /** Looks at all instances. */
   start(): Effect.Effect<void, never, Scope.Scope> {
+    return this.#repeat((hasGained) =>
+      Effect.map(
+        Effect.forEach(this.#engine.registry.all, (machine) => this.takeOver(machine, hasGained)),
+        (areShared) => areShared.includes(true),
+      ),
+    )
+  }
+
+  /** Looks at instances that are open here, for a process that leaves others alone: their owner may die after they were opened. */
+  startOpened(): Effect.Effect<void, never, Scope.Scope> {
+    return this.#repeat(() => this.#takeOverOpened())
+  }
+
+  /** Returns whether other nodes own work of instances that are open here. */
+  #takeOverOpened(): Effect.Effect<boolean, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const { table } = this.#engine
+      const placement = this.#node.placement
+      let isShared = false
+      for (const live of [...table.all]) {
+        if (placement === undefined || table.isClosed) return false
+        const { key, owner } = live
+        const node = placement.node()
+        if (owner === undefined || owner === node) continue
+        if ((yield* this.claim({ ...key, owner })) === node) yield* this.#runInMemory(live, node)
+        else isShared = true
+      }
+      return isShared
+    })
+  }
+
+  /** Repeats for as long as the scope lasts, from when this process is a node, and at once when the node has a new life. */
+  #repeat(pass: (hasGained: boolean) => Effect.Effect<boolean, PersistenceFailed>): Effect.Effect<void, never, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#engine
       const joined = Latch.makeUnsafe(false)
@@ -112,14 +145,12 @@ export class WorkTakeover {
         this.#woken.closeUnsafe()
         const hasGained = this.#hasGained
         this.#hasGained = false
-        const pass = Effect.forEach(this.#engine.registry.all, (machine) => this.takeOver(machine, hasGained))
-        const isShared = yield* Effect.tapError(pass, () =>
+        const isShared = yield* Effect.tapError(pass(hasGained), () =>
           Effect.sync(() => {
             this.#hasGained ||= hasGained
           }),
         )
-        const isAlone = !isShared.includes(true)
-        const pause = isAlone ? this.#aloneMillis : intervalMillis
+        const pause = isShared ? intervalMillis : this.#aloneMillis
         yield* Effect.timeoutOption(this.#woken.await, Math.ceil(pause * (0.8 + 0.4 * (yield* Random.next))))
       })
       yield* forkLoop("takeover of state work", turn)
