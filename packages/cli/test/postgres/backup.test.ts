@@ -3,8 +3,10 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { writeItemFile } from "@detent/uploads/generate"
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Redacted from "effect/Redacted"
 import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { detentProcess, detent as run, start, temporaryFolder } from "../support/Detent.ts"
 import { bothSystems, copyFewDocuments, lampConfig, project } from "../support/Project.ts"
@@ -15,6 +17,11 @@ const newProject = async (): Promise<string> => {
   await copyFewDocuments(join(cwd, "corpus"))
   return cwd
 }
+
+const executed = (url: string, statement: string) =>
+  Effect.runPromise(
+    Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe(statement)).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) }))),
+  )
 
 const withDatabase = <A>(file: string, use: (database: DatabaseSync) => A): A => {
   const database = new DatabaseSync(file)
@@ -104,6 +111,14 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       const bucket = await ended("data", "restore", "--from", "good", "--data", "gs://demo/fresh", "--database", "sqlite:fresh.db")
       assert.match(bucket.err, /the files are in the backup, and a restore writes no objects to gs:\/\/demo\/fresh/)
       await rm(join(cwd, "other"), { recursive: true })
+      // What fails half way leaves nothing that looks usable.
+      const half = await ended("data", "restore", "--from", "good", "--data", "half", "--database", "sqlite:corpus/manifest.json/x.db")
+      assert.match(half.err, /the database could not be copied/)
+      assert.deepEqual(existsSync(join(cwd, "half")) ? await readdir(join(cwd, "half")) : [], [])
+      await mkdir(join(cwd, "broken"))
+      await writeFile(join(cwd, "broken", "detent.db"), "no database".repeat(1000))
+      const unfinished = await ended("data", "backup", "--data", "broken", "--to", "unfinished")
+      assert.match(unfinished.err, /unfinished is no backup, as it was not completed: remove it/)
       const database = await readFile(join(cwd, "good", "detent.db"))
       await writeFile(join(cwd, "good", "detent.db"), Buffer.concat([database, Buffer.from("x")]))
       const restored = async () => (await ended("data", "restore", "--from", "good", "--data", "new")).err
@@ -136,6 +151,8 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
         const refused = await ended("data", "restore", "--from", "good", "--data", "new", "--database", database)
         assert.match(refused.err, /the target is not empty: there are rows in .*; choose an empty database/)
         assert.isFalse(existsSync(join(cwd, "new")))
+        // Tables of nodes are those of processes, and no part of a backup.
+        await executed(database, "create table detent.cluster_nodes (address text primary key)")
         // Where the files are in a bucket, the backup has the database only, and is restored to the same bucket.
         const bucket = await ended("data", "backup", "--to", "cloud", "--data", "gs://demo/ws", "--database", database)
         assert.match(bucket.err, /is in cloud, as of .*; the files stay in gs:\/\/demo\/ws, which needs versioning/)

@@ -182,9 +182,9 @@ const refuseTarget = (manifest: BackupManifest, target: Database, data: string) 
 
 /** Both were empty before. Rows in PostgreSQL stay: they are marked as a copy that has not ended, and the same restore resumes it. */
 const removeTarget = async (target: Database, data: string): Promise<void> => {
+  const names = isBucketLocation(data) || !existsSync(data) ? [] : readdirSync(data)
+  for (const name of names) await rm(join(data, name), { recursive: true, force: true })
   if (target._tag === "Sqlite") await removeDatabase(target.file)
-  if (isBucketLocation(data) || !existsSync(data)) return
-  for (const name of readdirSync(data)) await rm(join(data, name), { recursive: true, force: true })
 }
 
 const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFailed> =>
@@ -277,7 +277,8 @@ const scratchFolders = Effect.map(
 )
 
 const removeDatabase = async (file: string): Promise<void> => {
-  await Promise.all(["", "-wal", "-shm", ".part"].map((end) => rm(`${file}${end}`, { force: true })))
+  const files = ["", "-wal", "-shm", ".part"].map((end) => `${file}${end}`)
+  await Promise.all(files.filter((one) => existsSync(one)).map((one) => rm(one, { force: true })))
 }
 
 const copiedFiles = (
