@@ -18,7 +18,11 @@ locals {
   endpoint = "https://api-server-${data.google_project.main.number}.${var.region}.run.app"
 
   # What the image and the configuration of a project read.
-  environment = {
+  environment = merge(local.telemetry, local.settings)
+
+  telemetry = var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint }
+
+  settings = {
     GCP_PROJECT_ID        = var.project_id
     GCP_REGION            = var.region
     STORAGE_BUCKET        = module.storage.bucket_name

@@ -64,6 +64,12 @@ variable "api_memory" {
   type        = string
 }
 
+variable "otlp_endpoint" {
+  description = "Collector of traces, metrics and logs of the server and of the jobs, such as `https://otel.example.org`. Default: none."
+  type        = string
+  default     = ""
+}
+
 variable "deletion_protection" {
   description = "Whether database, service, job and objects are kept when `terraform destroy` runs."
   type        = bool

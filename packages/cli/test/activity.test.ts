@@ -1,4 +1,5 @@
 import { cp, mkdir, readFile } from "node:fs/promises"
+import { createServer } from "node:http"
 import { join } from "node:path"
 import { ManifestJson } from "@detent/knowledge"
 import { ExtractionOutput, IngestionOutput, ResolutionOutput, ValidationOutput } from "@detent/knowledge/Activities"
@@ -15,6 +16,22 @@ beforeAll(async () => {
   await mkdir(join(cwd, "few"))
   for (const name of ["ada-sol.txt", "books.json"]) await cp(join(corpus, "documents", name), join(cwd, "few", name))
 })
+
+/** A collector of telemetry: what it has received, by path. */
+const collecting = async () => {
+  const received: Record<string, string> = {}
+  const server = createServer((request, response) => {
+    request.setEncoding("utf8")
+    request.on("data", (text: string) => {
+      received[request.url ?? ""] = (received[request.url ?? ""] ?? "") + text
+    })
+    request.on("end", () => response.writeHead(200, { "content-type": "application/json" }).end("{}"))
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const address = server.address()
+  const port = typeof address === "object" && address !== null ? address.port : 0
+  return { url: `http://127.0.0.1:${port}`, received, close: () => server.close() }
+}
 
 /** Without what names a run and its time. */
 const graphOf = async (data: string, namespace: string) =>
@@ -57,8 +74,14 @@ describe("detent activity", { timeout: 240_000 }, () => {
     assert.isTrue(conforms)
     const { triplesIngested } = await activity("ingestion", IngestionOutput, { validatedUri, targetNamespace: "few" })
     assert.isAbove(triplesIngested, 10)
-    // The same job again adds nothing.
-    await activity("ingestion", IngestionOutput, { validatedUri, targetNamespace: "few" })
+    // The same job again adds nothing, and a collector hears of it before the job ends.
+    const collector = await collecting()
+    const again = JSON.stringify({ batchId, validatedUri, targetNamespace: "few" })
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+    const { code, err } = await run(["activity", "ingestion", "--data", "jobs", "--input", again], { cwd, env })
+    assert.strictEqual(code, 0, err)
+    assert.include(collector.received["/v1/metrics"], "detent_")
+    collector.close()
 
     assert.strictEqual(await graphOf("jobs", "few"), await graphOf("whole", "few"))
   })

@@ -7,11 +7,13 @@ import { folderAt } from "@detent/knowledge/StorageLocation"
 import { deliver } from "@detent/workspace/operations/activities"
 import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { knowledge } from "../workspace/Opening.ts"
+import { telemetry } from "../workspace/Telemetry.ts"
 
 const activity = command(
   {
@@ -20,7 +22,8 @@ const activity = command(
     detail:
       "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.\n" +
       "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.\n" +
-      "With ACTIVITY_KEY it is a task of a queue: late, it does nothing and ends with 0; failed for good, it is a dead letter.",
+      "With ACTIVITY_KEY it is a task of a queue: late, it does nothing and ends with 0; failed for good, it is a dead letter.\n" +
+      "With OTEL_EXPORTER_OTLP_ENDPOINT its metrics, traces and logs go to that collector before it ends.",
     arguments: [{ name: "name", summary: "which one", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true }],
     options: [{ name: "input", kind: "text", value: "JSON", summary: "what it works on" }],
     examples: [
@@ -44,7 +47,7 @@ const activity = command(
         const { data } = yield* Workspace
         const result = yield* runActivity(folderAt(data), name, given)
         yield* output.write(`${JSON.stringify(result)}\n`)
-      }).pipe(Effect.provide(knowledge.activity(input)))
+      }).pipe(Effect.provide(Layer.provideMerge(knowledge.activity(input), telemetry)))
     }),
 )
 

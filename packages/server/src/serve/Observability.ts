@@ -1,4 +1,5 @@
 /** Logs as lines of JSON unless standard output is a terminal; traces, metrics and logs over OTLP if a collector is configured. */
+import { randomUUID } from "node:crypto"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
@@ -14,6 +15,8 @@ export interface ObservabilityOptions {
 export const observability = ({ isTerminal, otlp }: ObservabilityOptions): Layer.Layer<never> => {
   const logs = isTerminal ? Layer.empty : Logger.layer([Logger.consoleJson])
   if (otlp === undefined || otlp === "") return logs
-  const sent = Otlp.layerJson({ baseUrl: otlp, resource: { serviceName: "detent" }, loggerMergeWithExisting: true })
+  // Each process counts from zero: a collector must not take the counters of several for one.
+  const resource = { serviceName: "detent", attributes: { "service.instance.id": randomUUID() } }
+  const sent = Otlp.layerJson({ baseUrl: otlp, resource, loggerMergeWithExisting: true })
   return sent.pipe(Layer.provide(FetchHttpClient.layer), Layer.provideMerge(logs))
 }

@@ -132,7 +132,7 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
     const restored = Effect.gen(function* () {
       const place = isPlaced
         ? trying("the database", () => placeDatabase(file, target.file))
-        : yield* rowsInto(file, folder, target, uploads, manifest, onProgress)
+        : (yield* rowsInto(file, folder, target, uploads, manifest, onProgress)).place
       const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
       yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
       yield* place
@@ -260,11 +260,12 @@ const rowsInto = (
     const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
     const name = `the backup of ${createdAt}`
     yield* both.refuseFilled(name)
-    return Effect.gen(function* () {
+    const place = Effect.gen(function* () {
       yield* both.copyRows({ name, force: true, onProgress })
       const dialect = both.target.onDialectOrElse({ pg: () => "pg" as const, orElse: () => "sqlite" as const })
       for (const statement of endClaims(dialect)) yield* both.target.unsafe(statement)
     })
+    return { place }
   })
 
 /** Opening batches and uploads makes files. They are of no use beside a database that is only copied. */
