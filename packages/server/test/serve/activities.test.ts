@@ -64,10 +64,11 @@ const ended = (home: Effect.Success<ReturnType<typeof served>>, config: object) 
     const batches = yield* Batches
     yield* batches.start(corpusFolder as never, smallManifest as never, { batchId, config })
     const end = yield* batches.awaitEnd(batchId)
+    assert.strictEqual(end._tag, "Completed", JSON.stringify(end))
     const files = ["canonical/final.ttl", "resolution/merges.json", "validation/report.ttl"].map((name) =>
       join(home.data, "batches", batchId, name),
     )
-    return { end, files: yield* Effect.promise(() => Promise.all(files.map(async (file) => withoutTimes(await readFile(file, "utf8"))))) }
+    return { files: yield* Effect.promise(() => Promise.all(files.map(async (file) => withoutTimes(await readFile(file, "utf8"))))) }
   }).pipe(Effect.provideContext(home.context as Context.Context<Batches>))
 
 describe("activities over HTTP", { timeout: 120_000 }, () => {
@@ -78,7 +79,6 @@ describe("activities over HTTP", { timeout: 120_000 }, () => {
       fake.deliveryPlan = (_, index) => (index % 3 === 0 ? faults[(index / 3) % faults.length] : undefined)
       const got = yield* ended(yield* cloud, { dispatch: "tasks" })
       fake.deliveryPlan = () => undefined
-      assert.strictEqual(got.end._tag, expected.end._tag)
       assert.isNotEmpty(got.files[0])
       assert.deepStrictEqual(got.files, expected.files)
       // Two documents and three stages, each under one name.
