@@ -150,8 +150,7 @@ describe("activities over HTTP", { timeout: 120_000 }, () => {
   it.live("do nothing for a batch that has ended, or is in another attempt", () =>
     Effect.gen(function* () {
       const home = yield* cloud
-      const { end } = yield* ended(home, {})
-      assert.strictEqual(end._tag, "Completed")
+      yield* ended(home, {})
       const authorization = `Bearer ${fake.token({ email: serviceAccount, aud: home.endpoint })}`
       const call = (input: object) => request(`${home.endpoint}/activities/resolution`, json(input, { authorization }))
       const late = yield* call({ batchId, attempt: 0 })
