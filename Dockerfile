@@ -12,7 +12,7 @@ FROM node:24-slim AS build
 WORKDIR /source
 COPY . .
 # The lock has the native parts of the platform it was made on; `npm install` adds those of this one, which `npm ci` refuses.
-RUN --mount=type=cache,target=/root/.npm npm install --ignore-scripts --no-audit --no-fund --loglevel=error
+RUN npm install --ignore-scripts --no-audit --no-fund --loglevel=error
 RUN node packages/console/build.mjs
 RUN node scripts/pack.mjs --output built
 
@@ -20,7 +20,7 @@ FROM node:24-slim AS install
 WORKDIR /image/app
 COPY --from=build /source/built vendor/
 COPY infra/container/package.json infra/container/detent.config.js ./
-RUN --mount=type=cache,target=/root/.npm npm install --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error ./vendor/*.tgz
+RUN npm install --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error ./vendor/*.tgz
 RUN mkdir ../data
 
 FROM node:24-slim

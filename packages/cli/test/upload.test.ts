@@ -86,14 +86,14 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
   })
 
   it("that is not there, or no file of items, has an error of its own", async () => {
-    const [nobody, nothing, missing, folder, cursor] = [
+    const [unknown, nothing, missing, folder, cursor] = [
       await detent("upload", "show", "batch-none"),
       await detent("upload", "retry", "batch-none"),
       await detent("upload", "run", "missing.json"),
       await detent("upload", "run", "."),
       await detent("upload", "list", "--after", "x"),
     ]
-    for (const { code, err } of [nobody, nothing])
+    for (const { code, err } of [unknown, nothing])
       assert.deepStrictEqual([code, err], [3, "detent: there is no upload batch-none; see `detent upload list`\n"])
     assert.strictEqual(missing.code, 3)
     assert.include(missing.err, "there is no file missing.json")

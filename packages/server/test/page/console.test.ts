@@ -41,7 +41,7 @@ const Asker = Machine.make({ name: "asker", state: asking, event: question, effe
   .on(asking.Waiting, question.Ask, asking.Asked)
   .enter(asking.Asked, ({ effects }) => effects.ask())
   .commands({ ask: { retry: RetryPolicy.fixed({ delay: "1 millis", maxAttempts: 2 }) } })
-  .build({ ask: () => Effect.suspend(() => (isAnswered ? Effect.void : Effect.die(new Error("nobody <b>answers</b>")))) })
+  .build({ ask: () => Effect.suspend(() => (isAnswered ? Effect.void : Effect.die(new Error("no <b>answer</b>")))) })
 
 const playing = State({ Open: {}, Won: {}, Lost: {} })
 const end = Event({ Win: {}, Lose: {} })
@@ -269,7 +269,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         const tab = yield* openTab(url)
         yield* tab.until(`[...document.querySelectorAll("a")].some((one) => /dead letters\\s+2\\s/.test(one.innerText))`)
         yield* tab.run((page) => page.getByRole("link", { name: "dead letters" }).click())
-        yield* tab.shows("nobody <b>answers</b>")
+        yield* tab.shows("no <b>answer</b>")
         yield* tab.run((page) => page.getByRole("table", { name: "Commands" }).getByRole("link", { name: "ask" }).first().click())
         yield* tab.shows("Attempts that failed")
         // The address of a command opens it again: none of its names is taken for a token.
