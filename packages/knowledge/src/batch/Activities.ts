@@ -226,7 +226,7 @@ const documentGivenUp = (folder: StorageFolder, input: typeof ExtractionInput.Ty
     const isReported = standing?.status === "completed" || standing?.status === "set-aside" || isFailedIn(standing, roundOf(batch))
     if (!isReported && batch.config.failurePolicy === "failFast") {
       const error = { code: givenUpCode, message: `document ${document.sourceUri}: ${problem}` }
-      return yield* report(E.Fail({ stage: "extracting", attempt, error }), `${attempt}/Extracting/failed`)
+      return yield* Effect.asVoid(report(E.Fail({ stage: "extracting", attempt, error }), `${attempt}/Extracting/failed`))
     }
     yield* reportDocument(folder, stage, document, (round, at) =>
       isReported ? undefined : facts.DocumentFailed.make({ batchId, at, documentId: document.documentId, round, error: problem }),
@@ -258,7 +258,7 @@ type DocumentEnd =
   | typeof facts.DocumentSetAside.Type
 
 /**
- * Logs what became of a document and counts for the batch. The activity that finds all documents done moves the batch on: of two
+ * Logs what became of a document and counts for the batch. An activity that finds all documents done moves the batch on: of two
  * that end together, the later one finds both in the log.
  */
 const reportDocument = (
@@ -295,12 +295,13 @@ const reportDocument = (
       ...(usage.calls === 0 ? {} : { usage: usageOf(usage) }),
     }
     if (completed + failed + setAside < documentsTotal)
-      return yield* report(E.DocumentsCounted({ ...counted, currentDocumentId: documentId }))
+      return yield* Effect.asVoid(report(E.DocumentsCounted({ ...counted, currentDocumentId: documentId })))
     yield* writeMetadata(folder, batch, manifest)
     const languages = new LanguageCounts()
     for (const run of yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(batchId))) if (run.status === "succeeded") languages.add(run)
-    yield* report(E.ExtractionComplete({ ...counted, languages: languages.counted() }), `${attempt}/extracted`)
-    yield* countStage("extracting", batch.failuresSince)
+    // Several may find all documents done. Each has an id of its own, so that the batch takes the event of one and refuses the others.
+    const event = E.ExtractionComplete({ ...counted, attempt, languages: languages.counted() })
+    if (yield* report(event, `${attempt}/extracted/${documentId}`)) yield* countStage("extracting", batch.failuresSince)
   })
 
 /** What the job runner can try again is not reported. A document that cannot be read counts as failed. */
@@ -316,7 +317,9 @@ const reportFailure = (
     if (batch?._tag !== "Extracting") return
     if (stops !== undefined || (!retryable && batch.config.failurePolicy === "failFast")) {
       const error = { code: stops ?? code, message: `document ${document.sourceUri}: ${detail}` }
-      return yield* report(E.Fail({ stage: "extracting", attempt: batch.attempt, error }), `${batch.attempt}/Extracting/failed`)
+      return yield* Effect.asVoid(
+        report(E.Fail({ stage: "extracting", attempt: batch.attempt, error }), `${batch.attempt}/Extracting/failed`),
+      )
     }
     if (retryable) return
     const ended = code === setAsideCode ? facts.DocumentSetAside : facts.DocumentFailed

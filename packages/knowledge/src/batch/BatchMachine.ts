@@ -45,7 +45,7 @@ export const E = Event({
   /** Documents that failed are tried once more. */
   DocumentsRetried: { failuresSince: Schema.Int },
   /** Sent by the process that finished all documents. Another one that is not so far may have counted fewer just before. */
-  ExtractionComplete: Extracted.fields,
+  ExtractionComplete: { ...Extracted.fields, attempt: Schema.optionalKey(Count) },
   ResolutionComplete: Resolved.fields,
   ValidationComplete: Validated.fields,
   IngestionComplete: Ingested.fields,
@@ -138,7 +138,8 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Extracting.derive(state, { failuresSince: event.failuresSince, round: state.round + 1, updatedAt: at }),
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
-    const { _tag, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
+    const { _tag, attempt = state.attempt, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
+    if (attempt !== state.attempt) return refuse(`the extraction of attempt ${attempt} is over; the batch is in attempt ${state.attempt}`)
     const counted = { ...counts, documentsUnchanged, documentsSetAside, reviewCount, updatedAt: at }
     if (event.documentsCompleted > 0) return S.Resolving.derive(state, counted)
     const message =

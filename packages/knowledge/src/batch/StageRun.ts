@@ -61,7 +61,7 @@ const batchAt = (id: BatchId) =>
     )
   })
 
-type Report = (event: typeof E.Type, id?: string) => Effect.Effect<void, ReadError | SendError>
+type Report = (event: typeof E.Type, id?: string) => Effect.Effect<boolean, ReadError | SendError>
 
 export interface StageRequest {
   readonly manifest: Effect.Success<ReturnType<typeof loadManifest>>
@@ -69,7 +69,7 @@ export interface StageRequest {
   readonly request: Omit<typeof S.Resolving.Type, "_tag">
   /** The batch, where it is in the database. */
   readonly batch: BatchState | undefined
-  /** Sends what the stage has done to the batch. Nothing is sent to a batch that has left the stage. */
+  /** Sends what the stage has done to the batch, and says whether the batch took it: one that has left the stage does not. */
   readonly report: Report
 }
 
@@ -103,10 +103,10 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Sta
     const batches = yield* Batches
     const report: Report = (event, id) =>
       batch?._tag !== stage
-        ? Effect.void
-        : batches.report(batchId, event, id).pipe(
+        ? Effect.succeed(false)
+        : Effect.as(batches.report(batchId, event, id), true).pipe(
             // Another process has ended the stage.
-            Effect.catchIf(isPassedBy, () => Effect.void),
+            Effect.catchIf(isPassedBy, () => Effect.succeed(false)),
             Effect.catchTag(["BatchNotFound", "InstanceNotFound"], Effect.die),
           )
     return { manifest, request: { ...defaults, ...known }, batch, report } satisfies StageRequest
