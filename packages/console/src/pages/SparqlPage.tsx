@@ -253,11 +253,13 @@ const Editor = ({
   }, [word, terms, variables])
   const isOpen = !isClosed && offered.length > 0
   const complete = (offer: string) => {
-    const next = `${text.slice(0, cursor - word.length)}${offer} ${text.slice(cursor)}`
-    onChange(next)
+    const field = area.current
+    if (field === null) return
+    // The field itself is changed, with its cursor: what is typed before the next frame comes after the completion.
+    field.setRangeText(`${offer} `, cursor - word.length, cursor, "end")
+    onChange(field.value)
+    setCursor(field.selectionEnd)
     setIsClosed(true)
-    const place = cursor - word.length + offer.length + 1
-    requestAnimationFrame(() => area.current?.setSelectionRange(place, place))
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onRun()
