@@ -3,6 +3,7 @@
  * validation and ingestion. Each uses the configuration of its batch and reports to it, so that the activities of a batch with
  * `dispatch: "activities"` or `"tasks"` move it to its end. Run again with the same input, an activity finds what it did before or does the same.
  */
+import { isDeepStrictEqual } from "node:util"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -32,6 +33,7 @@ import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { LanguageCounts, roundOf, usageOf } from "./ExtractionReport.ts"
 import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
+import { stageInput } from "./StageDispatch.ts"
 import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest, stateOfActivity } from "./StageRun.ts"
 
 export { ActivityName } from "./ActivityName.ts"
@@ -198,18 +200,30 @@ const writeRecord = (
 
 /**
  * Reports to its batch that an activity failed for good: the document counts as failed, or the batch fails in this stage. Nothing is
- * reported twice, nor to a batch that waits for something else.
+ * reported twice, nor to a batch that waits for something else. Input that the batch did not enqueue is refused: the failure may
+ * follow from it, so that it is no failure of the batch.
  */
 export const reportGivenUp = (folder: StorageFolder, name: ActivityName, input: unknown, problem: string) =>
   Effect.gen(function* () {
     if (name === "extraction") return yield* documentGivenUp(folder, yield* decoded(name, ExtractionInput, input), problem)
-    const { batchId } = yield* decoded(name, Schema.Struct(part), input)
+    const given = yield* decoded(name, inputSchemas[name], input)
+    const { batchId } = given
     const batch = yield* Effect.flatMap(Batches, (batches) => batches.state(batchId))
     if (batch._tag !== stateOfActivity[name]) return
+    // A call by hand may leave the attempt out.
+    const enqueued = stageInput(batch)
+    if (!isDeepStrictEqual({ ...enqueued, ...given }, enqueued))
+      return yield* refused(name, `${batchId} has enqueued another: ${JSON.stringify(enqueued)}`)
     const fault = E.Fail({ stage: stageOf(batch), attempt: batch.attempt, error: { code: givenUpCode, message: problem } })
     const { report } = yield* Batches
     yield* Effect.catchIf(report(batchId, fault, `${batch.attempt}/${batch._tag}/failed`), isPassedBy, () => Effect.void)
   })
+
+const inputSchemas = {
+  resolution: ResolutionInput,
+  validation: ValidationInput,
+  ingestion: IngestionInput,
+} as const satisfies Readonly<Record<Exclude<ActivityName, "extraction">, unknown>>
 
 /** The code of a batch whose stage was tried as often as its queue allows. */
 const givenUpCode = "TaskGivenUp"

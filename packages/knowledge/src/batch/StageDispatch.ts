@@ -72,18 +72,26 @@ const enqueueStage = (state: Dispatched, turn: number) =>
         )
       }
       case "Resolving":
-        return yield* queue.enqueue("resolution", { batchId, attempt }, { key: keyOf("resolution", again) })
-      case "Validating": {
-        const { uri: resolvedUri } = state.resolvedGraph
-        return yield* queue.enqueue("validation", { batchId, attempt, resolvedUri }, { key: keyOf("validation", again) })
-      }
-      case "Ingesting": {
-        const { targetNamespace, validatedGraph } = state
-        const input = { batchId, attempt, validatedUri: validatedGraph.uri, targetNamespace }
-        return yield* queue.enqueue("ingestion", input, { key: keyOf("ingestion", again) })
-      }
+        return yield* queue.enqueue("resolution", stageInput(state), { key: keyOf("resolution", again) })
+      case "Validating":
+        return yield* queue.enqueue("validation", stageInput(state), { key: keyOf("validation", again) })
+      case "Ingesting":
+        return yield* queue.enqueue("ingestion", stageInput(state), { key: keyOf("ingestion", again) })
     }
   })
+
+/** The input of the one task that a stage after the extraction consists of. */
+export const stageInput = (state: Exclude<Dispatched, Extracting>) => {
+  const { batchId, attempt, targetNamespace } = state
+  switch (state._tag) {
+    case "Resolving":
+      return { batchId, attempt }
+    case "Validating":
+      return { batchId, attempt, resolvedUri: state.resolvedGraph.uri }
+    case "Ingesting":
+      return { batchId, attempt, validatedUri: state.validatedGraph.uri, targetNamespace }
+  }
+}
 
 /** The documents that are not done. Where all are, one of them: its activity finds that, and reports the end of the stage. */
 const pendingDocuments = (state: Extracting) =>

@@ -85,15 +85,15 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
     return yield* new TaskGivenUp({ problem, isOfInput: !isNotified })
   })
 
-/** Notifies the batch of a task that failed for good, where it still waits for it. */
+/** Notifies the batch of a task that failed for good, where it still waits for it. A task that it did not enqueue is none of its own. */
 export const giveUpTask = (folder: StorageFolder, { activity, input }: Pick<Task, "activity" | "input">, problem: string) =>
   Effect.gen(function* () {
     const target = Option.getOrUndefined(decodeTarget(input))
     if (target === undefined || (yield* lateness(activity, target)) !== undefined) return
-    yield* reportGivenUp(folder, activity, input, problem)
+    yield* Effect.catchTag(reportGivenUp(folder, activity, input, problem), "ActivityInputRefused", () => Effect.void)
   })
 
-/** An input that cannot be read names no batch that could be notified. */
+/** An input that cannot be read names no batch that could be notified, and one that the batch did not enqueue is the caller's. */
 const hasNoBatch = (cause: Cause.Cause<unknown>): boolean => {
   const tag = tagOf(Cause.squash(cause))
   return tag === "ActivityInputRefused" || tag === "BatchNotFound"

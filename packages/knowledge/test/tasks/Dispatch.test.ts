@@ -15,7 +15,7 @@ import { BatchId } from "../../src/storage/Identity.ts"
 import { StorageFolder } from "../../src/storage/Uri.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { activitiesQueue, TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
-import { runTask } from "../../src/tasks/TaskRun.ts"
+import { giveUpTask, runTask } from "../../src/tasks/TaskRun.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "../batch/sea.ts"
 import { twiceAndLate } from "./unreliableQueue.ts"
 
@@ -52,6 +52,15 @@ const unreliable = () => {
     calls.set(text, seen + 1)
     return count++ % 3 === 0 && seen < 2 ? Effect.fail(failing(true)) : Effect.void
   })
+}
+
+/** The next task that the batch enqueues. */
+const taken = (sent: Array<Task>) => {
+  const next = Effect.delay(
+    Effect.sync(() => sent.shift()),
+    "10 millis",
+  )
+  return Effect.flatMap(Effect.repeat(next, { until: (task) => task !== undefined }), (task) => Effect.fromNullishOr(task))
 }
 
 /** How many stages were measured so far in this process, by stage and outcome. */
@@ -119,20 +128,13 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
       const at = StorageFolder.make(`${pathToFileURL(data)}/`)
       yield* Effect.gen(function* () {
         const batches = yield* Batches
-        const nextTask = Effect.repeat(
-          Effect.delay(
-            Effect.sync(() => sent.shift()),
-            "10 millis",
-          ),
-          { until: (task) => task !== undefined },
-        )
-        const next = Effect.flatMap(nextTask, (task) => Effect.fromNullishOr(task))
+        const next = taken(sent)
         yield* batches.start(folder, manifest(names), { batchId, config: { dispatch: "tasks" } })
         for (const _ of names) yield* runTask(at, yield* next, false)
-        for (const [activity, state, other] of [
-          ["resolution", "Resolving", { documentGraphUris: ["file:///etc/passwd"] }],
-          ["validation", "Validating", { resolvedUri: `${at}other.nt` }],
-          ["ingestion", "Ingesting", { validatedUri: `${at}other.nt` }],
+        for (const [activity, state, other, wrong] of [
+          ["resolution", "Resolving", { documentGraphUris: ["file:///etc/passwd"] }, { documentGraphUris: [`${at}other.nt`] }],
+          ["validation", "Validating", { resolvedUri: `${at}other.nt` }, { shaclUri: `${at}other.ttl` }],
+          ["ingestion", "Ingesting", { validatedUri: `${at}other.nt` }, { targetNamespace: "land" }],
         ] as const) {
           const task = yield* next
           assert.strictEqual(task.activity, activity)
@@ -143,10 +145,39 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
             const { outcome } = yield* runTask(at, { activity, input: { ...byHand, ...other, attempt: 0 } }, true)
             assert.strictEqual(outcome, "late")
           }
+          // The attempt alone does not make a call one of the batch.
+          const called = { activity, input: { ...(task.input as object), ...wrong } }
+          assert.deepInclude(yield* Effect.flip(runTask(at, called, true)), { _tag: "TaskGivenUp", isOfInput: true })
+          const { batchId: id, attempt } = task.input as { readonly batchId: string; readonly attempt: number }
+          if (activity !== "resolution") {
+            const incomplete = { activity, input: { batchId: id, attempt } }
+            assert.deepInclude(yield* Effect.flip(runTask(at, incomplete, true)), { _tag: "TaskGivenUp", isOfInput: true })
+          }
+          yield* giveUpTask(at, called, "its process died")
           assert.strictEqual((yield* batches.state(batchId))._tag, state)
           assert.strictEqual((yield* runTask(at, task, false)).outcome, "done")
         }
         assert.strictEqual((yield* batches.awaitEnd(batchId))._tag, "Completed")
+      }).pipe(Effect.provide(layer))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("fails in the stage whose own task is given up", () =>
+    Effect.gen(function* () {
+      const sent: Array<Task> = []
+      const noting = Layer.succeed(TaskQueue, {
+        patience: undefined,
+        enqueue: (activity, input, { key }) => Effect.sync(() => void sent.push({ activity, input, key })),
+      })
+      const { data, folder, layer } = yield* harbour({ files, tasks: noting })
+      const at = StorageFolder.make(`${pathToFileURL(data)}/`)
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        yield* batches.start(folder, manifest(names), { batchId, config: { dispatch: "tasks" } })
+        for (const _ of names) yield* runTask(at, yield* taken(sent), false)
+        yield* giveUpTask(at, yield* taken(sent), "its process died")
+        const end = yield* batches.awaitEnd(batchId)
+        assert.deepInclude(end, { _tag: "Failed", failedInStage: "resolving", error: { code: "TaskGivenUp", message: "its process died" } })
       }).pipe(Effect.provide(layer))
     }).pipe(Effect.scoped),
   )
