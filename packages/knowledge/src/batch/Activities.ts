@@ -27,11 +27,11 @@ import { selectionOf } from "./BatchConfig.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
 import { Batches } from "./Batches.ts"
-import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
+import { E, isPassedBy, type S, stageOf } from "./BatchMachine.ts"
 import { DocumentJson, documentRecord, writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { LanguageCounts, roundOf, usageOf } from "./ExtractionReport.ts"
-import { ingestGraph, resolveEntities, validateGraph } from "./GraphStages.ts"
+import { addToGraph, ingestGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 import { stageInput } from "./StageDispatch.ts"
 import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest, stateOfActivity } from "./StageRun.ts"
@@ -271,21 +271,18 @@ type DocumentEnd =
   | typeof facts.DocumentFailed.Type
   | typeof facts.DocumentSetAside.Type
 
-/**
- * Logs what became of a document and counts for the batch. An activity that finds all documents done moves the batch on: of two
- * that end together, the later one finds both in the log.
- */
+/** Logs what became of a document, and reports how far the extraction is. */
 const reportDocument = (
   folder: StorageFolder,
-  { batch, report, manifest }: StageRequest,
+  stage: StageRequest,
   { documentId }: ManifestDocument,
   eventOf: (round: number, at: number) => DocumentEnd | undefined,
 ) =>
   Effect.gen(function* () {
+    const { batch } = stage
     if (batch?._tag !== "Extracting") return
-    const { batchId, attempt, documentsTotal } = batch
+    const { batchId } = batch
     const log = yield* BatchEventLog
-    const runs = yield* RunStore
     const round = roundOf(batch)
     const at = yield* Clock.currentTimeMillis
     const standing = (yield* log.standings(batchId, [documentId])).get(documentId)
@@ -295,6 +292,23 @@ const reportDocument = (
         yield* log.emit(facts.DocumentStarted.make({ batchId, at, documentId, round }))
       if (event !== undefined) yield* log.emit(event)
     }
+    yield* reportCounts(folder, stage, documentId)
+  })
+
+/** Reports how far the extraction is: its end, where all documents have ended. */
+export const reportExtracted = (folder: StorageFolder, batchId: BatchId, documentId: DocumentId) =>
+  Effect.flatMap(stageRequest(folder, batchId, "Extracting"), (stage) => reportCounts(folder, stage, documentId))
+
+/**
+ * Counts for the batch. An activity that finds all documents done moves the batch on: of two that end together, the later one finds
+ * both in the log.
+ */
+const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageRequest, documentId: DocumentId) =>
+  Effect.gen(function* () {
+    if (batch?._tag !== "Extracting") return
+    const { batchId, attempt, documentsTotal } = batch
+    const log = yield* BatchEventLog
+    const runs = yield* RunStore
     const { completed, failed, "set-aside": setAside } = yield* log.counts(batchId)
     const { entities, facts: relations, usage } = yield* runs.totals(batchId)
     const { succeeded } = yield* runs.counts(batchId)
@@ -386,6 +400,15 @@ const movedOn = (batchId: BatchId) =>
     nextStep: "run the activities resolution, validation and ingestion again",
   })
 
+/** The batch may have ended, and taken its facts back, before this activity added them. */
+const takeBackLate = (folder: StorageFolder, ingesting: typeof S.Ingesting.Type) =>
+  Effect.gen(function* () {
+    const now = yield* Effect.flatMap(Batches, (batches) => batches.state(ingesting.batchId))
+    if (now.attempt !== ingesting.attempt) return
+    if (now._tag === "Failed") yield* takeBack(folder, ingesting)
+    if (now._tag === "Cancelled") yield* withdrawGraph(folder, ingesting)
+  })
+
 const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type) =>
   Effect.gen(function* () {
     const stage = yield* stageRequest(folder, input.batchId, "Ingesting")
@@ -406,9 +429,12 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
       _tag: "Ingesting",
       validatedGraph,
     } as const
-    const { value, durationMs } = yield* reported(stage, "Ingesting", ingestGraph(folder, state), (done) =>
+    // A batch that fails takes back what its activities have added. Until then another delivery of the same task may be at it too.
+    const work = stage.batch === undefined ? ingestGraph(folder, state) : addToGraph(folder, state)
+    const { value, isTaken, durationMs } = yield* reported(stage, "Ingesting", work, (done) =>
       "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
     )
     if ("movedTo" in value) return yield* movedOn(input.batchId)
+    if (!isTaken && stage.batch?._tag === "Ingesting") yield* takeBackLate(folder, stage.batch)
     return { canonicalUri: value.canonicalGraphUri, triplesIngested: validatedGraph.triples, durationMs }
   })

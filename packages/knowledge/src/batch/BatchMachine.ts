@@ -70,6 +70,8 @@ export const stages = Slot.Effects({
   runValidation: Slot.effect({ state: S.Validating.schema }, { success: Validated, failure: BatchFault }),
   runIngestion: Slot.effect({ state: S.Ingesting.schema }, { success: Schema.Union([Ingested, Moved]), failure: BatchFault }),
   endWork: { state: S.Cancelled.schema },
+  /** Takes what a failed ingestion has added out of the graph. */
+  takeBackFacts: { state: S.Failed.schema },
   /** Has the work of a stage done elsewhere, and lasts until the state is left. */
   dispatchStage: Slot.effect(
     { state: Schema.Union([S.Extracting.schema, S.Resolving.schema, S.Validating.schema, S.Ingesting.schema]) },
@@ -298,6 +300,13 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     ({ state: { batchId, documentsFailed, error }, effects, at }) =>
       effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error: error.message, failedDocuments: documentsFailed }) }),
     { requests: ["emitBatchEvent"] },
+  )
+  .enter(
+    S.Failed,
+    ({ state, effects }) => {
+      if (state.failedInStage === "ingesting") effects.takeBackFacts({ state })
+    },
+    { requests: ["takeBackFacts"] },
   )
   .enter(
     S.Cancelled,

@@ -107,13 +107,15 @@ export const Ingested = Schema.Struct({
 /** Or the version that another batch has published since this one was resolved. */
 export const Moved = Schema.Struct({ movedTo: ContentHash })
 
+/** The version of the graph that it was resolved against; null where there was none. */
+const resolvedAgainst = Schema.optionalKey(Schema.NullOr(ContentHash))
+
 const resolved = {
   resolvedGraph: StageGraph,
   entitiesTotal: Count,
   clustersFormed: Count,
   documents: Schema.optionalKey(DocumentList),
-  /** The version of the graph that it was resolved against; null where there was none. */
-  resolvedAgainst: Schema.optionalKey(Schema.NullOr(ContentHash)),
+  resolvedAgainst,
   resolvedAgain,
 }
 const validated = {
@@ -191,6 +193,7 @@ export const S = State({
     failedAt: Schema.Int,
     /** The stage before the one it failed in. */
     lastSuccessfulStage: Schema.optionalKey(Stage),
+    resolvedAgainst,
   },
   Cancelled: { ...request, ...extracted, cancelledInStage: Stage, cancelledAt: Schema.Int },
 })

@@ -15,7 +15,7 @@ import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E } from "./BatchMachine.ts"
 import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
-import { ingestGraph, resolveEntities, validateGraph, withdrawGraph } from "./GraphStages.ts"
+import { ingestGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import { dispatchStage } from "./StageDispatch.ts"
 
 /** Files of batches go below the folder. `stateOf` reads the state of a batch as it is stored now; undefined where it is gone. */
@@ -38,6 +38,7 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
     runValidation: ({ state }) => timed("validating", validateGraph(folder, state)),
     runIngestion: ({ state }) => timed("ingesting", ingestGraph(folder, state)),
     endWork: ({ state }) => Effect.orDie(endWork(folder, state)),
+    takeBackFacts: ({ state }) => Effect.orDie(takeBackFacts(folder, state, stateOf(state.batchId))),
     // The activities measure how long their stage takes.
     dispatchStage: ({ state }) => failing(dispatchStage(state)),
   })
@@ -57,6 +58,13 @@ export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =
     Effect.uninterruptible(endRuns(state, cancelledWithBatch(state.attempt))),
     state.cancelledInStage === "ingesting" ? Effect.asVoid(withdrawGraph(folder, state)) : Effect.void,
   )
+
+/** A batch that was resumed since adds its own in place of what it had added. */
+const takeBackFacts = (folder: StorageFolder, failed: typeof S.Failed.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
+  Effect.gen(function* () {
+    const now = yield* stored
+    if (now?._tag === "Failed" && now.attempt === failed.attempt) yield* takeBack(folder, failed)
+  })
 
 /**
  * Where another process has cancelled the batch, its runs are ended before the work of this one is over: a process that follows the

@@ -20,7 +20,7 @@ import { ReviewStore } from "../review/ReviewStore.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { contentHashOf, type Namespace } from "../storage/Identity.ts"
+import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch, pathsOfNamespace } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
@@ -149,37 +149,15 @@ const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<strin
 const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
   triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 
-/**
- * Whatever keeps it from being finished, the canonical graph is then as it was before. What the batch brings is in `final.ttl` first:
- * sorted N-Triples, which every reader of Turtle reads.
- */
+/** Whatever keeps it from being finished, the canonical graph is then as it was before. */
 export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
   Effect.gen(function* () {
-    const storage = yield* Storage
+    const { targetNamespace, batchId } = state
     const canonical = yield* CanonicalGraph
-    const { targetNamespace, batchId, validatedGraph, documents, resolvedAgainst } = state
-    const { ontology } = yield* equipped(state)
-    yield* storage.setStream(blobIn(folder, pathsOfBatch(batchId).canonical), storage.getStream(validatedGraph.uri))
-    const current = yield* canonical.current(targetNamespace)
-    const before = Option.flatMap(current, ({ contributions }) => Arr.findFirst(contributions, (one) => one.batchId === batchId))
-    if (changesNothing(state, validatedGraph) && Option.isSome(current) && Option.isNone(before)) {
-      const canonicalGraphUri = blobIn(folder, pathsOfNamespace(targetNamespace).entities)
-      return { canonicalVersion: current.value.version, canonicalGraphUri } satisfies typeof Ingested.Type
-    }
-    const list = documents === undefined ? {} : { documents: { uri: documents.uri, hash: documents.hash } }
-    const contribution = { batchId, ...validatedGraph, ...list }
-    const add = Effect.gen(function* () {
-      const { version: canonicalVersion } =
-        resolvedAgainst === undefined
-          ? yield* canonical.contribute(targetNamespace, contribution)
-          : yield* canonical.contributeAt(targetNamespace, contribution, Option.fromNullOr(resolvedAgainst))
-      const { uri: canonicalGraphUri, triples: graphTriples } = yield* publishGraph(folder, targetNamespace, ontology)
-      return { canonicalVersion, canonicalGraphUri, graphTriples }
-    })
-    return yield* Effect.onError(add, (cause) =>
-      // An interrupt is a cancel, whose state withdraws it, or the process ends and resumes later. A graph that has moved is as the
-      // other batch left it.
-      Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === "GraphMoved")
+    const before = Option.flatMap(yield* canonical.current(targetNamespace), (version) => contributionOf(version, batchId))
+    return yield* Effect.onError(addToGraph(folder, state), (cause) =>
+      // An interrupt is a cancel, whose state withdraws it, or the process ends and resumes later.
+      Cause.hasInterruptsOnly(cause)
         ? Effect.void
         : Effect.orDie(
             Option.match(before, {
@@ -188,10 +166,67 @@ export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Typ
             }),
           ),
     )
+  })
+
+const contributionOf = ({ contributions }: GraphVersion, batchId: BatchId) => Arr.findFirst(contributions, (one) => one.batchId === batchId)
+
+/**
+ * Adds what the batch brings to the canonical graph. It is in `final.ttl` first: sorted N-Triples, which every reader of Turtle reads. A
+ * failure may leave it in the graph. The same again changes nothing.
+ */
+export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const canonical = yield* CanonicalGraph
+    const { targetNamespace, batchId, validatedGraph, documents, resolvedAgainst } = state
+    const { ontology } = yield* equipped(state)
+    yield* storage.setStream(blobIn(folder, pathsOfBatch(batchId).canonical), storage.getStream(validatedGraph.uri))
+    const current = yield* canonical.current(targetNamespace)
+    const isNew = Option.isNone(Option.flatMap(current, (version) => contributionOf(version, batchId)))
+    if (changesNothing(state, validatedGraph) && Option.isSome(current) && isNew) {
+      const canonicalGraphUri = blobIn(folder, pathsOfNamespace(targetNamespace).entities)
+      return { canonicalVersion: current.value.version, canonicalGraphUri } satisfies typeof Ingested.Type
+    }
+    const list = documents === undefined ? {} : { documents: { uri: documents.uri, hash: documents.hash } }
+    const contribution = { batchId, ...validatedGraph, ...list }
+    const { version: canonicalVersion } =
+      resolvedAgainst === undefined
+        ? yield* canonical.contribute(targetNamespace, contribution)
+        : yield* canonical.contributeAt(targetNamespace, contribution, Option.fromNullOr(resolvedAgainst))
+    const { uri: canonicalGraphUri, triples: graphTriples } = yield* publishGraph(folder, targetNamespace, ontology)
+    return { canonicalVersion, canonicalGraphUri, graphTriples } satisfies typeof Ingested.Type
   }).pipe(
+    // The graph is as the other batch left it.
     Effect.catchTag("GraphMoved", ({ version }) => Effect.succeed<typeof Moved.Type>({ movedTo: version })),
     Effect.map((done): typeof Ingested.Type | typeof Moved.Type => done),
   )
+
+/**
+ * Takes what an ingestion added out of the graph again, after its batch has failed: the batch contributes what it did in the version
+ * that it was resolved against. Done twice, it is done once.
+ */
+export const takeBack = (
+  folder: StorageFolder,
+  state: Pick<typeof S.Failed.Type, "manifestUri" | "batchId" | "targetNamespace" | "resolvedAgainst">,
+) =>
+  Effect.gen(function* () {
+    const { batchId, targetNamespace, resolvedAgainst } = state
+    if (resolvedAgainst === undefined) return
+    const canonical = yield* CanonicalGraph
+    const added = Option.getOrUndefined(
+      Option.flatMap(yield* canonical.current(targetNamespace), (version) => contributionOf(version, batchId)),
+    )
+    if (added === undefined) return
+    const before =
+      resolvedAgainst === null
+        ? undefined
+        : Option.getOrUndefined(contributionOf(yield* canonical.version(targetNamespace, resolvedAgainst), batchId))
+    if (before === undefined) yield* canonical.withdraw(targetNamespace, batchId)
+    else if (before.hash !== added.hash || before.documents?.hash !== added.documents?.hash)
+      yield* canonical.contribute(targetNamespace, before)
+    const { ontology } = yield* equipped(state)
+    yield* publishGraph(folder, targetNamespace, ontology)
+  })
 
 /** The graph would not conform without the batch. */
 export class WithdrawalRefused extends Schema.TaggedError<WithdrawalRefused>()("WithdrawalRefused", {

@@ -142,8 +142,8 @@ export const reported = <A, Failure, R>(
         : Effect.void,
     )
     // The same work again reports the same event; a batch that is resolved again takes another.
-    yield* report(eventOf(value), `${attempt}/${stage}/${resolvedAgain}`)
-    return { value, durationMs: Math.round((yield* Clock.currentTimeMillis) - startedAt) }
+    const isTaken = yield* report(eventOf(value), `${attempt}/${stage}/${resolvedAgain}`)
+    return { value, isTaken, durationMs: Math.round((yield* Clock.currentTimeMillis) - startedAt) }
   })
 
 /** Lines of a file of which only the address is known. */

@@ -8,13 +8,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { reportGivenUp, runActivity } from "../batch/Activities.ts"
+import { reportExtracted, reportGivenUp, runActivity } from "../batch/Activities.ts"
 import { BatchEventLog } from "../batch/BatchEventLog.ts"
 import { Batches } from "../batch/Batches.ts"
 import { type BatchState, isTerminal } from "../batch/BatchState.ts"
 import { stateOfActivity } from "../batch/StageRun.ts"
 import { describe } from "../storage/Describe.ts"
-import { BatchId } from "../storage/Identity.ts"
+import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import type { StorageFolder } from "../storage/Uri.ts"
 import type { Task } from "./Task.ts"
@@ -45,10 +45,11 @@ export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp"
   }
 }
 
-/** Tasks of batches have an attempt, and name the graph that their stage reads; a call by hand may have no attempt. */
+/** Tasks of batches have an attempt, and name the document or the graph that they read; a call by hand may have no attempt. */
 const Target = Schema.Struct({
   batchId: BatchId,
   attempt: Count,
+  documentId: Schema.optionalKey(DocumentId),
   resolvedUri: Schema.optionalKey(Schema.String),
   validatedUri: Schema.optionalKey(Schema.String),
 })
@@ -67,7 +68,7 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
       }),
     )
     if (Exit.isSuccess(exit)) {
-      if (target !== undefined) yield* checkTaken(activity, target)
+      if (target !== undefined) yield* checkTaken(folder, activity, target)
       return { outcome: "done", result: exit.value } as const satisfies TaskOutcome
     }
     if (Cause.hasInterruptsOnly(exit.cause)) return yield* Effect.interrupt
@@ -132,16 +133,33 @@ const storedState = (batchId: BatchId) =>
     Effect.mapError((error) => new TaskPostponed({ problem: describe(error) })),
   )
 
-/** A process that is being stopped sends nothing to a batch: then the task has not reached it, and is delivered again. */
-const checkTaken = (activity: Task["activity"], { batchId, attempt }: Waiting) =>
+/**
+ * A process that is being stopped sends nothing to a batch: then the task has not reached it, and is delivered again. Where all documents
+ * have ended meanwhile, this delivery reports so too: the one that ended the last of them may not come to it.
+ */
+const checkTaken = (folder: StorageFolder, activity: Task["activity"], { batchId, attempt, documentId }: Waiting) =>
   Effect.gen(function* () {
-    const state = Option.getOrUndefined(yield* storedState(batchId))
-    if (state?._tag !== stateOfActivity[activity] || state.attempt !== attempt) return
-    if (state._tag === "Extracting") {
-      const { completed, failed, "set-aside": setAside } = yield* Effect.flatMap(BatchEventLog, (log) => log.counts(batchId))
-      if (completed + failed + setAside < state.documentsTotal) return
+    const isWaiting = Effect.map(
+      storedState(batchId),
+      (state) => Option.isSome(state) && state.value._tag === stateOfActivity[activity] && state.value.attempt === attempt,
+    )
+    if (!(yield* isWaiting)) return
+    if (activity === "extraction" && documentId !== undefined) {
+      if (!(yield* isExtracted(batchId))) return
+      yield* Effect.catchCause(reportExtracted(folder, batchId, documentId), (cause) =>
+        Cause.hasInterruptsOnly(cause) ? Effect.interrupt : postponedBy(cause),
+      )
+      if (!(yield* isWaiting)) return
     }
     return yield* new TaskPostponed({ problem: `${batchId} has not taken the result` })
+  })
+
+/** Whether all documents of the batch have ended. */
+const isExtracted = (batchId: BatchId) =>
+  Effect.gen(function* () {
+    const state = Option.getOrUndefined(yield* storedState(batchId))
+    const { completed, failed, "set-aside": setAside } = yield* Effect.flatMap(BatchEventLog, (log) => log.counts(batchId))
+    return state !== undefined && completed + failed + setAside >= state.documentsTotal
   })
 
 const tagOf = (error: unknown): string =>

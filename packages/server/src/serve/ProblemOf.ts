@@ -85,10 +85,14 @@ export const isProblem = (error: unknown): error is Problem => classes.some((one
 export const badRequest = (name: string, detail: string): BadRequest =>
   new BadRequest({ type: kind(name), title: "The request cannot be understood", status: 400, detail })
 
+/** Failures that the caller meets by calling again, as a queue does by itself. */
+const isRepeated = ({ _tag }: OperationError): boolean => _tag === "TaskPostponed"
+
 /** Runs an operation and maps its errors to problems. Errors of the server itself are logged as they are. */
 export const answering = <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>): Effect.Effect<A, Problem, R> =>
   Effect.catch(operation, (error) => {
     const problem = problemOf(error)
     if (problem.status < 500) return Effect.fail(problem)
-    return Effect.andThen(Effect.logError(error.message), Effect.fail(problem))
+    const logged = isRepeated(error) ? Effect.logWarning(error.message) : Effect.logError(error.message)
+    return Effect.andThen(logged, Effect.fail(problem))
   })

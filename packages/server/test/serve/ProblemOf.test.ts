@@ -1,8 +1,9 @@
 import { EventReplayError, MachineStopped } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
-import { problemOf } from "../../src/serve/ProblemOf.ts"
+import { answering, problemOf } from "../../src/serve/ProblemOf.ts"
 
 const Order = Schema.Struct({ total: Schema.Int, lines: Schema.Array(Schema.Struct({ count: Schema.Int })) })
 
@@ -27,4 +28,18 @@ describe("a problem", () => {
     assert.strictEqual(problemOf(stopped).detail, "the engine was stopped")
     assert.include(problemOf(new MachineStopped({ ...stopped, state: "Paid" })).detail, "ended in state Paid")
   })
+
+  it.effect("that a queue meets by calling again is a warning in the log, another one of the server's an error", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ logLevel, message }) => void logged.push(`${logLevel}: ${[message].flat().join(" ")}`))
+      const postponed = { _tag: "TaskPostponed", message: "it is to be tried again" }
+      const away = { _tag: "PersistenceFailed", message: "the store is away" }
+      for (const error of [postponed, away]) {
+        const { status } = yield* Effect.flip(Effect.provide(answering(Effect.fail(error)), Logger.layer([logger])))
+        assert.strictEqual(status, 503)
+      }
+      assert.deepStrictEqual(logged, ["Warn: it is to be tried again", "Error: the store is away"])
+    }),
+  )
 })
