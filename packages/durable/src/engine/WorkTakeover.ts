@@ -4,6 +4,7 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
@@ -210,14 +211,18 @@ export class WorkTakeover {
     })
   }
 
-  /** Pages by id: what was taken over has another owner, and what others took over is skipped. */
+  /**
+   * Pages by id: what was taken over has another owner, and what others took over is skipped. The next page is taken over while the
+   * instances of the one before are being opened.
+   */
   #takeOverFrom(
     machine: RegisteredMachine,
     placement: PlacementService,
     owner: string | undefined,
   ): Effect.Effect<void, PersistenceFailed> {
     const { journal, table } = this.#engine
-    return Effect.gen({ self: this }, function* () {
+    let opening: Effect.Effect<void, PersistenceFailed> = Effect.void
+    const pages = Effect.gen({ self: this }, function* () {
       for (let after: string | undefined; ; ) {
         const page = yield* journal.page({ machine: machine.name, owner: owner ?? null, ...shardsOf(placement) }, pageSize, after)
         const last = page.at(-1)
@@ -227,10 +232,17 @@ export class WorkTakeover {
         if (last === undefined || table.isClosed || placement.fence() === undefined) return
         const node = placement.node()
         const taken = keys.length === 0 ? [] : yield* this.#changeOwner(machine.name, keys, owner, node)
-        yield* this.#run(machine, placement, taken, node)
+        yield* opening
+        opening = Fiber.join(yield* Effect.forkChild(this.#run(machine, placement, taken, node)))
         if (page.length < pageSize) return
         after = last.id
       }
+    })
+    return Effect.gen(function* () {
+      const exit = yield* Effect.exit(pages)
+      // What was taken over is opened also where the page after it cannot be read.
+      yield* opening
+      return yield* exit
     })
   }
 

@@ -4,7 +4,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
-import { StoreProbe } from "./StoreProbe.ts"
+import { outage, StoreProbe } from "./StoreProbe.ts"
 
 /** A job whose work, while it runs, is listed under the node that runs it. */
 const workers = () => {
@@ -165,6 +165,37 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* pass("1 second")
         expect(pages[0]).toBe(500)
         expect(started.toSorted((left, right) => left - right)).toEqual(numbers)
+      }),
+    )
+
+    leaseTest("138 the instances of a dead node are all taken over, though the store fails between pages", ({ open, passUntil }) =>
+      Effect.gen(function* () {
+        const { running, machine } = workers()
+        const total = 505
+        const one = yield* open({ lease: "1 second" })
+        yield* one.engine.startAll(
+          machine("one"),
+          Array.from({ length: total }, (_, n) => ({ id: `j-${n}`, input: S.Busy({ n }) })),
+        )
+        yield* one.crash
+        running.length = 0
+        let isAway = true
+        const probe = new StoreProbe()
+        probe.onPage = (filter, page) =>
+          Effect.flatMap(page, (records) => {
+            if (filter.owner === undefined || records.length !== total - 500 || !isAway) return Effect.succeed(records)
+            isAway = false
+            return Effect.fail(outage("page"))
+          })
+        const two = yield* open({ lease: "3 seconds", probe })
+        yield* Effect.ignore(two.engine.register(machine("two")))
+        yield* passUntil(
+          "100 millis",
+          Effect.sync(() => running.length),
+          (count) => count >= total,
+        )
+        expect(isAway).toBe(false)
+        expect(running).toEqual(Array.from({ length: total }, () => "two"))
       }),
     )
 
