@@ -89,6 +89,18 @@ export class MachineJson {
     return { _tag: tag, ...Object.fromEntries(Object.entries(fields).map(hide)) }
   }
 
+  /**
+   * The event that replaces a stored one, as a caller wrote it who was shown the stored one without its secrets: a value that was hidden
+   * is taken over. Fails where a hidden value has no stored one in its place.
+   */
+  withStoredSecrets(id: string, event: TaggedJson, stored: Schema.Json): Result.Result<TaggedJson, InvalidEvent> {
+    if (!this.#events.get(event._tag)?.isSensitive) return Result.succeed(event)
+    const whole = takeOver(event, this.storedEvent(stored), stored) as TaggedJson
+    if (!holdsHidden(whole)) return Result.succeed(whole)
+    const problem = `it holds ${hidden}, which stands for a hidden value that the stored event does not have there; write the value itself`
+    return Result.fail(new InvalidEvent({ machine: this.#machine.name, id, event: event._tag, problem }))
+  }
+
   answer(event: string, answer: unknown): Schema.Json | undefined {
     return this.#events.get(event)?.answer(answer)
   }
@@ -201,6 +213,23 @@ const statesIn = ({ states, stateGroups }: Blueprint, state: string): ReadonlyAr
   const isInside = (group: string | undefined): boolean => group !== undefined && (group === state || isInside(parents.get(group)))
   return states.flatMap(({ tag, group }) => (isInside(group) ? [tag] : []))
 }
+
+/** A copy of a value with what was hidden in the shown one as it is stored. A list of another length may have its items in other places. */
+const takeOver = (given: Schema.Json, shown: Schema.Json, stored: Schema.Json): Schema.Json => {
+  if (given === hidden) return shown === hidden ? stored : given
+  if (Array.isArray(given)) {
+    if (!Array.isArray(shown) || !Array.isArray(stored) || shown.length !== given.length) return given
+    return given.map((one, index) => takeOver(one, shown[index] ?? null, stored[index] ?? null))
+  }
+  if (!isRecord(given) || !isRecord(shown) || !isRecord(stored)) return given
+  return Object.fromEntries(Object.entries(given).map(([name, one]) => [name, takeOver(one, shown[name] ?? null, stored[name] ?? null)]))
+}
+
+const holdsHidden = (value: Schema.Json): boolean =>
+  value === hidden || (typeof value === "object" && value !== null && Object.values(value).some(holdsHidden))
+
+const isRecord = (value: Schema.Json): value is { readonly [name: string]: Schema.Json } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** Names in parentheses are the machine's own events. */
 const isOwn = (tag: string): boolean => tag.startsWith("(")

@@ -479,12 +479,17 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
   )
 }
 
-/** Replaces the journaled event that holds an instance, if the instance then replays. As a dry run it only tries that. */
-export const repair = (key: InstanceKey, sequence: number, event: { readonly _tag: string }, options: { readonly dryRun?: boolean } = {}) =>
+/**
+ * Replaces the journaled event that holds an instance, if the instance then replays. As a dry run it only tries that. A sensitive value
+ * that is given as it is shown, hidden, stays as it is stored.
+ */
+export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, options: { readonly dryRun?: boolean } = {}) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
     const { machine, json } = yield* find(key)
-    const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
+    const stored = Option.getOrNull(yield* storedEventAt(key, sequence))
+    const whole = yield* Effect.fromResult(json.withStoredSecrets(key.id, event, stored))
+    const decoded = yield* Effect.fromResult(json.readEvent(key.id, whole))
     const replaced = isStored(key, sequence, json.encodeEvent(decoded))
     const wasThere = yield* before(replaced)
     // An earlier attempt at the request has repaired it.
@@ -496,12 +501,13 @@ export const repair = (key: InstanceKey, sequence: number, event: { readonly _ta
 
 /** Whether the journal has this event under this number. */
 const isStored = (key: InstanceKey, sequence: number, event: unknown) =>
+  Effect.map(storedEventAt(key, sequence), (stored) => Option.isSome(stored) && isDeepStrictEqual(stored.value, event))
+
+/** The event that the journal has under this number, with all fields. */
+const storedEventAt = (key: InstanceKey, sequence: number) =>
   Effect.map(
     Effect.flatMap(Journal, (journal) => journal.events(key, sequence - 1, 1)),
-    ([stored]) => {
-      const body = stored?.sequence === sequence ? bodyJson(stored.body) : Option.none()
-      return Option.isSome(body) && isDeepStrictEqual(body.value.e, event)
-    },
+    ([stored]) => (stored?.sequence === sequence ? Option.map(bodyJson(stored.body), ({ e }) => e) : Option.none<Schema.Json>()),
   )
 
 /**
