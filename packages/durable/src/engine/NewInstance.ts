@@ -44,9 +44,13 @@ export const invalidId = (machine: string, id: unknown): InvalidState | undefine
   const problem =
     id === ""
       ? "its id is empty; give it one"
-      : (idProblem(id) ?? nameProblem("id", String(id)) ?? lengthProblem("id", String(id), idBytes))
+      : (idProblem(id) ?? nameProblem("id", String(id)) ?? dotsProblem(String(id)) ?? lengthProblem("id", String(id), idBytes))
   return problem === undefined ? undefined : new InvalidState({ machine, state: "(start)", problem })
 }
+
+/** Clients resolve these two parts of an address before they send it, encoded ones too. */
+export const dotsProblem = (id: string): string | undefined =>
+  id === "." || id === ".." ? `its id ${id} cannot be part of an address: use another one` : undefined
 
 const commitOf = (
   { placement }: Pick<InstanceContext, "placement">,

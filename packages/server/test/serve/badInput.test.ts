@@ -70,6 +70,8 @@ describe("bad input", () => {
   it.live.each([
     ["a null character", String.raw`a\u0000b`],
     ["half of a surrogate pair", String.raw`a\ud800b`],
+    ["nothing but a dot, which no address can hold", "."],
+    ["nothing but two dots", ".."],
   ] as const)("an id with %s is refused, not taken for an outage of the store", ([, id]) =>
     Effect.gen(function* () {
       const { url } = yield* shared
