@@ -10,6 +10,23 @@ export interface Read<A> {
   readonly answer?: A
 }
 
+/** The time between two clocks that the delay of a request does not explain, in milliseconds. */
+const noticed = 3000
+let skew = 0
+
+/** How far the server's clock is ahead of the browser's. Times of the server are compared with `Date.now() + clockSkew()`. */
+export const clockSkew = (): number => skew
+
+/** The header has whole seconds, and was written between the request and its answer. */
+const noteServerTime = (date: string | null, sentAt: number, heardAt: number) => {
+  const at = Date.parse(date ?? "")
+  if (Number.isNaN(at)) return
+  const ahead = at + 500 - (sentAt + heardAt) / 2
+  const doubt = noticed + (heardAt - sentAt) / 2
+  if (Math.abs(ahead) < doubt) skew = 0
+  else if (Math.abs(ahead - skew) > doubt) skew = ahead
+}
+
 type Query = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
 /** The server's refusal: `name` is the kind of problem, `message` what happened and what to do. */
@@ -48,11 +65,14 @@ export const read = <A>(names: ReadonlyArray<string>, query?: Query): Read<A> =>
 
 export const fetchJson = async <A>({ path }: Read<A>, signal?: AbortSignal): Promise<A> => {
   const response = await send(path, signal === undefined ? {} : { signal })
-  return (await response.json()) as A
+  return JSON.parse(await textOf(response)) as A
 }
 
 export const fetchText = async (path: string, signal?: AbortSignal): Promise<string> =>
-  (await send(path, signal === undefined ? {} : { signal })).text()
+  textOf(await send(path, signal === undefined ? {} : { signal }))
+
+/** The whole body. One that breaks off is no answer. */
+const textOf = (response: Response): Promise<string> => response.text().catch(unreachable)
 
 export interface Write {
   readonly method: "POST" | "PUT" | "DELETE"
@@ -70,28 +90,60 @@ export const write = (method: Write["method"], names: ReadonlyArray<string>, bod
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 
-/** Sends a write under a key of its own, so that a write that the browser repeats is applied once. Returns undefined where there is no answer. */
-export const submit = async <A>({ method, path, body }: Write, key: string = newKey()): Promise<A> => {
-  const response = await send(path, {
-    method,
-    // A write by cookie needs the type also without a body: a form of another site cannot send it.
-    headers: { "content-type": "application/json", "idempotency-key": key },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  return (text === "" ? undefined : JSON.parse(text)) as A
+/** Writes whose outcome is not known, by what was sent: the server may have applied them. */
+const unanswered = new Map<string, { readonly key: string; readonly at: number }>()
+
+/** After this time the same write is meant as another one. */
+const repeatedMillis = 10 * 60_000
+const mostUnanswered = 100
+
+/**
+ * Sends a write under a key of its own. Where the answer was lost, the same write again has the key of the first: a person who repeats
+ * it does not apply it twice. Returns undefined where the answer is empty.
+ */
+export const submit = async <A>({ method, path, body }: Write): Promise<A> => {
+  const content = body === undefined ? undefined : JSON.stringify(body)
+  const sent = `${method} ${path} ${content ?? ""}`
+  const earlier = unanswered.get(sent)
+  unanswered.delete(sent)
+  const key = earlier !== undefined && Date.now() - earlier.at < repeatedMillis ? earlier.key : newKey()
+  try {
+    const response = await send(path, {
+      method,
+      // A write by cookie needs the type also without a body: a form of another site cannot send it.
+      headers: { "content-type": "application/json", "idempotency-key": key },
+      ...(content === undefined ? {} : { body: content }),
+    })
+    const text = await textOf(response)
+    return (text === "" ? undefined : JSON.parse(text)) as A
+  } catch (reason) {
+    if (isUnanswered(reason)) {
+      unanswered.set(sent, { key, at: Date.now() })
+      for (const oldest of [...unanswered.keys()].slice(0, -mostUnanswered)) unanswered.delete(oldest)
+    }
+    throw reason
+  }
 }
+
+/** Whether a write that failed may have been applied all the same. */
+const isUnanswered = (reason: unknown): boolean =>
+  reason instanceof Unreachable || (reason instanceof Refused && (reason.status >= 500 || reason.status === 408))
 
 /** The response of a request that succeeded. */
 export const send = async (path: string, init: RequestInit): Promise<Response> => {
-  const response = await fetch(path, init).catch((cause: unknown) => {
-    if (cause instanceof DOMException && cause.name === "AbortError") throw cause
-    throw new Unreachable({ cause })
-  })
+  const sentAt = Date.now()
+  const response = await fetch(path, init).catch(unreachable)
+  noteServerTime(response.headers.get("date"), sentAt, Date.now())
   if (response.ok) return response
   const refusal = await refusalOf(response)
   if (response.status === 401 || response.status === 403) for (const listener of deniedListeners) listener(path)
   throw refusal
+}
+
+/** An answer that did not come, or broke off. */
+const unreachable = (cause: unknown): never => {
+  if (cause instanceof DOMException && cause.name === "AbortError") throw cause
+  throw new Unreachable({ cause })
 }
 
 const deniedListeners = new Set<(path: string) => void>()
@@ -103,7 +155,7 @@ export const onDenied = (listener: (path: string) => void) => {
 }
 
 const refusalOf = async (response: Response): Promise<Error> => {
-  const text = await response.text()
+  const text = await textOf(response)
   const { status, statusText } = response
   try {
     const { type, title, detail } = JSON.parse(text) as { readonly type?: string; readonly title?: string; readonly detail?: string }

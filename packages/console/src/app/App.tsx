@@ -63,7 +63,7 @@ const Shell = () => {
           <Button look="quiet" icon="help" className="max-sm:hidden" aria-label="Keys and help" onClick={() => setOpen("help")} />
         </div>
         <main id="main" tabIndex={-1} className="w-full max-w-[100rem] flex-1 px-3 py-5 outline-none sm:px-5">
-          <PageBoundary key={names.join("/")}>
+          <PageBoundary key={JSON.stringify(names)}>
             {file === undefined ? <NoPage /> : <ShownPage file={file} names={names.slice(1)} />}
           </PageBoundary>
         </main>

@@ -1,13 +1,13 @@
 /** Says how fresh the page is: `live · 0.2 s`, `stale 12 s` or `offline`. */
 import { useLiveState } from "../live/LiveContext.tsx"
-import { durationText, useNow } from "../parts/Moment.tsx"
+import { durationText, useBrowserNow } from "../parts/Moment.tsx"
 
 /** The server sends a beat every two seconds; a silence of this length means that something is wrong. */
 const silence = 7000
 
 export const LiveBadge = () => {
   const { mode, heardAt } = useLiveState()
-  const now = useNow()
+  const now = useBrowserNow()
   const away = heardAt === undefined ? undefined : Math.max(0, now - heardAt)
   const isLive = mode === "live" && (away ?? 0) < silence
   const text = isLive

@@ -2,8 +2,8 @@
  * One live stream for all tabs of a browser. A browser opens at most six HTTP/1.1 connections to a host, so the tabs elect one by a
  * Web Lock; it holds the stream and shares what arrives over a BroadcastChannel. When that tab closes, the lock passes to another.
  *
- * Modes: `connecting` -> `live` -> `offline` (the stream broke; it is opened again with backoff) -> `live` ...; `denied` (the session
- * is missing or has ended).
+ * Modes: `connecting` -> `live` -> `offline` (the stream broke or fell silent; it is opened again with backoff) -> `live` ...; `denied`
+ * (the session is missing or has ended).
  *
  * Events are hints. A listener reads again what is visible; after a reconnect, all of it.
  */
@@ -31,6 +31,9 @@ export interface LiveState {
 const channelName = "detent-live"
 const firstDelay = 500
 const longestDelay = 10_000
+
+/** The server sends a beat every two seconds. A stream that is silent for this long is dead, although its connection may look open. */
+const deadAfter = 10_000
 
 export class LiveStream {
   #state: LiveState = { mode: "connecting", heardAt: undefined, connections: 0 }
@@ -85,8 +88,12 @@ export class LiveStream {
   /** Reads the stream until it ends. */
   async #read(signal: AbortSignal): Promise<"opened" | "failed" | "denied"> {
     let opened = false
+    const silence = new Silence(deadAfter)
     try {
-      const response = await fetch("/api/v1/live", { headers: { accept: "text/event-stream" }, signal })
+      const response = await fetch("/api/v1/live", {
+        headers: { accept: "text/event-stream" },
+        signal: AbortSignal.any([signal, silence.signal]),
+      })
       if (response.status === 401 || response.status === 403) return "denied"
       if (!response.ok || response.body === null) return "failed"
       opened = true
@@ -94,12 +101,15 @@ export class LiveStream {
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
       let text = ""
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        silence.end()
         const blocks = (text + part.value).split("\n\n")
         text = blocks.pop() ?? ""
         for (const block of blocks) this.#tell(messageOf(block))
       }
     } catch {
-      // The server stopped or the connection broke: the caller opens the stream again.
+      // The server stopped, or the connection broke or fell silent: the caller opens the stream again.
+    } finally {
+      silence.close()
     }
     return opened ? "opened" : "failed"
   }
@@ -129,6 +139,32 @@ export class LiveStream {
   #set(state: LiveState) {
     this.#state = state
     for (const listener of this.#stateListeners) listener()
+  }
+}
+
+/** Aborts its signal when nothing has ended it for a time. */
+class Silence {
+  readonly #millis: number
+  readonly #controller = new AbortController()
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(millis: number) {
+    this.#millis = millis
+    this.end()
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  /** Something was heard: the next silence begins. */
+  end() {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#controller.abort(), this.#millis)
+  }
+
+  close() {
+    clearTimeout(this.#timer)
   }
 }
 

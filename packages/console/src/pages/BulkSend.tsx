@@ -17,15 +17,15 @@ import { useOneAtATime } from "../parts/useOneAtATime.ts"
 interface BulkSendProps {
   readonly machine: string
   readonly filter: reads.InstanceFilter
-  /** Only these; none means all that match the filter. */
-  readonly ids: ReadonlyArray<string>
+  /** Only these. Undefined: all that match the filter. */
+  readonly ids: ReadonlyArray<string> | undefined
   readonly onClose: () => void
 }
 
 export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
   const details = useRead(reads.machine(machine))
   return (
-    <Modal title={ids.length > 0 ? `Send an event to ${ids.length} instances` : "Send an event to all that match"} onClose={onClose}>
+    <Modal title={ids === undefined ? "Send an event to all that match" : `Send an event to ${ids.length} picked`} onClose={onClose}>
       <Answer of={details}>
         {({ events, eventSchemas }) => (
           <BulkForm
@@ -42,6 +42,11 @@ export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
   )
 }
 
+/** `refused`: of those that were picked, some did not take it. */
+type Asked = BulkSent & { readonly refused?: string }
+
+const textOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason))
+
 const BulkForm = ({
   machine,
   events,
@@ -56,33 +61,50 @@ const BulkForm = ({
   const schema = (schemas[event] ?? {}) as JsonSchema
   const [fields, setFields] = useState<Json>(() => emptyValue(schema))
   const { once, isBusy } = useOneAtATime()
-  const [counted, setCounted] = useState<BulkSent>()
+  const [count, setCount] = useState<{ readonly of: string; readonly found: Asked }>()
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event, ...given }
+  // A count is that of one event. It may arrive after the event was changed.
+  const subject = JSON.stringify(body)
+  const counted = count?.of === subject ? count.found : undefined
   /** Those that were picked get the event one by one; all others by a job of the server. */
-  const ask = async (dryRun: boolean): Promise<BulkSent> => {
-    if (ids.length === 0)
+  const ask = async (dryRun: boolean): Promise<Asked> => {
+    if (ids === undefined)
       return submit<BulkSent>(write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, dryRun }))
     const taken: Array<string> = []
     let refusal: unknown
+    let refused = 0
     for (const id of ids) {
       await submit(write("POST", ["instances", machine, id, "events"], body, dryRun ? { dryRun } : {})).then(
         () => taken.push(id),
         (reason: unknown) => {
           refusal = reason
+          refused += 1
         },
       )
     }
     if (taken.length === 0) throw refusal
-    return { count: taken.length, sample: taken }
+    return {
+      count: taken.length,
+      sample: taken,
+      ...(refused === 0 ? {} : { refused: `${countText(refused)} refused it: ${textOf(refusal)}` }),
+    }
   }
-  const failed = (reason: unknown) => setProblem(reason instanceof Error ? reason.message : String(reason))
-  const preview = () => ask(true).then(setCounted, failed)
+  const failed = (reason: unknown) => setProblem(textOf(reason))
+  const preview = () =>
+    ask(true).then((found) => {
+      setProblem(undefined)
+      setCount({ of: subject, found })
+    }, failed)
   const send = () =>
-    ask(false).then(({ count, job }) => {
-      const text = `${event} is sent to ${countText(count)} ${count === 1 ? "instance" : "instances"}.`
-      toast(job === undefined ? { text } : { text, href: hrefOf(["instances", job.machine, job.id]), linkText: "Follow the job" })
+    ask(false).then(({ count: sent, refused, job }) => {
+      const text = `${event} is sent to ${countText(sent)} ${sent === 1 ? "instance" : "instances"}.${refused === undefined ? "" : ` ${refused}`}`
+      toast(
+        job === undefined
+          ? { text, ...(refused === undefined ? {} : { tone: "bad" as const }) }
+          : { text, href: hrefOf(["instances", job.machine, job.id]), linkText: "Follow the job" },
+      )
       void client.invalidateQueries()
       onClose()
     }, failed)
@@ -105,7 +127,7 @@ const BulkForm = ({
           onChange={({ target }) => {
             setEvent(target.value)
             setFields(emptyValue((schemas[target.value] ?? {}) as JsonSchema))
-            setCounted(undefined)
+            setProblem(undefined)
           }}
         >
           {events.map((one) => (
@@ -119,8 +141,6 @@ const BulkForm = ({
         value={fields}
         onChange={(next) => {
           setFields(next)
-          // What was counted was another event.
-          setCounted(undefined)
           setProblem(undefined)
         }}
       />
@@ -132,7 +152,7 @@ const BulkForm = ({
             {countText(counted.count)}
           </b>{" "}
           {counted.count === 1 ? "instance" : "instances"}
-          {counted.sample.length === 0 ? "" : `, such as ${counted.sample.slice(0, 5).join(", ")}`}.
+          {counted.sample.length === 0 ? "" : `, such as ${counted.sample.slice(0, 5).join(", ")}`}. {counted.refused}
         </p>
       )}
       {problem === undefined ? null : (

@@ -37,6 +37,20 @@ const columns: ReadonlyArray<Column<InstanceListing>> = [
   { title: "Changed", width: "6rem", cell: ({ updatedAt }) => <Ago at={updatedAt} />, wideOnly: true, right: true },
 ]
 
+interface Picks {
+  readonly filter: reads.InstanceFilter
+  readonly keys: ReadonlySet<string>
+}
+
+const noPicks: ReadonlySet<string> = new Set()
+
+/** What an event is sent to. It stays as it was when the dialog was opened. */
+interface Target {
+  readonly machine: string
+  readonly filter: reads.InstanceFilter
+  readonly ids: ReadonlyArray<string> | undefined
+}
+
 export const Instances = () => {
   const query = useQueryState()
   const machine = query.get("machine")
@@ -47,8 +61,8 @@ export const Instances = () => {
   const since = query.get("since")
   const until = query.get("until")
   const machines = useRead(reads.machines)
-  const [picked, setPicked] = useState<ReadonlySet<string>>(new Set())
-  const [sending, setSending] = useState(false)
+  const [picks, setPicks] = useState<Picks>()
+  const [sending, setSending] = useState<Target>()
   const filter = useMemo(
     (): reads.InstanceFilter => ({
       machine,
@@ -65,7 +79,11 @@ export const Instances = () => {
   const listed = machines.data?.machines.find(({ name }) => name === machine)
   const toggle = (value: string) => setQuery({ state: states.includes(value) ? states.filter((one) => one !== value) : [...states, value] })
   const onSearch = useCallback((text: string) => setQuery({ q: text }), [])
-  const pick = (key: string) => setPicked((all) => new Set(all.has(key) ? [...all].filter((one) => one !== key) : [...all, key]))
+  // Rows that were picked under another filter are not shown, so they are not meant.
+  const picked = picks?.filter === filter ? picks.keys : noPicks
+  const pick = (key: string) =>
+    setPicks({ filter, keys: new Set(picked.has(key) ? [...picked].filter((one) => one !== key) : [...picked, key]) })
+  const pickedIds = rows.filter((row) => picked.has(keyOf(row))).map(({ id }) => id)
   return (
     <>
       <PageHead
@@ -77,9 +95,11 @@ export const Instances = () => {
               icon="send"
               disabled={machine === undefined}
               title={machine === undefined ? "Choose a machine first." : undefined}
-              onClick={() => setSending(true)}
+              onClick={() => {
+                if (machine !== undefined) setSending({ machine, filter, ids: pickedIds.length > 0 ? pickedIds : undefined })
+              }}
             >
-              {picked.size > 0 ? `Send to ${picked.size}` : "Send to all shown"}
+              {pickedIds.length > 0 ? `Send to ${pickedIds.length}` : "Send to all shown"}
             </ActButton>
           </>
         }
@@ -151,14 +171,8 @@ export const Instances = () => {
       <p className="mt-2 text-xs text-muted">
         {countText(rows.length)} shown{pages.hasNextPage ? ", more are read while you scroll" : ""}
       </p>
-      {sending && machine !== undefined ? (
-        <BulkSend
-          machine={machine}
-          filter={filter}
-          ids={rows.filter((row) => picked.has(keyOf(row)) && row.machine === machine).map(({ id }) => id)}
-          onClose={() => setSending(false)}
-        />
-      ) : null}
+      {/* Another address, as after a step back, shows other instances: the dialog was not about those. */}
+      {sending?.filter === filter ? <BulkSend {...sending} onClose={() => setSending(undefined)} /> : null}
     </>
   )
 }

@@ -72,6 +72,12 @@ const bare = (term: string): string => term.replace(/^<(.*)>$/, "$1").replace(/^
 const historyKey = "detent-sparql"
 const longestHistory = 50
 
+/** Longer queries are not kept: a browser stores five million characters for a site. */
+const longestKept = 10_000
+
+/** A server takes addresses of some thousand characters. A longer query is run without being in the address. */
+const longestAddress = 6000
+
 const pastQueries = (): ReadonlyArray<string> => {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(historyKey) ?? "[]")
@@ -82,12 +88,16 @@ const pastQueries = (): ReadonlyArray<string> => {
   }
 }
 
-const remember = (text: string) =>
+const remember = (text: string) => {
+  if (text.length > longestKept) return
   localStorage.setItem(historyKey, JSON.stringify([text, ...pastQueries().filter((one) => one !== text)].slice(0, longestHistory)))
+}
 
 export const SparqlPage = ({ names: [namespace = ""] }: { readonly names: ReadonlyArray<string> }) => {
   const query = useQueryState()
-  const asked = query.get("q")
+  const inAddress = query.get("q")
+  const [long, setLong] = useState<string>()
+  const asked = inAddress ?? long
   const [text, setText] = useState(asked ?? firstQuery)
   // Also when the person goes back to an earlier query.
   useEffect(() => {
@@ -105,7 +115,11 @@ export const SparqlPage = ({ names: [namespace = ""] }: { readonly names: Readon
   const run = () => {
     remember(text)
     if (text === asked) void answer.refetch()
-    else setQuery({ q: text }, { push: true })
+    else if (encodeURIComponent(text).length <= longestAddress) setQuery({ q: text }, { push: true })
+    else {
+      setLong(text)
+      setQuery({ q: undefined }, { push: true })
+    }
   }
   return (
     <>

@@ -13,6 +13,9 @@ type Area = NonNullable<DiagramLayout["edges"][number]["labelAt"]>
 /** The key of a state in a layout. */
 const keyOf = (state: string): string => `state:${state}`
 
+/** The name of the state of a key; a name may contain any character. */
+const nameOf = (key: string): string => key.replace(/^state:/, "")
+
 interface DiagramProps {
   readonly layout: DiagramLayout
   readonly label: string
@@ -44,7 +47,6 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
   // The drawing fits its frame, but stays readable: below that it scrolls.
   const fitting = room === 0 ? 1 : Math.min(1.15, Math.max(0.55, Math.min(room / layout.width, height / layout.height)))
   const scale = zoom ?? fitting
-  const takenKeys = new Set([...(taken ?? [])].map((way) => way.split(" ").map(keyOf).join(" ")))
   const hereKeys = new Set([...(here ?? [])].map(keyOf))
   return (
     <div>
@@ -91,7 +93,7 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
             />
           )}
           {layout.edges.map((edge, index) => {
-            const isTaken = takenKeys.has(`${edge.from} ${edge.to}`)
+            const isTaken = taken?.has(`${nameOf(edge.from)} ${nameOf(edge.to)}`) === true
             const isLegal = hereKeys.has(edge.from)
             return (
               // biome-ignore lint/suspicious/noArrayIndexKey: two transitions may have the same ends and the same label.

@@ -1,5 +1,6 @@
 /** Times and durations as people read them, with the exact time in a tooltip. */
 import { useSyncExternalStore } from "react"
+import { clockSkew } from "../api/Client.ts"
 
 /** One clock for all times on the page. */
 const listeners = new Set<() => void>()
@@ -19,7 +20,11 @@ const subscribe = (listener: () => void) => {
   }
 }
 
-export const useNow = (): number => useSyncExternalStore(subscribe, () => now)
+/** The time of the server: the browser's clock may be hours off. */
+export const useNow = (): number => useSyncExternalStore(subscribe, () => now + clockSkew())
+
+/** The time of the browser, for what it has noted itself. */
+export const useBrowserNow = (): number => useSyncExternalStore(subscribe, () => now)
 
 const units = [
   ["y", 31_536_000_000],

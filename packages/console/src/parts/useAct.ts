@@ -1,6 +1,6 @@
 /** Runs a write, says in a toast what became of it, and reads again what may have changed. */
 import { useQueryClient } from "@tanstack/react-query"
-import { useCallback, useState } from "react"
+import { useCallback, useRef, useState } from "react"
 import { submit, type Write } from "../api/Client.ts"
 import { type Toast, useToast } from "./Toasts.tsx"
 
@@ -8,9 +8,14 @@ export const useAct = () => {
   const client = useQueryClient()
   const toast = useToast()
   const [isBusy, setIsBusy] = useState(false)
+  const underWay = useRef(new Set<string>())
   /** Resolves to the answer, which is undefined in itself where there is none; to undefined where it was refused, which a toast says. */
   const act = useCallback(
     async <A>(change: Write, done: (answer: A) => Toast): Promise<{ readonly answer: A } | undefined> => {
+      // A second click before the answer does nothing more.
+      const same = `${change.method} ${change.path} ${JSON.stringify(change.body)}`
+      if (underWay.current.has(same)) return undefined
+      underWay.current.add(same)
       setIsBusy(true)
       try {
         const answer = await submit<A>(change)
@@ -21,7 +26,8 @@ export const useAct = () => {
         toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" })
         return undefined
       } finally {
-        setIsBusy(false)
+        underWay.current.delete(same)
+        setIsBusy(underWay.current.size > 0)
       }
     },
     [client, toast],

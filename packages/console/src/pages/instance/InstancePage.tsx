@@ -96,7 +96,8 @@ const noEntries: ReadonlyArray<HistoryEntry> = []
 const Loaded = ({ view }: { readonly view: InstanceView }) => {
   const { machine, id, status, outcome, reason, startedAt, updatedAt, sequence, state } = view
   const query = useQueryState()
-  const [forking, setForking] = useState(false)
+  // The step that was chosen: the instance may change while the dialog is open.
+  const [forkedAt, setForkedAt] = useState<number>()
   const asked = query.get("at")
   const step = asked === undefined || asked === "" ? Number.NaN : Math.trunc(Number(asked))
   const at = Number.isNaN(step) ? sequence : Math.max(0, Math.min(sequence, step))
@@ -139,7 +140,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
         actions={
           <>
             <CopyMenu path={reads.instance(machine, id).path} command={`npx detent instance show ${quoted(`${machine}/${id}`)}`} />
-            <ActButton icon="fork" onClick={() => setForking(true)}>
+            <ActButton icon="fork" onClick={() => setForkedAt(at)}>
               Fork at {at}
             </ActButton>
           </>
@@ -193,15 +194,15 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
         </div>
       </div>
       <History view={view} at={at} />
-      {forking ? (
+      {forkedAt === undefined ? null : (
         <Fork
           machine={machine}
           id={id}
-          at={at}
-          onClose={() => setForking(false)}
+          at={forkedAt}
+          onClose={() => setForkedAt(undefined)}
           onDone={(forked) => navigate(hrefOf(["instances", machine, forked]))}
         />
-      ) : null}
+      )}
     </>
   )
 }

@@ -23,7 +23,8 @@ export const Repair = ({ view }: { readonly view: InstanceView }) => {
         the way.
       </p>
     )
-  return <RepairForm view={view} held={held} />
+  // After a repair a later event may hold the instance, which needs a form of its own.
+  return <RepairForm key={`${held.sequence} ${JSON.stringify(held.stored)}`} view={view} held={held} />
 }
 
 const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held: Held }) => {
@@ -33,7 +34,10 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
   const details = useRead(reads.machine(machine))
   const [event, setEvent] = useState<Json>((held.stored as Json) ?? {})
   const { once, isBusy } = useOneAtATime()
-  const [tried, setTried] = useState<{ readonly good: boolean; readonly text: string }>()
+  const [trial, setTrial] = useState<{ readonly of: string; readonly good: boolean; readonly text: string }>()
+  // The answer may arrive after the event was changed: it then says nothing about this one.
+  const subject = JSON.stringify(event)
+  const tried = trial?.of === subject ? trial : undefined
   const tag =
     typeof event === "object" && event !== null && !Array.isArray(event) ? String((event as Readonly<Record<string, Json>>)["_tag"]) : ""
   const schema = details.data?.eventSchemas[tag] as JsonSchema | undefined
@@ -41,14 +45,20 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
     submit<InstanceView>(
       write("POST", ["instances", machine, id, "repair"], { sequence: held.sequence, event, ...(dryRun ? { dryRun } : {}) }),
     )
-  const failed = (reason: unknown) => setTried({ good: false, text: reason instanceof Error ? reason.message : String(reason) })
   const attempt = () =>
-    send(true).then(({ state }) => setTried({ good: true, text: `With this event the instance replays, and is in ${state._tag}.` }), failed)
+    send(true).then(
+      ({ state }) => setTrial({ of: subject, good: true, text: `With this event the instance replays, and is in ${state._tag}.` }),
+      (reason: unknown) => setTrial({ of: subject, good: false, text: reason instanceof Error ? reason.message : String(reason) }),
+    )
   const repair = () =>
-    send(false).then(({ state }) => {
-      toast({ text: `${id} is repaired and in ${state._tag}.` })
-      void client.invalidateQueries()
-    }, failed)
+    send(false)
+      .then(
+        ({ state, status }) =>
+          toast({ text: status === "held" ? `${id} is repaired up to step ${held.sequence}.` : `${id} is repaired and in ${state._tag}.` }),
+        // Also where the event was replaced, and a later one holds the instance.
+        (reason: unknown) => toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" }),
+      )
+      .then(() => client.invalidateQueries())
   return (
     <Panel title={`Held at step ${held.sequence}`} className="mb-4 border-bad/50">
       <p className="mb-3 text-bad">{held.problem}</p>
@@ -64,23 +74,15 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
               <label htmlFor="repair-event" className="sr-only">
                 Event as JSON
               </label>
-              <JsonInput
-                id="repair-event"
-                value={event}
-                onChange={(next) => {
-                  setEvent(next)
-                  setTried(undefined)
-                }}
-              />
+              <JsonInput id="repair-event" value={event} onChange={setEvent} />
             </>
           ) : (
             <SchemaForm
               schema={schema}
               value={event}
-              onChange={(next) => {
+              onChange={(next) =>
                 setEvent(typeof next === "object" && next !== null && !Array.isArray(next) ? { ...next, _tag: tag } : next)
-                setTried(undefined)
-              }}
+              }
             />
           )}
           {tried === undefined ? null : (

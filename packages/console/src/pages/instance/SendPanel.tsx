@@ -82,19 +82,22 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
   const toast = useToast()
   const [fields, setFields] = useState<Json>(() => emptyValue(event.schema as JsonSchema))
   const { once, isBusy } = useOneAtATime()
-  const [preview, setPreview] = useState<Sent>()
+  const [previewed, setPreviewed] = useState<{ readonly of: string; readonly found: Sent }>()
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event.event, ...given }
+  // A preview is that of one event on one state. It may arrive after either has changed.
+  const subject = `${view.sequence} ${JSON.stringify(body)}`
+  const preview = previewed?.of === subject ? previewed.found : undefined
   const failed = (reason: unknown) => {
-    setPreview(undefined)
+    setPreviewed(undefined)
     setProblem(reason instanceof Error ? reason.message : String(reason))
   }
   const names = ["instances", machine, id, "events"]
   const ask = () =>
     submit<Sent>(write("POST", names, body, { dryRun: true })).then((found) => {
       setProblem(undefined)
-      setPreview(found)
+      setPreviewed({ of: subject, found })
     }, failed)
   const send = () =>
     submit<Sent>(write("POST", names, body)).then(({ outcome, state, answer }) => {
@@ -116,7 +119,6 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
         value={fields}
         onChange={(next) => {
           setFields(next)
-          setPreview(undefined)
           setProblem(undefined)
         }}
       />
