@@ -44,6 +44,7 @@ import { takeNodeName, type WriteFailed } from "./NodeName.ts"
 import { registerBulk } from "./operations/bulk.ts"
 import { optional } from "./optional.ts"
 import { RequestKeys } from "./RequestKeys.ts"
+import { isUnderRestore, noteIn } from "./RestoreNote.ts"
 import { bulkMachine, isStored, type KnowledgeServices, Systems } from "./Systems.ts"
 
 export { DatabaseRefused, type Stores } from "./Database.ts"
@@ -139,6 +140,7 @@ const opened = (options: WorkspaceOptions) =>
       const address = options.database ?? (yield* databaseInEnvironment)
       if (isBucketLocation(data)) yield* checkBucket(data, address)
       const database = yield* Effect.fromResult(databaseOf(address, data))
+      yield* refuseHalfRestored(data, database)
       const config = options.config === undefined ? undefined : yield* decodeConfig("the configuration", options.config)
       yield* Effect.try({
         try: () => makeFolder(localFolderOf(data)),
@@ -166,6 +168,20 @@ const checkBucket = (data: string, database: string) =>
     const { locate } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
     yield* Effect.mapError(Effect.fromResult(locate(data)), (cause) => refused("correct --data", cause))
     if (database === "") return yield* refused("give --database postgres://…", new Error("a bucket holds no database"))
+  })
+
+/** Without the files and rows that are missing, a process would work in a part of the workspace that was backed up. */
+const refuseHalfRestored = (data: string, database: Database) =>
+  Effect.suspend(() => {
+    const note = noteIn(data)
+    if (note === undefined || database._tag !== "Sqlite" || !isUnderRestore(data, database.file)) return Effect.void
+    return Effect.fail(
+      new WorkspaceRefused({
+        problem: `${data} is no workspace yet`,
+        nextStep: `restore it again: detent data restore --from ${note.from} --data ${data}`,
+        cause: new Error(`the restore of the backup of ${note.createdAt} has not ended`),
+      }),
+    )
   })
 
 /** The same variable for every command and the server. */

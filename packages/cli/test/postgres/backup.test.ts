@@ -136,6 +136,42 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
     }),
   )
 
+  it.live("is restored by the same command again where a restore was killed, and is no workspace until then", () =>
+    Effect.promise(async () => {
+      const cwd = await newProject()
+      const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
+      assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
+      assert.strictEqual((await ended("data", "backup", "--to", "other")).code, 0)
+      const settings = join(cwd, ".detent", "settings")
+      await mkdir(settings, { recursive: true })
+      const names = Array.from({ length: 400 }, (_, index) => `tone-${index}.json`).toSorted()
+      for (const name of names) await writeFile(join(settings, name), name)
+      assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
+      const killed = start(["data", "restore", "--from", "good", "--data", "new", "--json"], { cwd })
+      await killed.until(`"${join("settings", names[0] ?? "")}"`)
+      killed.process.kill("SIGSTOP")
+      const meanwhile = await ended("data", "restore", "--from", "good", "--data", "new")
+      assert.match(meanwhile.err, /process \d+ restores into .*new; wait for it/)
+      await killed.stop("SIGKILL")
+      assert.isFalse(existsSync(join(cwd, "new", "detent.db")))
+      const opened = await ended("instance", "list", "--data", "new")
+      assert.notStrictEqual(opened.code, 0)
+      assert.match(
+        opened.err,
+        /new is no workspace yet: the restore of the backup of .* has not ended; restore it again: detent data restore/,
+      )
+      const another = await ended("data", "restore", "--from", "other", "--data", "new")
+      assert.match(another.err, /new has a part of another backup, of .*, whose restore was cut off; restore that one again with --from/)
+      const resumed = await ended("data", "restore", "--from", "good", "--data", "new")
+      assert.strictEqual(resumed.code, 0, resumed.err)
+      assert.match(resumed.err, /an earlier restore of the backup of .* was cut off, and is resumed/)
+      for (const name of names) assert.strictEqual(await readFile(join(cwd, "new", "settings", name), "utf8"), name)
+      assert.isFalse(existsSync(join(cwd, "new", "restoring.json")))
+      assert.include((await ended("instance", "list", "--data", "new")).out, "hall")
+      assert.match((await ended("data", "restore", "--from", "good", "--data", "new")).err, /new is not empty/)
+    }),
+  )
+
   it.live("is not restored to a database that has something, and nothing is written then", () =>
     Effect.gen(function* () {
       const database = yield* freshDatabase

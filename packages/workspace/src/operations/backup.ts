@@ -24,6 +24,7 @@ import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { type Database, databaseOf } from "../Database.ts"
 import { dataOf } from "../DataLocation.ts"
+import { isUnderRestore, noteIn, type RestoreNote, restoreNote } from "../RestoreNote.ts"
 import { areApart, copyFiles, type FilesReport, isFolder, digestOf as sha256Of } from "./DataFiles.ts"
 import { type DataProgress, nameOf, openBoth } from "./data.ts"
 
@@ -111,7 +112,7 @@ export interface RestoreRequest {
 
 /**
  * Makes a workspace out of a backup. The backup and the target are checked before anything is written, and what was written is removed
- * where the restore fails.
+ * where the restore fails. A restore whose process is killed leaves a note in the data folder: the same restore resumes it.
  */
 export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
   Effect.gen(function* () {
@@ -133,9 +134,11 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
       const place = isPlaced
         ? trying("the database", () => placeDatabase(file, target.file))
         : (yield* rowsInto(file, folder, target, uploads, manifest, onProgress)).place
+      if (!isBucketLocation(data)) yield* trying(restoreNote, () => noteRestore(folder, data, target, manifest))
       const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
       yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
       yield* place
+      if (!isBucketLocation(data)) yield* trying(restoreNote, () => rm(join(data, restoreNote), { force: true }))
       return { ...manifest, files }
     })
     return yield* Effect.onError(Effect.scoped(restored), () => Effect.promise(() => removeTarget(target, data)))
@@ -171,14 +174,49 @@ const refuseTarget = (manifest: BackupManifest, target: Database, data: string) 
       const folder = resolve(data)
       if (existsSync(folder) && !statSync(folder).isDirectory())
         return yield* new CopyRefused({ problem: `${folder} is no folder`, nextStep: "restore into a new folder with --data" })
-      if (existsSync(folder) && readdirSync(folder).length > 0)
-        return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "restore into a new folder with --data" })
+      if (existsSync(folder) && readdirSync(folder).length > 0) yield* resumable(manifest, folder)
       if (manifest.bucket !== undefined)
         yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
     }
-    if (target._tag === "Sqlite" && existsSync(target.file))
+    if (target._tag === "Sqlite" && existsSync(target.file) && !isUnderRestore(data, target.file))
       return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "name another database with --database, or remove it" })
   })
+
+/** Refuses a folder that has something, other than what a restore of the same backup left when its process was killed. */
+const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
+  Effect.gen(function* () {
+    const note = noteIn(folder)
+    if (note === undefined)
+      return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "restore into a new folder with --data" })
+    if (isAlive(note.pid))
+      return yield* new CopyRefused({
+        problem: `process ${note.pid} restores into ${folder}`,
+        nextStep: "wait for it, or restore into a new folder with --data",
+      })
+    if (note.sha256 !== sha256 || note.createdAt !== createdAt)
+      return yield* new CopyRefused({
+        problem: `${folder} has a part of another backup, of ${note.createdAt}, whose restore was cut off`,
+        nextStep: `restore that one again with --from ${note.from}, or remove the folder`,
+      })
+    yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was cut off, and is resumed`)
+  })
+
+/** A signal 0 is not sent: it only tells whether there is such a process. */
+const isAlive = (pid: number): boolean => {
+  if (pid === process.pid) return false
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM"
+  }
+}
+
+const noteRestore = async (from: string, data: string, target: Database, { createdAt, sha256 }: BackupManifest): Promise<void> => {
+  const file = target._tag === "Sqlite" ? { file: resolve(target.file) } : {}
+  const note: RestoreNote = { from, createdAt, sha256, pid: process.pid, ...file }
+  await mkdir(data, { recursive: true })
+  await writeDurably(join(data, restoreNote), JSON.stringify(note))
+}
 
 /** Both were empty before. Rows in PostgreSQL stay: they are marked as a copy that has not ended, and the same restore resumes it. */
 const removeTarget = async (target: Database, data: string): Promise<void> => {
