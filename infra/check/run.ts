@@ -1,6 +1,6 @@
 /**
  * Checks everything of a deployment that can be checked without a cloud and without a container engine: Dockerfile, compose.yaml,
- * kubernetes/, infra/google. `npm run check` runs it. `npm run soak -- container` builds the image's stages besides.
+ * kubernetes/, infra/google, infra/grafana. `npm run check` runs it. `npm run soak -- container` builds the image's stages besides.
  *
  *     npx node infra/check/run.ts
  */
@@ -8,6 +8,7 @@ import { spawnSync } from "node:child_process"
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "@cdktf/hcl2json"
+import { dashboardProblems, metricsDefined } from "./Dashboards.ts"
 import { dockerfileProblems, environmentOf, readDockerfile, readIgnored } from "./Dockerfile.ts"
 import { composeAt, kubernetesAt } from "./Manifests.ts"
 import { designProblems, formatProblems, googleContainers, moduleProblems, readModules } from "./Terraform.ts"
@@ -30,6 +31,9 @@ const problems = [
   ...designProblems(modules),
   ...globSync("infra/google/**/*.tf", { cwd: root }).flatMap((file) => formatProblems(file, read(file))),
   ...terraformFormat(),
+  ...globSync("infra/grafana/*.json", { cwd: root }).flatMap((file) =>
+    dashboardProblems(file, JSON.parse(read(file)), metricsDefined(root)),
+  ),
   ...variableProblems(variablesRead(root), new Set(Object.keys(image === undefined ? {} : environmentOf(image))), [
     ...compose.containers,
     ...kubernetes.containers,

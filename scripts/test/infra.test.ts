@@ -1,5 +1,6 @@
 /** `infra/check` finds what it is there to find. That it finds nothing in the repository is a step of `npm run check`. */
 import { describe, expect, it } from "vitest"
+import { dashboardProblems, metricsDefined, metricsIn } from "../../infra/check/Dashboards.ts"
 import { dockerfileProblems, isIgnored, readDockerfile, readIgnored } from "../../infra/check/Dockerfile.ts"
 import { composeOf, kubernetesOf, Node } from "../../infra/check/Manifests.ts"
 import { designProblems, formatProblems, type Module, moduleProblems } from "../../infra/check/Terraform.ts"
@@ -148,5 +149,31 @@ describe("the check of Terraform", () => {
     expect(formatProblems("a.tf", "a {\n  one = 1\n  three = 3\n}\n")).toEqual([expect.stringContaining("a.tf:2: align the =")])
     expect(formatProblems("a.tf", "a {\n one = 1\n}\n")).toEqual(["a.tf:2: is not indented by 2"])
     expect(formatProblems("a.tf", "a = 1 \n")).toEqual(["a.tf:1: ends with a blank"])
+  })
+})
+
+describe("the check of dashboards", () => {
+  it("finds the metrics that a source defines", () => {
+    const source = `
+      const counter = (name: string, description: string) => Metric.counter(\`detent_\${name}_total\`, { description })
+      const ships = counter("ships", "ships seen")
+      export const live = Metric.gauge("detent_live", {})
+      export const wide = Metric.histogram(
+        "detent_wide_milliseconds", {})`
+    expect(metricsIn(source).toSorted()).toEqual(["detent_live", "detent_ships_total", "detent_wide_milliseconds"])
+    const root = new URL("../..", import.meta.url).pathname
+    for (const name of ["detent_batches_total", "detent_flush_milliseconds", "detent_commands_failed_total", "detent_loops_down"])
+      expect(metricsDefined(root)).toContain(name)
+  })
+
+  it("refuses a metric that no package defines, in panels and in variables", () => {
+    const defined = new Set(["detent_ships_total", "detent_wide_milliseconds"])
+    const problemsOf = (...expressions: ReadonlyArray<string>) =>
+      dashboardProblems("d.json", { panels: expressions.map((expr) => ({ targets: [{ expr }] })) }, defined)
+    expect(problemsOf("sum(rate(detent_ships_total[5m]))", "histogram_quantile(0.9, detent_wide_milliseconds_bucket)")).toEqual([])
+    expect(problemsOf("detent_ship_total")).toEqual(["d.json: no package defines the metric detent_ship_total"])
+    expect(problemsOf("detent_ships_total_bucket")).toHaveLength(1)
+    const variable = { templating: { list: [{ query: { query: "label_values(detent_nothing, instance)" } }] } }
+    expect(dashboardProblems("d.json", variable, defined)).toHaveLength(1)
   })
 })

@@ -1,0 +1,31 @@
+/** Compares the metrics that dashboards ask for with those that the packages define: a misspelt one shows nothing, and says nothing. */
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** The metrics that the sources of the packages define. */
+export const metricsDefined = (root: string): ReadonlySet<string> =>
+  new Set(globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((file) => metricsIn(readFileSync(join(root, file), "utf8"))))
+
+/** Those of one source: named where they are made, or by a function of the file that adds what their names have in common. */
+export const metricsIn = (source: string): ReadonlyArray<string> => {
+  const named = [...source.matchAll(/Metric\.\w+\(\s*"(detent_\w+)"/g)].map(([, name = ""]) => name)
+  const making = source.matchAll(/const (\w+) = \(name: string[^)]*\) =>\s*Metric\.\w+\(\s*`(detent_\w*)\$\{name\}(\w*)`/g)
+  const made = [...making].flatMap(([, maker = "", before = "", after = ""]) =>
+    [...source.matchAll(new RegExp(`\\b${maker}\\(\\s*"(\\w+)"`, "g"))].map(([, name = ""]) => `${before}${name}${after}`),
+  )
+  return [...named, ...made]
+}
+
+/** What is wrong with the queries of a dashboard, wherever they stand in it. */
+export const dashboardProblems = (file: string, dashboard: unknown, defined: ReadonlySet<string>): ReadonlyArray<string> =>
+  [...new Set(queriesIn(dashboard).flatMap((query) => [...query.matchAll(/\bdetent_\w+/g)].map(([name]) => name)))]
+    // A histogram has three series.
+    .filter((name) => !defined.has(name) && !defined.has(name.replace(/_milliseconds_(?:bucket|count|sum)$/, "_milliseconds")))
+    .map((name) => `${file}: no package defines the metric ${name}`)
+
+const queriesIn = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value !== "object" || value === null) return []
+  return Object.entries(value).flatMap(([key, one]) =>
+    (key === "expr" || key === "query") && typeof one === "string" ? [one] : queriesIn(one),
+  )
+}
