@@ -33,6 +33,7 @@ import { repairInstance } from "./engine/Repair.ts"
 import { openRunning, releaseHeld } from "./engine/Resume.ts"
 import { type PurgeOptions, purgeEnded, startRetention } from "./engine/Retention.ts"
 import { type StartEntry, type Started, startAll } from "./engine/StartMany.ts"
+import { exposeCounters } from "./engine/Telemetry.ts"
 import { failureOf, startSweeper, sweep } from "./engine/TimerSweeper.ts"
 import { notInTransaction } from "./engine/TransactionGuard.ts"
 import { warnOfUnregistered } from "./engine/UnregisteredMachineWarning.ts"
@@ -185,6 +186,7 @@ const make = (options: EngineOptions) =>
     const node = observes ? undefined : new NodeMembership(environment, make, config.storeTimeout)
     const engine = makeEngine({ journal, timers, locks, node, environment }, config)
     yield* Effect.addFinalizer(() => engine.drain)
+    yield* exposeCounters
     yield* untilAnswered(engine.clock.measure)
     const routing = Option.getOrUndefined(yield* Effect.serviceOption(Placement))?.routing
     if (node !== undefined && routing !== undefined) {

@@ -35,6 +35,13 @@ type Attributes = Readonly<Record<string, string>>
 const add = (metric: Metric.Metric<number, unknown>, attributes: Attributes, amount: number): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(metric, attributes), amount)
 
+/** Exposes the counters as 0, so that an increase from nothing is one. Those of models follow with their first call. */
+export const exposeCounters: Effect.Effect<void> = Effect.gen(function* () {
+  for (const outcome of ["started", "completed", "failed", "cancelled"]) yield* add(batches, { outcome }, 0)
+  for (const outcome of ["completed", "unchanged", "failed", "set-aside"]) yield* add(documents, { outcome }, 0)
+  for (const counted of [entities, facts, triples]) yield* add(counted, {}, 0)
+})
+
 /** Counts an event that is in the log. */
 export const countEvent = (event: BatchEvent): Effect.Effect<void> => {
   switch (event._tag) {

@@ -224,3 +224,24 @@ export const timersFired = Metric.counter("detent_timers_fired_total", { descrip
 export const timersStale = Metric.counter("detent_timers_stale_total", { description: "due timers whose state had been left" })
 export const timersDead = Metric.counter("detent_timers_dead_total", { description: "timers given up" })
 export const instancesLive = Metric.gauge("detent_instances_live", { description: "instances held in memory" })
+
+/** Exposes the counters as 0, so that an increase from nothing is one. */
+export const exposeCounters: Effect.Effect<void> = Effect.forEach(
+  [
+    flushes,
+    commitsStored,
+    eventsStored,
+    commitFailures,
+    eventsRefused,
+    eventsRepeated,
+    instancesGivenUp,
+    conflicts,
+    recoveries,
+    instancesHeld,
+    timersFired,
+    timersStale,
+    timersDead,
+  ],
+  (counter) => Metric.update(counter, 0),
+  { discard: true },
+)

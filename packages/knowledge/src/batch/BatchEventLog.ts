@@ -15,7 +15,7 @@ import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 import * as EventLog from "effect/unstable/eventlog/EventLog"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
-import { countEvent } from "../KnowledgeMetrics.ts"
+import { countEvent, exposeCounters } from "../KnowledgeMetrics.ts"
 import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -188,6 +188,7 @@ const make = Effect.gen(function* () {
   const context = yield* Effect.context<Stream.Services<ReturnType<typeof SqlEventLog.stream<typeof BatchEvents>>>>()
   const feed = yield* EventFeed
   const documents = tableIn(sql, table)
+  yield* exposeCounters
   const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
   return {
     // The payload is that of the tag, which the types cannot follow through the union.
