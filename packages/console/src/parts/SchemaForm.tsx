@@ -2,7 +2,7 @@
  * A form from a JSON Schema: objects, enums, numbers, booleans, texts and lists of those. Anything else is edited as JSON. The
  * server checks what is sent; the form only helps.
  */
-import { useId, useState } from "react"
+import { useEffect, useId, useRef, useState } from "react"
 import type { Json } from "../api/types.ts"
 import { Button } from "./Button.tsx"
 
@@ -236,9 +236,13 @@ export const JsonInput = ({
 }) => {
   const [text, setText] = useState(() => JSON.stringify(value, null, 2))
   const [problem, setProblem] = useState<string>()
+  const area = useRef<HTMLTextAreaElement>(null)
+  // The value is still the one before: a form with this text is not sent.
+  useEffect(() => area.current?.setCustomValidity(problem === undefined ? "" : "This is no JSON yet."), [problem])
   return (
     <>
       <textarea
+        ref={area}
         id={id}
         rows={Math.min(14, Math.max(3, text.split("\n").length))}
         className="field font-mono text-xs"

@@ -32,6 +32,17 @@ const Review = Machine.make({ name: "review/1", state: spaced, event: sign, init
   spaced["Signed off"],
 )
 
+const holding = State({ Holding: { content: Schema.Unknown } })
+const put = Event({ Put: { content: Schema.Unknown } })
+
+/** Takes anything, which a person writes as JSON. */
+const Box = Machine.make({ name: "box", state: holding, event: put, initial: holding.Holding({ content: null }) }).on(
+  holding.Holding,
+  put.Put,
+  holding.Holding,
+  ({ event: { content } }) => holding.Holding({ content }),
+)
+
 /** Passes on what clients and a server send, until it is silenced: then connections stay open and nothing arrives. */
 const proxyOf = (port: number) =>
   Effect.acquireRelease(
@@ -66,7 +77,7 @@ const timeout = 180_000
 
 describe.skipIf(installedBrowser === undefined)("mishaps in the console (Chromium, where it is installed)", () => {
   const openTab = useBrowser()
-  const shared = useServed({ config: defineConfig({ machines: [Tally, Review] }) })
+  const shared = useServed({ config: defineConfig({ machines: [Tally, Review, Box] }) })
   const start = (...ids: ReadonlyArray<string>) =>
     Effect.gen(function* () {
       const { url, client } = yield* shared
@@ -257,6 +268,36 @@ describe.skipIf(installedBrowser === undefined)("mishaps in the console (Chromiu
         yield* tab.run((page) => page.locator("dialog").getByRole("button", { name: "Cancel" }).click())
         // The preview was that of the state before.
         assert.notInclude(String(yield* tab.evaluate("document.body.innerText")), "Nothing was stored")
+        assert.deepStrictEqual(tab.problems, [])
+      }),
+    timeout,
+  )
+
+  it.live(
+    "sends nothing while a field holds no JSON, in place of what it held before",
+    () =>
+      Effect.gen(function* () {
+        const { url, client } = yield* shared
+        const params = { machine: "box", id: "one" }
+        yield* client.instances.start({ params, payload: { id: "one" } })
+        const tab = yield* openTab(`${url}/instances/box/one`)
+        yield* tab.run((page) => page.getByRole("button", { name: "Put…" }).click())
+        const content = (text: string) => tab.run((page) => page.getByLabel("content").fill(text))
+        const press = (name: string) => tab.run((page) => page.getByRole("button", { name }).click())
+        yield* content('{"total":1}')
+        yield* content('{"total":12')
+        yield* tab.shows("This is no JSON yet")
+        yield* press("Preview")
+        yield* press("Send Put")
+        yield* Effect.sleep("500 millis")
+        assert.deepStrictEqual(
+          tab.requests.filter((address) => /\/events(\?|$)/.test(address)),
+          [],
+        )
+        yield* content('{"total":12}')
+        yield* press("Send Put")
+        yield* tab.shows("Step 1 of 1")
+        assert.deepStrictEqual((yield* client.instances.get({ params })).state["content"], { total: 12 })
         assert.deepStrictEqual(tab.problems, [])
       }),
     timeout,

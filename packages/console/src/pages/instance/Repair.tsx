@@ -67,7 +67,13 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
           <h3 className="label mb-1.5">Stored event</h3>
           <JsonText value={held.stored as Json} />
         </section>
-        <section className="grid content-start gap-3">
+        <form
+          className="grid content-start gap-3"
+          onSubmit={(submitted) => {
+            submitted.preventDefault()
+            void attempt()
+          }}
+        >
           <h3 className="label">Event that replaces it</h3>
           {schema === undefined ? (
             <>
@@ -91,12 +97,19 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
             </p>
           )}
           <div className="flex gap-2">
-            <ActButton onClick={() => void attempt()}>Try</ActButton>
-            <ActButton look="primary" disabled={tried?.good !== true || isBusy} title="Try it first." onClick={() => once(repair)}>
+            <ActButton type="submit">Try</ActButton>
+            <ActButton
+              look="primary"
+              disabled={tried?.good !== true || isBusy}
+              title="Try it first."
+              onClick={({ currentTarget }) => {
+                if (currentTarget.form?.reportValidity() === true) once(repair)
+              }}
+            >
               Repair
             </ActButton>
           </div>
-        </section>
+        </form>
       </div>
     </Panel>
   )

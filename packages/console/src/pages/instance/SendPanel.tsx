@@ -144,7 +144,13 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
         </p>
       )}
       <div className="flex flex-wrap items-center gap-2">
-        <ActButton onClick={() => void ask()}>Preview</ActButton>
+        <ActButton
+          onClick={({ currentTarget }) => {
+            if (currentTarget.form?.reportValidity() === true) void ask()
+          }}
+        >
+          Preview
+        </ActButton>
         <ActButton type="submit" look="primary" icon="send" disabled={isBusy}>
           Send {event.event}
         </ActButton>
