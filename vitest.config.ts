@@ -18,6 +18,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     env: { NODE_COMPILE_CACHE },
     sequence: { sequencer: LongestFirst },
+    globalSetup: "scripts/bundlePrograms.ts",
     projects: [
       {
         extends: true,

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { programOf } from "../support/programs.ts"
 import type { StoreAddress } from "./Protocol.ts"
 
 export type ToCommandWorker =
@@ -44,7 +45,10 @@ export class CommandProcess {
 
   /** Starts the process; it loads its modules and waits for the message that says what to open. */
   constructor() {
-    this.#child = fork(join(import.meta.dirname, "commandWorker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
+    this.#child = fork(programOf(join(import.meta.dirname, "commandWorker.ts")), {
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+      execArgv: [],
+    })
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)
     })

@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { join } from "node:path"
 import type { Tagged } from "@detent/machine/internal"
 import type { Answer, Sent } from "../simulation/Answers.ts"
+import { programOf } from "../support/programs.ts"
 import type { FromWorker, Opening, ToWorker } from "./Protocol.ts"
 
 export interface WorkerReading {
@@ -24,7 +25,7 @@ export class WorkerProcess {
 
   /** Starts the process; it loads its modules and waits for what to open. */
   constructor() {
-    this.#child = fork(join(import.meta.dirname, "worker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
+    this.#child = fork(programOf(join(import.meta.dirname, "worker.ts")), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)
     })

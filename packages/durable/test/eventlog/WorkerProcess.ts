@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { programOf } from "../support/programs.ts"
 import type { DatabaseAddress } from "./Databases.ts"
 import type { FromWorker, ToWorker } from "./worker.ts"
 
@@ -15,7 +16,7 @@ export class WorkerProcess {
   problem: string | undefined
 
   constructor() {
-    this.#child = fork(join(import.meta.dirname, "worker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
+    this.#child = fork(programOf(join(import.meta.dirname, "worker.ts")), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)
     })

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import { programOf } from "../../../durable/test/support/programs.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
@@ -22,7 +23,7 @@ import { completed, factOf, files, hesitant, passings } from "./unsure.ts"
 /** Runs the process until it has killed itself. */
 const killedReviewer = (args: ReadonlyArray<string>) =>
   Effect.promise(async () => {
-    const reviewer = fork(join(import.meta.dirname, "killedReviewer.ts"), args, {
+    const reviewer = fork(programOf(join(import.meta.dirname, "killedReviewer.ts")), args, {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
       execArgv: [],
     })

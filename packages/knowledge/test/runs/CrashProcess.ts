@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { programOf } from "../../../durable/test/support/programs.ts"
 
 export interface ToCrashWorker {
   readonly root: string
@@ -28,7 +29,7 @@ export class CrashProcess {
 
   /** Loads its modules and waits for what to extract. */
   constructor() {
-    this.#child = fork(join(import.meta.dirname, "crashWorker.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
+    this.#child = fork(programOf(join(import.meta.dirname, "crashWorker.ts")), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#gone = once(this.#child, "exit")
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)

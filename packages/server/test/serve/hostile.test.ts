@@ -10,6 +10,7 @@ import { pathToFileURL } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { programOf } from "../../../durable/test/support/programs.ts"
 import * as hostile from "../support/hostile.ts"
 import { corpus, json, request, temporaryFolder } from "../support/served.ts"
 import { addressOf } from "../support/serverProcess.ts"
@@ -25,10 +26,10 @@ const ended = (child: ChildProcess) =>
   })
 
 /** A program of its own that prints its address. */
-const program = (name: string, ...args: ReadonlyArray<string>) =>
+const program = (file: string, ...args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
-      const child = fork(support(name), args, { stdio: ["ignore", "pipe", "inherit", "ipc"] })
+      const child = fork(file, args, { stdio: ["ignore", "pipe", "inherit", "ipc"] })
       return { child, url: await addressOf(child) }
     }),
     ({ child }) => ended(child),
@@ -50,8 +51,8 @@ interface Times {
 /** A server with all the programs that watch it. */
 const attacked = (data: string) =>
   Effect.gen(function* () {
-    const { child, url } = yield* program("servingLimited.ts", data, "0")
-    const idle = yield* program("idle.ts")
+    const { child, url } = yield* program(programOf(support("servingLimited.ts")), data, "0")
+    const idle = yield* program(support("idle.ts"))
     const probe = yield* Effect.acquireRelease(
       Effect.sync(() => fork(support("probe.ts"), [url, idle.url])),
       ended,

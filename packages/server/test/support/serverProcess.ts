@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
+import { programOf } from "../../../durable/test/support/programs.ts"
 
 export interface ServerProcess {
   readonly child: ChildProcess
@@ -24,7 +25,7 @@ export const addressOf = (child: ChildProcess): Promise<string> =>
 /** Runs a program of this folder that prints the address of its server. */
 export const startServer = (program: string, data: string, port: string, ...more: ReadonlyArray<string>) =>
   Effect.promise(async (): Promise<ServerProcess> => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, program), data, port, ...more], {
+    const child = spawn(process.execPath, [programOf(join(import.meta.dirname, program)), data, port, ...more], {
       stdio: ["ignore", "pipe", "inherit"],
     })
     return { child, url: await addressOf(child) }

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { programOf } from "../../../durable/test/support/programs.ts"
 import type { ItemCounts } from "../../src/index.ts"
 import type { Address } from "../support/Databases.ts"
 
@@ -36,7 +37,7 @@ export class WorkerProcess {
   readonly finished: Promise<Finished | undefined>
 
   constructor() {
-    const child = fork(join(import.meta.dirname, "worker.ts"), { stdio: ["ignore", "ignore", "inherit", "ipc"] })
+    const child = fork(programOf(join(import.meta.dirname, "worker.ts")), { stdio: ["ignore", "ignore", "inherit", "ipc"] })
     this.#child = child
     this.#ready = once(child, "message")
     this.#gone = once(child, "exit")

@@ -6,10 +6,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { DatabaseAddress } from "@detent/durable/promise"
 import { expect } from "vitest"
+import { programOf } from "../../../durable/test/support/programs.ts"
 import { scenarios } from "./scenarios.ts"
 import type { Order, Report } from "./worker.ts"
 
-const program = join(import.meta.dirname, "worker.ts")
+const program = programOf(join(import.meta.dirname, "worker.ts"))
 
 /** A process, and the reports that it has sent. It loads its modules and waits for the database that it opens. */
 class Life {

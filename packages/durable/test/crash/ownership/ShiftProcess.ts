@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { programOf } from "../../support/programs.ts"
 import { monotonicMillis } from "./Shift.ts"
 import { type FromShiftWorker, nodeIdOf, type ToShiftWorker, type WorkerConfig } from "./worker.ts"
 
@@ -17,7 +18,7 @@ export class ShiftProcess {
 
   constructor(config: WorkerConfig) {
     this.#address = config.address
-    this.#child = fork(join(import.meta.dirname, "worker.ts"), [JSON.stringify(config)], {
+    this.#child = fork(programOf(join(import.meta.dirname, "worker.ts")), [JSON.stringify(config)], {
       stdio: ["ignore", "ignore", "pipe", "ipc"],
       execArgv: [],
     })

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import { describe, expect, it } from "vitest"
 import { Chance } from "../../simulation/Chance.ts"
 import { freshDatabase } from "../../support/Postgres.ts"
+import { programOf } from "../../support/programs.ts"
 import { readDeeds } from "./Deeds.ts"
 import type { EngineName } from "./Engines.ts"
 import { programs } from "./Programs.ts"
@@ -20,7 +21,7 @@ const asked = process.env["DETENT_CRASH_KILLS"]
 const chance = new Chance(Number(process.env["DETENT_CRASH_SEED"] ?? 1))
 
 const start = (engine: EngineName, folder: string, url: string | undefined): ChildProcess =>
-  fork(join(import.meta.dirname, "worker.ts"), [engine, folder, ...(url === undefined ? [] : [url])], {
+  fork(programOf(join(import.meta.dirname, "worker.ts")), [engine, folder, ...(url === undefined ? [] : [url])], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     execArgv: [],
   })

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { programOf } from "../../../../durable/test/support/programs.ts"
 import type { Told, Work } from "./Work.ts"
 
 export class BatchProcess {
@@ -17,7 +18,7 @@ export class BatchProcess {
 
   /** Loads its modules, and waits for work. */
   constructor() {
-    this.#child = fork(join(import.meta.dirname, "child.ts"), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
+    this.#child = fork(programOf(join(import.meta.dirname, "child.ts")), { stdio: ["ignore", "ignore", "pipe", "ipc"], execArgv: [] })
     this.#child.stderr?.on("data", (data) => {
       this.#errors += String(data)
     })
