@@ -1,7 +1,8 @@
 /**
- * Bundles the programs that tests start as processes and kill, before the tests of a run. Node loads each of their 250 to 500 modules
- * by itself, which takes three times as long as to load one bundle, and tests start hundreds of these processes. A bundle is made anew
- * where a module of it, the list of programs or a dependency has changed. `programOf` in the tests of durable gives the file to start.
+ * Bundles the programs that tests start as processes and kill, before the tests of a run. Node loads each module of a program by itself:
+ * the 402 of durable/test/crash/worker.ts take 0.6 s of CPU, their bundle 0.2 s, and a run starts more than a hundred such processes. A
+ * bundle is made anew where a module of it, the list of programs or a dependency has changed. `programOf` in the tests of durable gives
+ * the file to start.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
