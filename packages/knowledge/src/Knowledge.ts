@@ -28,6 +28,7 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { BatchEventLog } from "./batch/BatchEventLog.ts"
 import { Batches, type BatchesOptions } from "./batch/Batches.ts"
+import { warnOfOtherData } from "./batch/OtherDataWarning.ts"
 import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
@@ -85,7 +86,7 @@ export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
   // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
   return runningTasks(options).pipe(
-    Layer.provideMerge(Reviews.publishing),
+    Layer.provideMerge(Layer.merge(Reviews.publishing, otherDataWarning(options))),
     Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Engine.layer({ ...placement, ...options.engine })),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
@@ -104,7 +105,7 @@ export type OnEngineOptions = Omit<KnowledgeOptions, "nodeId" | "engine" | "work
  * The pipeline on the engines in the context. Those must close before this layer does: until then batches and runs use its services.
  */
 export const layerOnEngine = (options: OnEngineOptions) =>
-  Reviews.publishing.pipe(
+  Layer.merge(Reviews.publishing, otherDataWarning(options)).pipe(
     Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
@@ -114,6 +115,10 @@ export const layerOnEngine = (options: OnEngineOptions) =>
     unknown,
     Engine | WorkflowEngine.WorkflowEngine | Commands | SqlClient
   >
+
+/** A storage that is away does not hold up the start. */
+const otherDataWarning = ({ folder }: OnEngineOptions) =>
+  Layer.effectDiscard(Effect.forkScoped(warnOfOtherData(StorageLocation.folderAt(folder))))
 
 /**
  * Runs tasks on what `layerOnEngine` provides, until this layer closes. It is a layer of its own, since it has to close before the
