@@ -224,6 +224,28 @@ describe("the life of a state", () => {
     }),
   )
 
+  it.effect("56 work that ends its own state gets the outcome, even from an uninterruptible place where its event had to wait", () =>
+    Effect.gen(function* () {
+      const told: Array<string> = []
+      const machine = Machine.make({ name: "knotted", state: S, event: E, initial: a })
+        .on(S.A, E.Set, S.A, ({ event }) => Effect.delay(Effect.succeed(S.A({ n: event.n })), "1 second"))
+        .on(S.A, E.Go, S.B)
+        .spawn(S.A, ({ self }) =>
+          Effect.uninterruptible(
+            Effect.gen(function* () {
+              yield* Effect.sleep("500 millis")
+              told.push((yield* Effect.result(self.send(E.Go())))._tag)
+            }),
+          ),
+        )
+      const actor = yield* spawn(machine)
+      yield* Effect.forkChild(actor.send(E.Set({ n: 2 })))
+      yield* TestClock.adjust("2 seconds")
+      expect((yield* actor.state)._tag).toBe("B")
+      expect(told).toEqual(["Success"])
+    }),
+  )
+
   it.effect("a task turns how it ends into an event; a defect is no ending but a failure", () =>
     Effect.gen(function* () {
       const machine = (work: Effect.Effect<string, { readonly message: string }>) =>

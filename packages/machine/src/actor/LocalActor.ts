@@ -311,6 +311,8 @@ export class LocalActor implements RuntimeOwner {
     if (isEndless) {
       return conclude(message, refusal(record, decision.event, endlessChain(record, decision, chain)))
     }
+    // Leaving a state drops what its work has sent; this event is carried out.
+    message?.tracker?.()
     const closing = decision._tag === "Stay" ? undefined : this.#runtime?.leave(decision.event, keptGroups(record.compiled, decision))
     if (closing === undefined && decision.hooks.length === 0) {
       const changed = record.advance(decision, at)

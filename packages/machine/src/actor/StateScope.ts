@@ -17,6 +17,8 @@ interface Stoppable {
   readonly stop: (reason?: string) => Effect.Effect<void>
 }
 
+const none: ReadonlyArray<never> = []
+
 export class StateScope {
   /** Nothing is started here any more, and nothing is sent from here. */
   closed = false
@@ -28,8 +30,9 @@ export class StateScope {
   outage: Supervisor | undefined = undefined
   #isLeft = false
   readonly #fibers = new Set<Fiber.Fiber<unknown, unknown>>()
-  readonly #timers = new Map<string, Fiber.Fiber<void>>()
-  readonly #children = new Map<Child, Stoppable>()
+  // Made when they are needed: most states have neither.
+  #timers: Map<string, Fiber.Fiber<void>> | undefined = undefined
+  #children: Map<Child, Stoppable> | undefined = undefined
   /** Events from here that still wait in the mailbox, with the timer they come from. */
   readonly #queued = new Map<Message, string | undefined>()
 
@@ -47,25 +50,28 @@ export class StateScope {
 
   /** Starts or restarts the timer of a name; after `Infinity` it ends. What an earlier one has already put into the mailbox is void. */
   arm(run: Run, name: string, millis: number, stale: () => Result, due: () => void) {
-    this.#timers.get(name)?.interruptUnsafe()
+    this.#timers ??= new Map()
+    const timers = this.#timers
+    timers.get(name)?.interruptUnsafe()
     this.#drop(stale, (timer) => timer === name)
     if (millis === Number.POSITIVE_INFINITY) {
-      this.#timers.delete(name)
+      timers.delete(name)
       return
     }
     const fiber = run(Effect.sleep(millis))
-    this.#timers.set(name, fiber)
+    timers.set(name, fiber)
     fiber.addObserver((exit) => {
-      if (exit._tag !== "Success" || this.#timers.get(name) !== fiber || this.closed) return
-      this.#timers.delete(name)
+      if (exit._tag !== "Success" || timers.get(name) !== fiber || this.closed) return
+      timers.delete(name)
       due()
     })
   }
 
   /** A child actor ends when the state is left. */
   adopt(child: Child, actor: Stoppable) {
-    this.#children.set(child, actor)
-    child.listen({ next: () => undefined, end: () => this.#children.delete(child) })
+    this.#children ??= new Map()
+    const children = this.#children.set(child, actor)
+    child.listen({ next: () => undefined, end: () => children.delete(child) })
   }
 
   /** Remembers that an event from here waits in the mailbox. */
@@ -78,7 +84,7 @@ export class StateScope {
   stop() {
     if (this.closed) return
     this.closed = true
-    for (const timer of this.#timers.values()) timer.interruptUnsafe()
+    for (const timer of this.#timers?.values() ?? none) timer.interruptUnsafe()
     for (const fiber of [...this.#fibers]) fiber.interruptUnsafe()
   }
 
@@ -90,7 +96,7 @@ export class StateScope {
     // Work that waits for its own event, and cannot be interrupted there, is let go.
     this.#drop(stale, () => true)
     const lasting = [...this.#fibers].filter((fiber) => fiber.pollUnsafe() === undefined)
-    const children = [...this.#children].filter(([child]) => child.isRunning)
+    const children = [...(this.#children ?? none)].filter(([child]) => child.isRunning)
     if (lasting.length === 0 && children.length === 0) return undefined
     return Effect.andThen(
       Fiber.awaitAll(lasting),
@@ -102,7 +108,8 @@ export class StateScope {
     for (const [message, timer] of this.#queued) {
       if (!isFrom(timer)) continue
       this.#queued.delete(message)
-      message.complete(stale())
+      // The outcome of the event by which the state is left may be fixed: it needs no error, which is slow to make.
+      if (message.result === undefined) message.complete(stale())
     }
   }
 }
