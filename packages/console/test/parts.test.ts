@@ -3,6 +3,7 @@ import { pathOf } from "../src/api/Client.ts"
 import type { HistoryEntry } from "../src/api/types.ts"
 import { hrefOf, placeOf } from "../src/app/Router.tsx"
 import { wayOf } from "../src/pages/instance/wayOf.ts"
+import { commandOf, curlOf } from "../src/parts/Copy.tsx"
 import { changesBetween, mostChanges } from "../src/parts/json.ts"
 import { controlOf, emptyValue, type JsonSchema } from "../src/parts/SchemaForm.tsx"
 
@@ -22,6 +23,23 @@ describe("addresses of the console", () => {
       pathOf(["instances"], { machine: undefined, state: ["A b", "C"], limit: 5 }),
       "/api/v1/instances?state=A+b&state=C&limit=5",
     )
+  })
+})
+
+describe("copies of a view", () => {
+  const session = { role: "operate", needsToken: false } as never
+  const guarded = { role: "operate", needsToken: true, data: "it's/data" } as never
+
+  it("name the data folder where it is not the default one", () => {
+    assert.strictEqual(commandOf(session, "npx detent batch list"), "npx detent batch list")
+    assert.strictEqual(commandOf(guarded, "npx detent batch list"), "npx detent batch list --data 'it'\\''s/data'")
+    assert.strictEqual(commandOf(guarded, "npx detent dev --demo"), "npx detent dev --demo")
+    assert.strictEqual(commandOf(guarded, "curl -s http://a/metrics"), "curl -s http://a/metrics")
+  })
+
+  it("take the token from the environment where the server needs one", () => {
+    assert.strictEqual(curlOf(session, "http://a/b"), "curl -s http://a/b")
+    assert.strictEqual(curlOf(guarded, "http://a/b"), 'curl -s http://a/b -H "authorization: Bearer $DETENT_TOKEN"')
   })
 })
 

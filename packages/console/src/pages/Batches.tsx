@@ -92,7 +92,7 @@ const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt, progress: fo
         <span>
           {found === undefined
             ? ""
-            : `${countText(found.documents.completed)} of ${countText(found.documents.total)} documents · ${countText(found.relations)} facts`}
+            : `${batchId} · ${countText(found.documents.completed)} of ${countText(found.documents.total)} documents · ${countText(found.relations)} facts`}
         </span>
         <span>
           started <Ago at={startedAt} /> · changed <Ago at={updatedAt} />

@@ -45,7 +45,7 @@ const columns: ReadonlyArray<Column<Command>> = [
   { title: "Tries", width: "3.5rem", cell: ({ attempts }) => attempts, wideOnly: true, right: true },
   {
     title: "When",
-    width: "5.5rem",
+    width: "6.5rem",
     cell: ({ finishedAt, enqueuedAt }) => <Ago at={finishedAt ?? enqueuedAt} />,
     wideOnly: true,
     right: true,

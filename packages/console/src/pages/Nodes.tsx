@@ -77,7 +77,7 @@ const Processes = ({ processes }: { readonly processes: ReadonlyArray<WorkingPro
           </span>
           <span className="text-xs text-muted">
             {role === "work" ? "works" : "only looks"}
-            {running === undefined ? "" : ` · ${countText(running)} instances in memory`}
+            {running === undefined ? "" : ` · ${countText(running)} ${running === 1 ? "instance" : "instances"} in memory`}
             {rss === undefined ? "" : ` · ${bytesText(rss)}`}
             {startedAt === undefined ? null : (
               <>

@@ -32,6 +32,8 @@ export const Overview = () => {
   const timers = useRead(reads.deadTimers)
   const queues = useRead(reads.queues)
   const failedBatches = useRead(hasKnowledge ? reads.batches({ state: "Failed" }) : undefined)
+  const uploads = useRead(session?.systems.includes("uploads") === true ? reads.uploads() : undefined)
+  const failedUploads = uploads.data?.uploads.filter(({ failed: items, state }) => items > 0 || state === "failed")
   const now = useNow()
   const stalled = queues.data?.queues.filter((queue) => isStalled(queue, now))
   const attention: ReadonlyArray<AttentionProps> = [
@@ -84,12 +86,25 @@ export const Overview = () => {
           } as const,
         ]
       : []),
+    ...(session?.systems.includes("uploads") === true
+      ? [
+          {
+            icon: "upload",
+            text: "uploads with failed items",
+            count: many(failedUploads?.length, failedUploads !== undefined && failedUploads.length > 0 && uploads.data?.next !== undefined),
+            isQuiet: failedUploads?.length === 0,
+            href: failedUploads?.length === 1 ? hrefOf(["uploads", failedUploads[0]?.batchId ?? ""]) : hrefOf(["uploads"]),
+            hint: failedUploads?.map(({ fileName, failed: items }) => `${countText(items)} of ${fileName}`).join(", "),
+            tone: "warn",
+          } as const,
+        ]
+      : []),
   ]
-  const problems = [held, failed, timers, queues].map(({ error }) => error).filter((error) => error !== null)
+  const problems = [held, failed, timers, queues, failedBatches, uploads].map(({ error }) => error).filter((error) => error !== null)
   return (
     <>
       <PageHead title="Overview" />
-      <section aria-label="What needs attention" className="mb-5 grid grid-cols-2 gap-3 sm:grid-cols-3 xl:grid-cols-5">
+      <section aria-label="What needs attention" className="mb-5 grid grid-cols-2 gap-3 sm:grid-cols-3 xl:grid-cols-6">
         {attention.map((one) => (
           <Attention key={one.text} {...one} />
         ))}

@@ -191,13 +191,14 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
       }
     >
       {errors.length === 0 ? null : (
-        <div className="border-b border-line px-4 py-2">
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line px-4 py-2">
           <Chips
             label="Reason"
             chips={errors.map(({ reason: value, count }) => ({ value, count }))}
             chosen={reason === undefined ? [] : [reason]}
             onChoose={(value) => setQuery({ state: "failed", reason: value === reason ? undefined : value })}
           />
+          <p className="text-xs text-muted">Open an item to correct it, then retry. A retry alone reads the same item again.</p>
         </div>
       )}
       {pages.error !== null && rows.length === 0 ? <ProblemNote problem={pages.error} onRetry={() => void pages.refetch()} /> : null}

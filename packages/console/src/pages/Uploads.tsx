@@ -31,7 +31,7 @@ export const Uploads = () => {
                   {found.map(({ batchId, kind, fileName, createdAt, stored, failed, state, total }) => (
                     <li
                       key={batchId}
-                      className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_10rem_6rem_6rem] sm:items-center"
+                      className="relative grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line px-4 py-2.5 last:border-0 hover:bg-hover sm:grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_11.5rem_6rem_6rem] sm:items-center"
                     >
                       <Link href={hrefOf(["uploads", batchId])} className="truncate font-medium after:absolute after:inset-0">
                         {fileName}

@@ -94,6 +94,13 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
           </ul>
         </Panel>
       )}
+      {phase === "Suspended" && clocks.length === 0 ? (
+        <Panel title="Waits for" className="mb-4">
+          <Empty command={`npx detent execution send ${quoted(`${workflow}/${id}`)} EVENT`}>
+            It waits for an event or for another execution. This sends it one of its events.
+          </Empty>
+        </Panel>
+      ) : null}
       <GivenAndReturned execution={execution} />
       <Panel title="What happened" flush>
         <Answer of={spans}>{({ spans: found }) => <Waterfall spans={found} />}</Answer>
@@ -215,8 +222,11 @@ const columns: ReadonlyArray<Column<Bar>> = [
   {
     title: "Took",
     width: "5.5rem",
-    cell: ({ millis, endedAt, due }) =>
-      endedAt === undefined ? due === undefined ? "runs" : <Ago at={due} /> : millis === undefined ? "not known" : durationText(millis),
+    cell: ({ kind, millis, endedAt, due }) => {
+      if (endedAt !== undefined) return millis === undefined ? "not known" : durationText(millis)
+      if (due !== undefined) return <Ago at={due} />
+      return kind === "suspension" ? "waits" : "runs"
+    },
     right: true,
   },
 ]

@@ -1,5 +1,7 @@
 /** Copies a text; and offers what a view shows as a curl request, as a command, and as a link. */
 import { useEffect, useId, useState } from "react"
+import type { Session } from "../api/types.ts"
+import { useSession } from "../app/SessionContext.ts"
 import { Button } from "./Button.tsx"
 import { Icon } from "./Icon.tsx"
 import { useToast } from "./Toasts.tsx"
@@ -40,17 +42,26 @@ export const CopyButton = ({ text, label }: { readonly text: string; readonly la
 /** Text in single quotes, as a shell reads it. */
 export const quoted = (text: string): string => (/^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-export const curlOf = (path: string, body?: unknown): string =>
+/** A request that a shell runs. The token is read from the environment: the page does not know it. */
+export const curlOf = (session: Session | undefined, address: string, body?: unknown): string =>
   [
     "curl -s",
-    quoted(location.origin + path),
+    quoted(address),
+    ...(session?.needsToken === true ? ['-H "authorization: Bearer $DETENT_TOKEN"'] : []),
     ...(body === undefined ? [] : ["-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
   ].join(" ")
+
+/** A command of the CLI for the workspace of this server. `init` and `dev` make one of their own. */
+export const commandOf = (session: Session | undefined, command: string): string =>
+  session?.data === undefined || !command.startsWith("npx detent ") || /^npx detent (init|dev)\b/.test(command)
+    ? command
+    : `${command} --data ${quoted(session.data)}`
 
 /** A menu: the view as curl, as a command of the CLI, as a link. */
 export const CopyMenu = ({ path, command }: { readonly path: string; readonly command?: string }) => {
   const id = useId()
   const toast = useToast()
+  const { session } = useSession()
   const copy = (what: string, text: string) =>
     void copyText(text).then(
       () => {
@@ -60,8 +71,8 @@ export const CopyMenu = ({ path, command }: { readonly path: string; readonly co
       (reason: unknown) => toast({ text: `The browser did not copy it: ${String(reason)}`, tone: "bad" }),
     )
   const items: ReadonlyArray<readonly [string, string]> = [
-    ["as curl", curlOf(path)],
-    ...(command === undefined ? [] : [["as CLI command", command] as const]),
+    ["as curl", curlOf(session, location.origin + path)],
+    ...(command === undefined ? [] : [["as CLI command", commandOf(session, command)] as const]),
     ["as link", location.href],
   ]
   return (

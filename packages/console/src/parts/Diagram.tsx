@@ -47,6 +47,14 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
   // The drawing fits its frame, but stays readable: below that it scrolls.
   const fitting = room === 0 ? 1 : Math.min(1.15, Math.max(0.55, Math.min(room / layout.width, height / layout.height)))
   const scale = zoom ?? fitting
+  const standing = layout.states.find(({ state }) => state !== undefined && here?.has(state) === true)
+  // Where the drawing is larger than its frame, the state that the instance is in is shown.
+  useLayoutEffect(() => {
+    const element = frame.current
+    if (element === null || standing === undefined || room === 0) return
+    element.scrollTop = (standing.y + standing.height / 2) * scale - element.clientHeight / 2
+    element.scrollLeft = (standing.x + standing.width / 2) * scale - element.clientWidth / 2
+  }, [standing, scale, room])
   const hereKeys = new Set([...(here ?? [])].map(keyOf))
   return (
     <div>

@@ -3,8 +3,9 @@ import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { isMissing, Refused } from "../api/Client.ts"
 import { Link } from "../app/Router.tsx"
+import { useSession } from "../app/SessionContext.ts"
 import { Button } from "./Button.tsx"
-import { CopyButton } from "./Copy.tsx"
+import { CopyButton, commandOf } from "./Copy.tsx"
 import { Icon } from "./Icon.tsx"
 
 interface Crumb {
@@ -86,17 +87,21 @@ export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
 )
 
 /** Says that there is nothing, and shows the command that changes it. */
-export const Empty = ({ children, command }: { readonly children: ReactNode; readonly command?: string }) => (
-  <div className="grid justify-items-center gap-3 px-4 py-8 text-center text-muted">
-    <p className="max-w-prose">{children}</p>
-    {command === undefined ? null : (
-      <div className="flex max-w-full items-center gap-1 rounded-lg border border-line bg-sunken py-1 pr-1 pl-3">
-        <code className="overflow-x-auto font-mono text-xs text-ink">{command}</code>
-        <CopyButton text={command} label="Copy the command" />
-      </div>
-    )}
-  </div>
-)
+export const Empty = ({ children, command }: { readonly children: ReactNode; readonly command?: string }) => {
+  const { session } = useSession()
+  const shown = command === undefined ? undefined : commandOf(session, command)
+  return (
+    <div className="grid justify-items-center gap-3 px-4 py-8 text-center text-muted">
+      <p className="max-w-prose">{children}</p>
+      {shown === undefined ? null : (
+        <div className="flex max-w-full items-center gap-1 rounded-lg border border-line bg-sunken py-1 pr-1 pl-3">
+          <code className="overflow-x-auto font-mono text-xs text-ink">{shown}</code>
+          <CopyButton text={shown} label="Copy the command" />
+        </div>
+      )}
+    </div>
+  )
+}
 
 export const ProblemNote = ({ problem, onRetry }: { readonly problem: Error; readonly onRetry?: () => void }) => (
   <div role="alert" className="m-3 flex flex-wrap items-center gap-3 rounded-lg bg-bad-soft px-3 py-2.5 text-bad">

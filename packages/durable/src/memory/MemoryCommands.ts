@@ -96,12 +96,16 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
       return expired.length
     }),
     get: (key, queue) => Effect.sync(() => Option.map(Option.fromNullishOr(withKey(state, key, queue)[0]), stored)),
-    ofInstance: (key, { limit = mostOfInstance, before = Number.POSITIVE_INFINITY, keyPrefix = "" } = {}) =>
+    ofInstance: (key, { limit = mostOfInstance, before = Number.POSITIVE_INFINITY, keyPrefix = "", sequences } = {}) =>
       Effect.sync(() =>
         all()
           .filter(
             (command) =>
-              command.machine === key.machine && command.id === key.id && command.number < before && command.key.startsWith(keyPrefix),
+              command.machine === key.machine &&
+              command.id === key.id &&
+              command.number < before &&
+              command.key.startsWith(keyPrefix) &&
+              (sequences === undefined || (command.sequence >= sequences.from && command.sequence <= sequences.through)),
           )
           .slice(-Math.max(1, limit))
           .map(stored),

@@ -122,14 +122,15 @@ const select = (dialect: Dialect, condition: Fragment, limit: number, source = d
  * The commands of an instance, latest first, by the index of instances. Those of a key are few and have an index of their own, which the
  * limit inside makes the database use: in the order of numbers it would read all commands of the instance for them.
  */
-const latestOf = (dialect: Dialect, key: InstanceKey, { limit = mostOfInstance, before, keyPrefix }: InstanceCommandPage) => {
+const latestOf = (dialect: Dialect, key: InstanceKey, { limit = mostOfInstance, before, keyPrefix, sequences }: InstanceCommandPage) => {
   const { sql, commands } = dialect
   const own = ofInstance(dialect, key)
   const source =
     keyPrefix === undefined
       ? commands
       : sql`(select * from ${commands} where key >= ${keyPrefix} and key < ${`${keyPrefix}\u{10FFFF}`} order by key limit ${mostOfInstance})`
-  const condition = before === undefined ? own : sql`${own} and c.id < ${before}`
+  const earlier = before === undefined ? own : sql`${own} and c.id < ${before}`
+  const condition = sequences === undefined ? earlier : sql`${earlier} and c.sequence between ${sequences.from} and ${sequences.through}`
   return select(dialect, condition, Math.min(limit, mostOfInstance), source, "desc")
 }
 

@@ -103,6 +103,8 @@ export interface InstanceCommandPage {
   readonly before?: number | undefined
   /** Only those whose key begins with this. */
   readonly keyPrefix?: string | undefined
+  /** Only those that events of these numbers requested, both included. */
+  readonly sequences?: { readonly from: number; readonly through: number } | undefined
 }
 
 /** No instance is read further back. */

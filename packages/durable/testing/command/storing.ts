@@ -123,6 +123,12 @@ export const storing: Topic = (it, { inTransaction }) => {
         )
         const [first] = yield* claim(key.machine)
         assert.deepStrictEqual([first?.key, first?.instance, first?.sequence], [`${key.id}/1/0`, key, 1])
+        yield* journal.commit([commit(key, 1, { commands: [{ ...requested(0), key: `${key.id}/2/0`, sequence: 2 }] })])
+        const ofEvents = (from: number, through: number) =>
+          Effect.map(commands.ofInstance(key, { sequences: { from, through } }), (some) => some.map((one) => one.key))
+        assert.deepStrictEqual(yield* ofEvents(1, 1), [`${key.id}/1/0`, `${key.id}/1/1`])
+        assert.deepStrictEqual(yield* ofEvents(2, 9), [`${key.id}/2/0`])
+        assert.deepStrictEqual(yield* ofEvents(3, 9), [])
       }),
   )
 

@@ -17,6 +17,10 @@ export const Session = Schema.Struct({
   version: Schema.String,
   /** The name of the node that answers; absent where it only looks. */
   node: Schema.optionalKey(Schema.String),
+  /** The data folder, as `--data` names it where the server was started. Absent where it is the default one. */
+  data: Schema.optionalKey(Schema.String),
+  /** Requests without a cookie need a token. */
+  needsToken: Schema.Boolean,
   /** The systems that are on. */
   systems: Schema.Array(Schema.Literals(["knowledge", "uploads"])),
   /** When the cookie expires; absent where the request has none. */

@@ -1,6 +1,8 @@
 /** Handlers of the session API. */
 import type { IncomingMessage } from "node:http"
 import { createRequire } from "node:module"
+import { relative, resolve } from "node:path"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { optional } from "@detent/workspace/optional"
 import { systemsOn } from "@detent/workspace/Systems"
 import { Workspace } from "@detent/workspace/Workspace"
@@ -31,7 +33,7 @@ export const sessionHandlers = HttpApiBuilder.group(
     const sessions = yield* Sessions
     const roles = yield* RequestRoles
     const tokens = yield* Tokens
-    const { role: work, database, node } = yield* Workspace
+    const { role: work, database, node, data } = yield* Workspace
     const systems = yield* systemsOn
     const openKeys = refuseUnknownKeys(OpenSession)
 
@@ -42,7 +44,8 @@ export const sessionHandlers = HttpApiBuilder.group(
           observes: work === "observe",
           database,
           version,
-          ...optional({ node }),
+          ...optional({ node, data: dataOption(data) }),
+          needsToken: tokens.areNeeded,
           systems,
           ...optional({ expiresAt: session?.expiresAt }),
         },
@@ -80,6 +83,14 @@ export const sessionHandlers = HttpApiBuilder.group(
       )
   }),
 )
+
+/** What `--data` has to be for a command in the folder of this process; undefined where the default is the same folder. */
+const dataOption = (data: string): string | undefined => {
+  if (isBucketLocation(data)) return data
+  if (data === resolve(".detent")) return undefined
+  const below = relative(process.cwd(), data)
+  return below === "" ? "." : below.startsWith("..") ? data : below
+}
 
 const sourceOf = (request: HttpServerRequest): IncomingMessage => request.source as IncomingMessage
 

@@ -276,6 +276,16 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.evaluate("location.reload()")
         yield* tab.shows("Attempts that failed")
         yield* tab.press("Escape")
+        // What a hook requested stands at the event in the history too, and is part of the answer of the server.
+        const { entries } = yield* client.instances.history({ params: { machine: "asker", id: "one" }, query: { brief: true } })
+        assert.deepStrictEqual(
+          entries.map(({ requests }) => requests),
+          [["ask"]],
+        )
+        yield* tab.visit("/instances/asker/one")
+        yield* tab.until(`/Waiting → Asked\\s+ask\\b/.test(document.querySelector("[aria-label=History]")?.innerText ?? "")`)
+        yield* tab.visit("/commands")
+        yield* tab.shows("no <b>answer</b>")
         isAnswered = true
         yield* tab.run((page) => page.getByRole("button", { name: "Retry all…" }).first().click())
         yield* tab.run((page) => page.getByRole("button", { name: "Retry 2" }).click())

@@ -1,4 +1,5 @@
 import { request as nodeRequest } from "node:http"
+import { isAbsolute } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
@@ -33,6 +34,8 @@ describe("the session of a browser", () => {
       const shown = JSON.parse((yield* request(`${url}/api/v1/session`, { headers })).text)
       assert.deepStrictEqual(shown, JSON.parse(answer.text))
       assert.deepInclude(shown, { role: "read", observes: false, database: "Sqlite", version: "0.1.0", systems: ["knowledge", "uploads"] })
+      assert.isTrue(shown.needsToken)
+      assert.isTrue(isAbsolute(shown.data), "the folder is not the default one, nor below that of this process")
       assert.match(shown.node, /^[0-9a-f]{16}\/1$/)
       assert.isAbove(shown.expiresAt, Date.now() + sessionMillis - 60_000)
     }),

@@ -86,7 +86,7 @@ const traceOf = (machine: KnownMachine, instance: Instance<Tagged, Tagged>, comm
   })
 
 /** The slots that a transition requested, then those that its `enter` and `exit` hooks requested: of these only the commands are stored. */
-const requestsOf = (requests: ReadonlyArray<string>, commands: ReadonlyArray<StoredCommand>): ReadonlyArray<string> => {
+export const requestsOf = (requests: ReadonlyArray<string>, commands: ReadonlyArray<StoredCommand>): ReadonlyArray<string> => {
   const byHooks = commands.map(({ slot }) => slot)
   for (const request of requests) {
     const index = byHooks.indexOf(request)

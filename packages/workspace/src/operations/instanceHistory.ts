@@ -1,7 +1,8 @@
 /** What happened to an instance, event by event, in both directions. */
-import { type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
+import { Commands, type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import { requestsOf } from "../machine/Drawing.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional } from "../optional.ts"
 import { find } from "./find.ts"
@@ -98,11 +99,26 @@ export const history = (key: InstanceKey, page: HistoryPage = {}) =>
     if (event !== "") {
       const { found, ...end } = yield* matching(key, range, event.toLowerCase())
       const entries = yield* Effect.forEach(found, ({ sequence }) => instance.historyPage({ after: sequence - 1, limit: 1 }))
-      return { entries: entries.flat().map(view), ...end }
+      return { entries: yield* withRequestsOfHooks(key, entries.flat().map(view)), ...end }
     }
     const { from, count, ...end } = partOf(range)
-    const entries = count === 0 ? [] : (yield* instance.historyPage({ after: from, limit: count })).map(view)
+    const read = count === 0 ? [] : (yield* instance.historyPage({ after: from, limit: count })).map(view)
+    const entries = yield* withRequestsOfHooks(key, read)
     return { entries: range.isDescending ? entries.reverse() : entries, ...end }
+  })
+
+/** Adds the slots that `enter` and `exit` hooks requested. A replay runs no hook, so they are read from the stored commands. */
+const withRequestsOfHooks = <A extends { readonly sequence: number; readonly requests: ReadonlyArray<string> }>(
+  key: InstanceKey,
+  entries: ReadonlyArray<A>,
+) =>
+  Effect.gen(function* () {
+    const numbers = entries.map(({ sequence }) => sequence)
+    const [first = 0, last = 0] = [numbers.at(0), numbers.at(-1)]
+    const sequences = { from: Math.min(first, last), through: Math.max(first, last) }
+    const stored = numbers.length === 0 ? [] : yield* Effect.flatMap(Commands, (commands) => commands.ofInstance(key, { sequences }))
+    const bySequence = Map.groupBy(stored, ({ sequence }) => sequence)
+    return entries.map((entry) => ({ ...entry, requests: requestsOf(entry.requests, bySequence.get(entry.sequence) ?? []) }))
   })
 
 /** The same of the journal alone, for executions and for instances whose definition is not known. */

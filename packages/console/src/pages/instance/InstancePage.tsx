@@ -139,7 +139,10 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
         }
         actions={
           <>
-            <CopyMenu path={reads.instance(machine, id).path} command={`npx detent instance show ${quoted(`${machine}/${id}`)}`} />
+            <CopyMenu
+              path={(isNow ? reads.instance(machine, id) : reads.stateAt(machine, id, at)).path}
+              command={`npx detent instance show ${quoted(`${machine}/${id}`)}${isNow ? "" : ` --at ${at}`}`}
+            />
             <ActButton icon="fork" onClick={() => setForkedAt(at)}>
               Fork at {at}
             </ActButton>
@@ -182,7 +185,11 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
             </>
           }
         >
-          <Step view={view} at={at} />
+          {/* A long state scrolls, so that what can be done with the instance stays near. */}
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
+          <section aria-label="The step" tabIndex={0} className="max-h-108 overflow-auto">
+            <Step view={view} at={at} />
+          </section>
         </Panel>
       </div>
       <Timeline entries={entries} at={at} startedAt={startedAt} onStep={setAt} />

@@ -3,9 +3,10 @@ import { type UseQueryResult, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { submit, write } from "../../api/Client.ts"
 import type { InstanceView, Json, LegalEvent, Sent } from "../../api/types.ts"
+import { useSession } from "../../app/SessionContext.ts"
 import { Badge } from "../../parts/Badge.tsx"
 import { ActButton, Button } from "../../parts/Button.tsx"
-import { CopyButton, curlOf, quoted } from "../../parts/Copy.tsx"
+import { CopyButton, commandOf, curlOf, quoted } from "../../parts/Copy.tsx"
 import { Changes } from "../../parts/JsonView.tsx"
 import { changesBetween } from "../../parts/json.ts"
 import { durationText } from "../../parts/Moment.tsx"
@@ -80,6 +81,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
   const { machine, id } = view
   const client = useQueryClient()
   const toast = useToast()
+  const { session } = useSession()
   const [fields, setFields] = useState<Json>(() => emptyValue(event.schema as JsonSchema))
   const { once, isBusy } = useOneAtATime()
   const [previewed, setPreviewed] = useState<{ readonly of: string; readonly found: Sent }>()
@@ -155,10 +157,13 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
           Send {event.event}
         </ActButton>
         <span className="ml-auto flex items-center text-xs text-muted">
-          curl <CopyButton text={curlOf(write("POST", names).path, body)} label="Copy as curl" />
+          curl <CopyButton text={curlOf(session, location.origin + write("POST", names).path, body)} label="Copy as curl" />
           CLI{" "}
           <CopyButton
-            text={`npx detent instance send ${quoted(`${machine}/${id}`)} ${quoted(event.event)} --with ${quoted(JSON.stringify(given))}`}
+            text={commandOf(
+              session,
+              `npx detent instance send ${quoted(`${machine}/${id}`)} ${quoted(event.event)} --with ${quoted(JSON.stringify(given))}`,
+            )}
             label="Copy as CLI command"
           />
         </span>
