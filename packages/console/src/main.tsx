@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query"
 import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
-import { Unreachable } from "./api/Client.ts"
+import { isServerThere, Unreachable } from "./api/Client.ts"
 import { App } from "./app/App.tsx"
 import { pageOf } from "./app/pages.tsx"
 import { placeOf } from "./app/Router.tsx"
@@ -11,14 +11,17 @@ import "./style.css"
 
 startTheme()
 
-/** A page that was open while the server got another build asks for files of the old one: it is loaded again, but not for ever. */
+/**
+ * A page that was open while the server got another build asks for files of the old one: it is loaded again, but not for ever. While
+ * the server is away, a reload would leave the console for an error page of the browser.
+ */
 const reloadedKey = "detent-reloaded"
-addEventListener("vite:preloadError", (event) => {
-  if (Date.now() - Number(sessionStorage.getItem(reloadedKey) ?? 0) < 30_000) return
+const reloadOnNewBuild = async () => {
+  if (Date.now() - Number(sessionStorage.getItem(reloadedKey) ?? 0) < 30_000 || !(await isServerThere())) return
   sessionStorage.setItem(reloadedKey, String(Date.now()))
-  event.preventDefault()
   location.reload()
-})
+}
+addEventListener("vite:preloadError", () => void reloadOnNewBuild())
 
 const queries = new QueryClient({
   defaultOptions: {

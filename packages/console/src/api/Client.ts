@@ -50,6 +50,13 @@ export class Unreachable extends Error {
   }
 }
 
+/** Whether the server answers at all, whatever it says. */
+export const isServerThere = (): Promise<boolean> =>
+  fetch("/icon.svg", { cache: "no-store" }).then(
+    () => true,
+    () => false,
+  )
+
 /** An address below `/api/v1`, made of names that may contain any character. */
 export const pathOf = (names: ReadonlyArray<string>, query: Query = {}): string => {
   const search = new URLSearchParams()

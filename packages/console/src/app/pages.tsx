@@ -1,5 +1,6 @@
 /** The pages, with their places in the navigation, their keys and their addresses. Each is loaded when it is first opened. */
 import { type ComponentType, useEffect, useState } from "react"
+import { isServerThere } from "../api/Client.ts"
 import type { IconName } from "../parts/Icon.tsx"
 import { Skeleton } from "../parts/Panel.tsx"
 
@@ -47,15 +48,31 @@ const onDemand = (read: () => Promise<ComponentType<Names>>): PageFile => {
   }
 }
 
+const retryMillis = 1000
+
 /** Shows a page as soon as its file is there. `lazy` of React shows its fallback for at least 300 ms. */
 export const ShownPage = ({ file, names }: Names & { readonly file: PageFile }) => {
   const [Page, setPage] = useState(file.loaded)
   const [problem, setProblem] = useState<Error>()
   useEffect(() => {
-    file.load().then(
-      (page) => setPage(() => page),
-      (reason: unknown) => setProblem(reason instanceof Error ? reason : new Error(String(reason))),
-    )
+    let isLeft = false
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const load = (): Promise<void> =>
+      file.load().then(
+        (page) => setPage(() => page),
+        async (reason: unknown) => {
+          const isThere = await isServerThere()
+          if (isLeft) return
+          // A server that restarts has the file again.
+          if (!isThere) timer = setTimeout(load, retryMillis)
+          else setProblem(reason instanceof Error ? reason : new Error(String(reason)))
+        },
+      )
+    void load()
+    return () => {
+      isLeft = true
+      clearTimeout(timer)
+    }
   }, [file])
   if (problem !== undefined) throw problem
   return Page === undefined ? <Skeleton rows={8} /> : <Page names={names} />

@@ -358,9 +358,17 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.evaluate("window.same = true")
         yield* killServer(first, "SIGKILL")
         yield* tab.until(`${badge} === "stale" || ${badge} === "offline"`)
+        // A page whose file was not read before is shown once the server is there again.
+        yield* tab.press("g")
+        yield* tab.press("q")
+        yield* tab.until(`location.pathname === "/queues"`)
         const again = yield* startServer("serving.ts", data, new URL(first.url).port)
         yield* Effect.addFinalizer(() => killServer(again, "SIGKILL"))
         yield* tab.until(`${badge} === "live"`)
+        yield* tab.shows("a queue exists from its first command on")
+        yield* tab.press("g")
+        yield* tab.press("i")
+        yield* tab.shows("No instance was started yet")
         yield* Effect.promise(() =>
           fetch(`${again.url}/api/v1/instances/tally`, {
             method: "POST",
