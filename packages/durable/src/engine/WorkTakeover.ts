@@ -3,6 +3,7 @@
  * without an owner, and takes them over by compare-and-set: of several nodes that try, one gets each instance.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Latch from "effect/Latch"
@@ -23,6 +24,9 @@ import type { PlacementService } from "./Placement.ts"
 
 /** How many instances are taken over by one statement. */
 const pageSize = 500
+
+/** How many are opened together. The work of the first runs, and its commits are stored, while the next are read. */
+const openedTogether = 100
 
 /** While other nodes own work, a node looks for dead ones this often. With the lease it gives the time until work is taken over. */
 const intervalMillis = 500
@@ -260,7 +264,7 @@ export class WorkTakeover {
     return Effect.gen({ self: this }, function* () {
       // An instance that went to another node meanwhile names this one as its owner there.
       for (const key of taken) if (!table.isLocal(key)) this.#engine.wake(key)
-      yield* table.openAll(machine, taken)
+      yield* Effect.forEach(Arr.chunksOf(taken, openedTogether), (some) => table.openAll(machine, some), { concurrency: 2, discard: true })
       const idle = taken.flatMap((key) => table.find(key) ?? []).filter((live) => !live.isAtWork)
       yield* Effect.forEach(idle, (live) => this.#runInMemory(live, node), { concurrency: "unbounded", discard: true })
     }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => placement.node() === node && !table.isClosed }))
