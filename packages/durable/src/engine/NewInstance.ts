@@ -9,7 +9,7 @@ import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
 import type { Unconfirmed } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
-import { idBytes, lengthProblem, nameProblem } from "../store/CommitCheck.ts"
+import { dotsProblem, idBytes, lengthProblem, nameProblem } from "../store/CommitCheck.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
@@ -47,10 +47,6 @@ export const invalidId = (machine: string, id: unknown): InvalidState | undefine
       : (idProblem(id) ?? nameProblem("id", String(id)) ?? dotsProblem(String(id)) ?? lengthProblem("id", String(id), idBytes))
   return problem === undefined ? undefined : new InvalidState({ machine, state: "(start)", problem })
 }
-
-/** Clients resolve these two parts of an address before they send it, encoded ones too. */
-export const dotsProblem = (id: string): string | undefined =>
-  id === "." || id === ".." ? `its id ${id} cannot be part of an address: use another one` : undefined
 
 const commitOf = (
   { placement }: Pick<InstanceContext, "placement">,

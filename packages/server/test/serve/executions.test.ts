@@ -172,6 +172,7 @@ describe("executions over HTTP", () => {
       assert.strictEqual((yield* refused({ payload: { parcel: "x" } }, "shp"))[0], 404)
       assert.strictEqual((yield* refused({ payload: {} }, "extraction"))[0], 422)
       assert.strictEqual((yield* refused({ id: "a\u0000b", payload: { parcel: "x" } }))[0], 422)
+      assert.strictEqual((yield* refused({ id: "..", payload: { parcel: "x" } }))[0], 422)
       const unnamed = yield* refused({ payload: { day: "monday" } }, "nightly")
       assert.include(unnamed[1], 'give one as "id"')
       assert.strictEqual((yield* client.executions.list({ query: { workflow: "ship" } })).executions.length, 0)

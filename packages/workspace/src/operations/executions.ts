@@ -1,7 +1,7 @@
 /** What a user can do with executions of Effect workflows: start, list, look, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
-import { nameProblem } from "@detent/durable/internal"
+import { dotsProblem, nameProblem } from "@detent/durable/internal"
 import { redactor } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -237,7 +237,7 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
   })
 
 const checkId = (workflow: string, id: string) => {
-  const problem = id === "" ? "it is empty" : nameProblem("id", id)
+  const problem = id === "" ? "it is empty" : (nameProblem("id", id) ?? dotsProblem(id))
   return problem === undefined ? Effect.void : Effect.fail(new ExecutionIdRefused({ workflow, problem }))
 }
 
