@@ -90,7 +90,7 @@ export const Overview = () => {
       ? [
           {
             icon: "upload",
-            text: "uploads with failed items",
+            text: "incomplete uploads",
             count: many(failedUploads?.length, failedUploads !== undefined && failedUploads.length > 0 && uploads.data?.next !== undefined),
             isQuiet: failedUploads?.length === 0,
             href: failedUploads?.length === 1 ? hrefOf(["uploads", failedUploads[0]?.batchId ?? ""]) : hrefOf(["uploads"]),
