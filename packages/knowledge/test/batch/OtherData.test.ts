@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { Batches } from "../../src/batch/Batches.ts"
 import { warnOfOtherData } from "../../src/batch/OtherDataWarning.ts"
@@ -34,7 +35,7 @@ it.live("a process whose data folder is not that of the batches of its database 
       const id = yield* batches.start(first.folder, manifest(["one.txt"]))
       assert.strictEqual((yield* batches.awaitEnd(id))._tag, "Completed")
       yield* warnOfOtherData(folderOf(first.data))
-    }).pipe(Effect.provide(first.layer), Effect.provide(logs))
+    }).pipe(Effect.provide(Layer.provideMerge(first.layer, logs)))
     assert.deepStrictEqual(heard, [])
     const second = yield* harbour({ files, store: () => SqliteStore.layer({ filename: join(first.root, "batches.db") }) })
     const warned = Effect.repeat(
@@ -44,7 +45,7 @@ it.live("a process whose data folder is not that of the batches of its database 
       ),
       { until: (count) => count > 0 },
     )
-    yield* warned.pipe(Effect.provide(second.layer), Effect.provide(logs))
+    yield* Effect.provide(warned, Layer.provideMerge(second.layer, logs))
     assert.lengthOf(heard, 1)
     for (const part of ["Warn: ", folderOf(second.data), folderOf(first.data), "give every process of a database the same --data"])
       assert.include(heard[0], part)
