@@ -402,7 +402,7 @@ const repair = command(
       { name: "event", summary: "the event's name" },
     ],
     options: [
-      { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
+      { name: "with", kind: "text", value: "JSON", summary: "the event's fields; ••• keeps the stored value of a sensitive one" },
       { name: "dry-run", kind: "flag", summary: "only try whether the instance would then replay" },
       keyOption,
     ],

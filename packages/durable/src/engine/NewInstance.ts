@@ -9,7 +9,7 @@ import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
 import type { Unconfirmed } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
-import { dotsProblem, idBytes, lengthProblem, nameProblem } from "../store/CommitCheck.ts"
+import { idBytes, lengthProblem, nameProblem } from "../store/CommitCheck.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
 
@@ -44,7 +44,7 @@ export const invalidId = (machine: string, id: unknown): InvalidState | undefine
   const problem =
     id === ""
       ? "its id is empty; give it one"
-      : (idProblem(id) ?? nameProblem("id", String(id)) ?? dotsProblem(String(id)) ?? lengthProblem("id", String(id), idBytes))
+      : (idProblem(id) ?? nameProblem("id", String(id)) ?? lengthProblem("id", String(id), idBytes))
   return problem === undefined ? undefined : new InvalidState({ machine, state: "(start)", problem })
 }
 

@@ -80,10 +80,6 @@ export const nameProblem = (what: string, name: string): string | undefined => {
   return name.includes("\u0000") ? `its ${what} ${JSON.stringify(name)} holds a null character` : undefined
 }
 
-/** Clients resolve these two parts of an address before they send it, encoded ones too. */
-export const dotsProblem = (id: string): string | undefined =>
-  id === "." || id === ".." ? `its id ${id} cannot be part of an address: use another one` : undefined
-
 /** A new instance's id may be this long in bytes. */
 export const idBytes = 1000
 

@@ -340,7 +340,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Repair an instance")
       .annotate(
         OpenApi.Description,
-        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is. With dryRun it is only tried.",
+        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is. A sensitive field that is given as ••• keeps its stored value. With dryRun it is only tried.",
       ),
     HttpApiEndpoint.post("fork", `${path}/fork`, {
       params,

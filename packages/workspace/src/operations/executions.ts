@@ -1,7 +1,7 @@
 /** What a user can do with executions of Effect workflows: start, list, look, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
-import { dotsProblem, nameProblem } from "@detent/durable/internal"
+import { nameProblem } from "@detent/durable/internal"
 import { redactor } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -30,6 +30,7 @@ import { optional, paged } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
 import { problemOfFields } from "../SchemaProblem.ts"
 import { Systems } from "../Systems.ts"
+import { addressProblem } from "./addressable.ts"
 import { type ListOrder, mergedList } from "./mergedList.ts"
 
 /** The phases of an execution. `Waiting`: a deferred of it was completed before it was started. */
@@ -237,7 +238,7 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
   })
 
 const checkId = (workflow: string, id: string) => {
-  const problem = id === "" ? "it is empty" : (nameProblem("id", id) ?? dotsProblem(id))
+  const problem = id === "" ? "it is empty" : (nameProblem("id", id) ?? addressProblem(id))
   return problem === undefined ? Effect.void : Effect.fail(new ExecutionIdRefused({ workflow, problem }))
 }
 

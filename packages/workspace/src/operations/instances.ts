@@ -16,7 +16,7 @@ import {
   type WaitingEvent,
 } from "@detent/durable"
 import { delayNameOf } from "@detent/durable/internal"
-import { type EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
+import { type EventReplayError, InvalidEvent, InvalidState, NewerVersion } from "@detent/machine"
 import { commandKey, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -29,6 +29,7 @@ import { type MachineEntry, Machines } from "../Machines.ts"
 import type { MachineJson, TaggedJson } from "../machine/MachineJson.ts"
 import { optional } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
+import { addressProblem } from "./addressable.ts"
 import { withParameters } from "./commands.ts"
 import { type FoundInstance, find, findEntry, findMachine, workflowPrefix } from "./find.ts"
 import { type Cause, type HistoryPage, history, journaled } from "./instanceHistory.ts"
@@ -344,6 +345,7 @@ export interface StartRequest {
 export const start = ({ machine: name, id, input, state }: StartRequest) =>
   Effect.gen(function* () {
     const { machine, json } = yield* findMachine(name)
+    yield* checkAddress(name, id)
     if (input !== undefined && state !== undefined) return yield* new InputTwice({ machine: name, id })
     const given = state ?? (input === undefined ? undefined : { _tag: json.firstState, ...input })
     if (given === undefined && !json.hasFirstState) {
@@ -362,6 +364,11 @@ export const start = ({ machine: name, id, input, state }: StartRequest) =>
     )
     return yield* get(key)
   })
+
+const checkAddress = (machine: string, id: string) => {
+  const problem = addressProblem(id)
+  return problem === undefined ? Effect.void : Effect.fail(new InvalidState({ machine, state: "(start)", problem }))
+}
 
 /** Passes over that an instance exists where an earlier attempt at the same request, whose outcome is unknown, has made it. */
 const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
@@ -517,6 +524,7 @@ const storedEventAt = (key: InstanceKey, sequence: number) =>
 export const fork = (key: InstanceKey, sequence: number | undefined, newId: string) =>
   Effect.gen(function* () {
     const { machine } = yield* find(key)
+    yield* checkAddress(key.machine, newId)
     const { before } = yield* CurrentAttempt
     const through = sequence ?? (yield* before(Effect.map(record(key), (one) => one.sequence)))
     const made = { machine: key.machine, id: newId }
