@@ -76,6 +76,17 @@ const measuredStages = Effect.map(
     ),
 )
 
+/** A harbour whose queue only notes the tasks, so that the test delivers them. */
+const noting = Effect.gen(function* () {
+  const sent: Array<Task> = []
+  const tasks = Layer.succeed(TaskQueue, {
+    patience: undefined,
+    enqueue: (activity, input, { key }) => Effect.sync(() => void sent.push({ activity, input, key })),
+  })
+  const { data, folder, layer } = yield* harbour({ files, tasks })
+  return { sent, folder, layer, at: StorageFolder.make(`${pathToFileURL(data)}/`) }
+})
+
 describe("a batch by tasks", { timeout: 180_000 }, () => {
   for (const [name, queue] of [
     ["in memory", TaskQueue.layerMemory],
@@ -119,13 +130,7 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
 
   it.live("takes a task late that names a graph which it has replaced since, and a wrong call by hand fails only the call", () =>
     Effect.gen(function* () {
-      const sent: Array<Task> = []
-      const noting = Layer.succeed(TaskQueue, {
-        patience: undefined,
-        enqueue: (activity, input, { key }) => Effect.sync(() => void sent.push({ activity, input, key })),
-      })
-      const { data, folder, layer } = yield* harbour({ files, tasks: noting })
-      const at = StorageFolder.make(`${pathToFileURL(data)}/`)
+      const { sent, at, folder, layer } = yield* noting
       yield* Effect.gen(function* () {
         const batches = yield* Batches
         const next = taken(sent)
@@ -164,13 +169,7 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
 
   it.live("fails in the stage whose own task is given up", () =>
     Effect.gen(function* () {
-      const sent: Array<Task> = []
-      const noting = Layer.succeed(TaskQueue, {
-        patience: undefined,
-        enqueue: (activity, input, { key }) => Effect.sync(() => void sent.push({ activity, input, key })),
-      })
-      const { data, folder, layer } = yield* harbour({ files, tasks: noting })
-      const at = StorageFolder.make(`${pathToFileURL(data)}/`)
+      const { sent, at, folder, layer } = yield* noting
       yield* Effect.gen(function* () {
         const batches = yield* Batches
         yield* batches.start(folder, manifest(names), { batchId, config: { dispatch: "tasks" } })
