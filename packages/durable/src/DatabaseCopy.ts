@@ -19,6 +19,8 @@ import { type CopyState, openCopyState, ownTables } from "./copy/CopyState.ts"
 import { countRows, hasRows, type Page, pairOf, RowDigest, readPage, type TablePair, writePage } from "./copy/TablePair.ts"
 import { type Row, textOf } from "./sql/Row.ts"
 
+export { type StoredCopy, storedCopy } from "./copy/CopyState.ts"
+
 /** The copy cannot begin as things stand. Nothing was copied. */
 export class CopyRefused extends Schema.TaggedError<CopyRefused>()("CopyRefused", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
@@ -87,13 +89,6 @@ export interface CopyOptions {
 /** The names of a database's tables, as a report has them. */
 export const tableNames = (client: SqlClient): Effect.Effect<ReadonlySet<string>, SqlError> =>
   Effect.map(readCatalog(client), ({ tables }) => new Set(tables.keys()))
-
-/** Whether a copy into this database was begun and has not ended: its tables are then left as they are. */
-export const isCopyUnfinished = (target: SqlClient): Effect.Effect<boolean, MigrationError | SqlError> =>
-  Effect.gen(function* () {
-    const begun = yield* (yield* openCopyState(target)).copy
-    return begun !== undefined && begun.completedAt === undefined
-  })
 
 /**
  * Statements that end all leases and claims. A database that was restored has no process that holds one: its work would wait until

@@ -296,11 +296,11 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     )
   }
 
-  /** Starts the work that no live node runs, and instances that were held until now. */
+  /** Starts the work that no live node runs, and then instances that were held until now: to find those, the listing is brought up to date. */
   const resume = (registered: RegisteredMachine): Effect.Effect<void, PersistenceFailed> =>
     table.isClosed || !engine.config.resume || engine.takeover === undefined
       ? Effect.void
-      : Effect.andThen(releaseHeld(engine, registered), engine.takeover.takeOver(registered, true))
+      : Effect.andThen(engine.takeover.takeOver(registered, true), releaseHeld(engine, registered))
 
   return {
     register: (machine, options) =>

@@ -146,8 +146,16 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
     const ofMachine = machine === undefined ? sql.literal("true") : sql`c.machine = ${machine}`
     return sql`${sql.literal(`${schema}.counts`)} c cross join lateral (${ofState}) f where ${ofMachine}`
   },
+  // As an array: PostgreSQL then expects few, and looks each up by its key.
+  orMoved: (listed) =>
+    sql`(select unnest(array(${listed} union select unnest(instances) from ${sql.literal(`${schema}.moves`)})) as instance)`,
   insertMoves: (instances) =>
     sql`insert into ${sql.literal(schema)}.moves (instances) values (cast(${`{${instances.join(",")}}`} as bigint[]))`,
+  // The keys as one array: where they are rows of a query, PostgreSQL compares them with the updated rows each with each.
+  updateAndRead: ({ page, update, read }) => sql`
+    with page as materialized (select array_agg(instance) as instances, count(*) as size, max(id) as last_id from (${page}) p),
+    changed as (${update(sql.literal("any ((select instances from page)::bigint[])"))})
+    ${read}`,
   lockInstances: sql.literal("for update of i skip locked"),
   now: now(sql),
   keys: (json) => sql`(select value ->> 0 as machine, value ->> 1 as id from jsonb_array_elements(${json}::jsonb))`,

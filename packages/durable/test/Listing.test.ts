@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { foldMoves as foldOnPostgres } from "../src/postgres/foldMoves.ts"
+import { foldMoves as foldOnPostgres, namedInstances } from "../src/postgres/foldMoves.ts"
 import { foldInstances } from "../src/sql/Listing.ts"
 import { foldMoves as foldOnSqlite } from "../src/sqlite/foldMoves.ts"
 import { makeTransact } from "../src/sqlite/transaction.ts"
@@ -11,11 +11,10 @@ import { commit, freshKey } from "../testing/samples.ts"
 import { postgresLayer } from "./support/Postgres.ts"
 import { sqliteLayer } from "./support/Sqlite.ts"
 
-const total = 3 * foldInstances
 const perFlush = 500
 
 /** Each instance is listed, and has changed since. */
-const moved = Effect.gen(function* () {
+const moved = Effect.fnUntraced(function* (total: number) {
   const [journal, { machine }] = [yield* Journal, yield* freshKey]
   const keys = Array.from({ length: total }, (_, number) => ({ machine, id: `i-${number}` }))
   const commitAll = (expected: number) =>
@@ -28,9 +27,10 @@ const moved = Effect.gen(function* () {
   return machine
 })
 
-const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>, moves: string, listing: string) =>
+const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>, limit: number, moves: string, listing: string) =>
   Effect.gen(function* () {
-    const [sql, journal, machine] = [yield* SqlClient, yield* Journal, yield* moved]
+    const total = 2.5 * limit
+    const [sql, journal, machine] = [yield* SqlClient, yield* Journal, yield* moved(total)]
     const upToDate = Effect.map(
       sql.unsafe<{ readonly number: number | string }>(`select count(*) as number from ${listing} where updated_at = 1000`, []),
       ([row]) => Number(row?.number),
@@ -39,7 +39,7 @@ const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>,
     for (let steps = 1; ; steps++) {
       const mayBeMore = yield* step(sql)
       const after = yield* upToDate
-      assert.isAtMost(after - before, foldInstances + perFlush)
+      assert.isAtMost(after - before, limit + perFlush)
       before = after
       if (mayBeMore) continue
       assert.isAtLeast(steps, 3)
@@ -53,14 +53,14 @@ const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>,
 describe("the listing", { timeout: 60_000 }, () => {
   it.live("on SQLite is brought up to date in steps of bounded size", () =>
     Effect.provide(
-      foldsInSteps((sql) => foldOnSqlite(sql, makeTransact(sql, undefined)), "detent_moves", "detent_listing"),
+      foldsInSteps((sql) => foldOnSqlite(sql, makeTransact(sql, undefined)), foldInstances, "detent_moves", "detent_listing"),
       sqliteLayer,
     ),
   )
 
   it.live("on PostgreSQL is brought up to date in steps of bounded size", () =>
     Effect.provide(
-      foldsInSteps((sql) => foldOnPostgres(sql, "detent"), "detent.moves", "detent.listing"),
+      foldsInSteps((sql) => foldOnPostgres(sql, "detent"), namedInstances, "detent.moves", "detent.listing"),
       postgresLayer,
     ),
   )

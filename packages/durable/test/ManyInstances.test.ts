@@ -104,6 +104,11 @@ const ask = (explain: Explain, measure: Measure) =>
     )
     assert.strictEqual((yield* asked("the work of a node", journal.page({ machine: "big", owner: "node-3" }, 20))).length, 20)
     assert.strictEqual((yield* asked("owners", journal.owners("big"))).length, 7)
+    const taken = yield* asked(
+      "work that is taken over",
+      journal.takeOver({ machine: "big", owner: "node-3", newestVersion: 1 }, "node-4", 20),
+    )
+    assert.strictEqual(taken.opened.length, 20)
     assert.strictEqual((yield* asked("ended, with parents to notify", journal.page({ machine: "big", owing: true }, 500))).length, 0)
     assert.strictEqual((yield* asked("any work at all", journal.list({ resident: true, status: "running" }, 1))).instances.length, 1)
     const counts = yield* asked("counts by state", journal.count("big"))

@@ -186,7 +186,10 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         yield* journal.commit([commit(key, -1)])
         yield* journal.commit([commit(key, 0, { events: [event(1, { dedupeId: "sent-1" })] })])
         assert.isTrue(yield* journal.setStatus({ ...key, sequence: 1, status: "running" }, "held", "event 1 no longer fits"))
+        const heldByKey = Effect.map(journal.page({ machine: key.machine, status: "held" }, 10), (page) => page.map(({ id }) => id))
+        assert.deepStrictEqual(yield* heldByKey, [key.id], "though the listing was not read before")
         const held = yield* journal.list({ machine: key.machine, status: "held" }, 10)
+        assert.deepStrictEqual(yield* heldByKey, [key.id])
         assert.deepStrictEqual(
           held.instances.map(({ id, reason }) => [id, reason]),
           [[key.id, "event 1 no longer fits"]],
@@ -197,6 +200,7 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         assert.deepStrictEqual(yield* journal.events(key, 0, 10), [event(1, { tag: "Turned", body: "{}", dedupeId: "sent-1" })])
         assert.isTrue(yield* journal.rewrite(key, event(1, { tag: "Turned", body: "[]" }), "{}"))
         assert.isTrue(yield* journal.setStatus({ ...key, sequence: 1, status: "held" }, "running", undefined))
+        assert.deepStrictEqual(yield* heldByKey, [])
         assert.deepStrictEqual(Option.getOrThrow(yield* journal.open(key)).record.reason, undefined)
       }),
     )

@@ -8,7 +8,7 @@ import type { InstanceKey } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { registerAtomicity } from "./atomicityConformance.ts"
 import type { StoreHooks, StoreLayer } from "./StoreHooks.ts"
-import { commit, conflict, event, freshKey, shapes, snapshot, stored } from "./samples.ts"
+import { commit, conflict, crowdOf, event, freshKey, shapes, snapshot, step, stored } from "./samples.ts"
 
 export const journalConformance = <R = never>(name: string, store: StoreLayer<R>, hooks: StoreHooks<R> = {}): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: journal`, (it) => {
@@ -360,6 +360,59 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
         assert.deepStrictEqual(
           (yield* journal.openAll(keys)).map(({ record }) => record.sequence),
           keys.map((_, index) => (index % 10 === 3 ? 0 : 1)),
+        )
+      }),
+    )
+
+    it.effect("85 149 in a crowd of one machine, a commit that is stale or for another life fails alone", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = crowdOf(machine)
+        yield* journal.commit(keys.map((key) => commit(key, -1, { at: 2000 })))
+        const isStale = (index: number) => index % 10 === 3
+        const isForAnother = (index: number) => index % 10 === 7
+        const outcomes = yield* journal.commit(
+          keys.map((key, index) => step(key, isStale(index) ? 5 : 0, { startedAt: isForAnother(index) ? 1000 : 2000 })),
+        )
+        assert.deepStrictEqual(
+          outcomes,
+          keys.map((_, index) => (isStale(index) ? conflict(0) : isForAnother(index) ? conflict(-1) : stored)),
+        )
+        assert.deepStrictEqual(
+          (yield* journal.openAll(keys)).map(({ record }) => [record.id, record.sequence]),
+          keys.map(({ id }, index) => [id, isStale(index) || isForAnother(index) ? 0 : 1]),
+        )
+        assert.deepStrictEqual(
+          (yield* Effect.forEach(keys, (key) => journal.events(key, 0, 10))).flat(),
+          keys.flatMap((_, index) => (isStale(index) || isForAnother(index) ? [] : [event(1)])),
+        )
+      }),
+    )
+
+    it.effect.each(["", "\u001f"])("71 in a crowd of one machine, texts of every kind come back as they were: %j", (mark) =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const difficult = `'quoted" \\ {},NULL $1 ?1 \t\n é 漢 🎈`
+        const keys = crowdOf(machine).map(({ id }) => ({ machine, id: `${id} ${difficult}${mark}` }))
+        yield* journal.commit(keys.map((key) => commit(key, -1, { at: 2000 })))
+        const sent = keys.map((_, index) =>
+          event(1, {
+            tag: index === 0 ? "" : `(${difficult})`,
+            body: JSON.stringify({ text: `${difficult}\u0000\u001f`, index, long: "x".repeat(index * 100) }),
+          }),
+        )
+        const tag = `${difficult}${mark}`
+        const summary = { tag, status: "running", reason: undefined, version: 1, resident: false } as const
+        const outcomes = yield* journal.commit(
+          keys.map((key, index) => step(key, 0, { startedAt: 2000, summary, events: sent.slice(index, index + 1) })),
+        )
+        assert.isTrue(outcomes.every(({ _tag }) => _tag === "Stored"))
+        assert.deepStrictEqual((yield* Effect.forEach(keys, (key) => journal.events(key, 0, 10))).flat(), sent)
+        assert.deepStrictEqual(
+          (yield* journal.openAll(keys)).map(({ record }) => [record.id, record.tag, record.sequence, record.updatedAt]),
+          keys.map(({ id }) => [id, tag, 1, 1001]),
         )
       }),
     )

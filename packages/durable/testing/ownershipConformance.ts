@@ -3,10 +3,10 @@ import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fence, InstanceKey, InstanceSummary } from "../src/store/Commit.ts"
-import { Journal } from "../src/store/Journal.ts"
+import { Journal, type OpenedInstance } from "../src/store/Journal.ts"
 import { Leases } from "../src/store/Leases.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
-import { commit, event, freshKey, shapes, stored } from "./samples.ts"
+import { commit, crowdOf, event, freshKey, shapes, step, stored } from "./samples.ts"
 
 export const ownershipConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: ownership`, (it) => {
@@ -47,6 +47,36 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
       }),
     )
 
+    it.effect("137 139 in a crowd of one machine, owners are named, kept and cleared, and a buried lease refuses all", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const leases = yield* Leases
+        const { machine } = yield* freshKey
+        const keys = crowdOf(machine)
+        yield* journal.commit(keys.map((key) => commit(key, -1, { at: 2000, summary: idle })))
+        const lease = `node/${machine}`
+        const acquired = yield* leases.acquire(lease, "node-a", 60_000)
+        const token = acquired._tag === "Acquired" ? acquired.lease.token : 0
+        const all = (expected: number, summary: InstanceSummary, fence?: Fence) =>
+          Effect.map(journal.commit(keys.map((key) => step(key, expected, { startedAt: 2000, summary, fence }))), (outcomes) => {
+            const [first, ...others] = outcomes
+            for (const other of others) assert.deepStrictEqual(other, first)
+            return first
+          })
+        const owners = Effect.map(Effect.forEach(keys, ownerOf), (names) => [...new Set(names)])
+        assert.deepStrictEqual(yield* all(0, atWork("node-a"), { lease, token }), stored)
+        assert.deepStrictEqual(yield* owners, ["node-a"])
+        assert.deepStrictEqual(yield* all(1, atWork()), stored)
+        assert.deepStrictEqual(yield* owners, ["node-a"])
+        if (acquired._tag === "Acquired") yield* leases.release(acquired.lease)
+        assert.isTrue(yield* leases.bury(lease))
+        assert.deepStrictEqual(yield* all(2, atWork("node-b"), { lease, token }), { _tag: "Fenced", newest: token + 1 })
+        assert.deepStrictEqual(yield* owners, ["node-a"])
+        assert.deepStrictEqual(yield* all(2, idle), stored)
+        assert.deepStrictEqual(yield* owners, [undefined])
+      }),
+    )
+
     it.effect("137 what stopped or holds an instance is its reason, never its owner", () =>
       Effect.gen(function* () {
         const journal = yield* Journal
@@ -84,6 +114,44 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         const [orphan] = yield* instances(["orphan"], undefined)
         assert.deepStrictEqual(yield* journal.changeOwner([orphan], undefined, "node-b"), [orphan])
         assert.strictEqual(yield* ownerOf(orphan), "node-b")
+      }),
+    )
+
+    it.effect("138 159 instances are taken over page by page: each by one of the nodes that try, and opened as they are stored", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const ids = Array.from({ length: 20 }, (_, index) => `i-${String(index).padStart(2, "0")}`)
+        const keys = yield* instances(ids, "node-dead")
+        const { machine } = keys[0]
+        const key = (id: string): InstanceKey => ({ machine, id })
+        yield* journal.commit([
+          commit(key("i-01"), 0, { summary: idle }),
+          commit(key("i-02"), 0, { summary: atWork("node-alive") }),
+          commit(key("i-03"), 0, { summary: { ...atWork("node-dead"), version: 2 } }),
+          commit(key("i-04"), 0, { summary: atWork(), setTimers: [{ name: "t", entry: 0, due: 5 }] }),
+        ])
+        const filter = { machine, owner: "node-dead", newestVersion: 1 }
+        const takeAll = (node: string) =>
+          Effect.gen(function* () {
+            const opened: Array<OpenedInstance> = []
+            for (let after: string | undefined; ; ) {
+              const page = yield* journal.takeOver(filter, node, 4, after)
+              opened.push(...page.opened)
+              if (page.next === undefined) return opened
+              after = page.next
+            }
+          })
+        const won = (yield* Effect.all([takeAll("node-b"), takeAll("node-c")], { concurrency: "unbounded" })).flat()
+        const taken = ids.filter((id) => !["i-01", "i-02", "i-03"].includes(id))
+        assert.deepStrictEqual(won.map(({ record }) => record.id).sort(), taken, "each once, and none of another owner or newer version")
+        const stored = yield* journal.openAll(won.map(({ record }) => record))
+        assert.deepStrictEqual(won, stored)
+        assert.deepStrictEqual(won.find(({ record }) => record.id === "i-04")?.timers, [{ name: "t", entry: 0, due: 5 }])
+        assert.deepStrictEqual([yield* ownerOf(key("i-02")), yield* ownerOf(key("i-03"))], ["node-alive", "node-dead"])
+        assert.deepStrictEqual(yield* journal.takeOver(filter, "node-b", 4), { opened: [], next: undefined })
+        const [orphan] = yield* instances(["orphan"], undefined)
+        const orphans = yield* journal.takeOver({ machine: orphan.machine, owner: null }, "node-b", 1)
+        assert.deepStrictEqual([orphans.opened.map(({ record }) => record.owner), orphans.next], [["node-b"], "orphan"])
       }),
     )
 
@@ -171,6 +239,11 @@ export const ownershipConformance = <R = never>(name: string, store: StoreLayer<
         const again = yield* leases.acquire(lease, "node-a", 60_000)
         assert.strictEqual(again._tag === "Acquired" ? again.lease.token : 0, token + 2, "the token keeps growing")
         assert.isTrue(yield* leases.bury(`${lease}/unknown`))
+        assert.isFalse(yield* leases.bury(lease, "node-b"), "held by another than the owner that has ended")
+        assert.isTrue(yield* leases.bury(lease, "node-a"), "held by the owner that has ended")
+        assert.isTrue(Option.isNone(yield* leases.get(lease)))
+        const third = yield* leases.acquire(lease, "node-b", 60_000)
+        assert.strictEqual(third._tag === "Acquired" ? third.lease.token : 0, token + 4)
         assert.deepStrictEqual(
           (yield* journal.openAll(keys)).map(({ record }) => record.sequence),
           [1, 1, 2, 1],

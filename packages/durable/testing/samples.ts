@@ -44,6 +44,14 @@ export const commit = ({ machine, id }: InstanceKey, expected: number, fields: P
   ...fields,
 })
 
+/** A commit of one event and nothing else. */
+export const step = (key: InstanceKey, expected: number, fields: Partial<Commit> = {}): Commit =>
+  commit(key, expected, { at: event(expected + 1).at, ...fields })
+
+/** So many instances of a machine that stores write their commits in another way than a few. */
+export const crowdOf = (machine: string): ReadonlyArray<InstanceKey> =>
+  Array.from({ length: 40 }, (_, index) => ({ machine, id: `member-${index}` }))
+
 export const stored: CommitOutcome = { _tag: "Stored" }
 
 export const conflict = (actual: number): CommitOutcome => ({ _tag: "Conflict", actual })

@@ -7,6 +7,7 @@ import { type Chart, errorTag, ownEvent, standIn } from "./Chart.ts"
 import type { AnyChartState, ChildActor, ParentInstance, SentToLive } from "./ChartState.ts"
 import { KnownMoves } from "./KnownMoves.ts"
 import { revived, storable, storableContext, storableError } from "./PlainData.ts"
+import { remember, rememberedSnapshot } from "./RememberedSnapshot.ts"
 import { childInstanceId, slots } from "./Slots.ts"
 
 /** What a decision may do beside returning a state. */
@@ -59,9 +60,6 @@ type Writable<A> = { -readonly [K in keyof A]: A[K] }
 export class ChartDecisions {
   readonly #chart: Chart
   readonly #settings: ChartSettings
-  /** Snapshots of states that were decided in this process: restoring one costs more than most transitions. */
-  readonly #snapshots = new WeakMap<object, AnyMachineSnapshot>()
-
   readonly #moves: KnownMoves
 
   constructor(chart: Chart, settings: ChartSettings) {
@@ -133,7 +131,7 @@ export class ChartDecisions {
     const outbox: Array<SentToLive> = []
     send(this.#settings, { parent: state.parent, children: state.children ?? {}, to, event: sent, tools, outbox, isEnding: false })
     const { sent: _, emitted: __, ...rest } = state
-    return this.#remember({ ...rest, ...(outbox.length === 0 ? {} : { sent: outbox }) }, this.#restore(state))
+    return remember({ ...rest, ...(outbox.length === 0 ? {} : { sent: outbox }) }, this.#restore(state))
   }
 
   /** The next state, with the actions of the transition as requests. */
@@ -167,19 +165,14 @@ export class ChartDecisions {
     if (step.emitted.length > 0) decided.emitted = step.emitted
     if (step.sent.length > 0) decided.sent = step.sent
     if (step.late !== undefined) decided.late = step.late
-    return this.#remember(decided, step.hasChildren ? withStandIns(next, decided, scope) : next)
-  }
-
-  #remember(state: AnyChartState, snapshot: AnyMachineSnapshot): AnyChartState {
-    this.#snapshots.set(state, snapshot)
-    return state
+    return remember(decided, step.hasChildren ? withStandIns(next, decided, scope) : next)
   }
 
   #restore(state: AnyChartState): AnyMachineSnapshot {
-    const known = this.#snapshots.get(state)
-    if (known !== undefined) return known
+    const known = rememberedSnapshot(state)
+    if (known !== undefined && known.machine === this.#chart.machine) return known
     const restored = this.#restored(state)
-    this.#snapshots.set(state, restored)
+    remember(state, restored)
     return restored
   }
 
@@ -290,14 +283,16 @@ const scopeOf = (parent: ParentInstance | undefined): { readonly scope: AnyActor
     id: self.id,
     sessionId: self.sessionId,
     system: self.system,
-    logger: () => undefined,
-    defer: () => undefined,
-    stopChild: () => undefined,
-    emit: () => undefined,
+    logger: nothing,
+    defer: nothing,
+    stopChild: nothing,
+    emit: nothing,
     actionExecutor: (action: Action) => void actions.push(action),
   }
   return { scope: scope as unknown as AnyActorScope, actions }
 }
+
+const nothing = () => undefined
 
 /** Nothing is ever started in its system, so that all decisions share it: one costs as much as a small transition. */
 const rootSelf = standIn("self", undefined)

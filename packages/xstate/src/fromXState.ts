@@ -231,17 +231,35 @@ interface Context {
   readonly cancel: DecisionTools["cancel"]
 }
 
-const toolsOf = (context: Context): DecisionTools => ({
-  request: (slot, parameters) => context.effects[slot]?.(parameters),
-  after: (name, delay, event) => context.after(name, delay, event),
-  cancel: (name) => context.cancel(name),
-  raise: (event) => context.self.send(event),
-})
+/** The tools of a decision. Most decisions use none of them. */
+class ContextTools implements DecisionTools {
+  readonly #context: Context
+
+  constructor(context: Context) {
+    this.#context = context
+  }
+
+  request(slot: string, parameters: object) {
+    this.#context.effects[slot]?.(parameters)
+  }
+
+  after(name: string, delay: number, event: Tagged) {
+    this.#context.after(name, delay, event)
+  }
+
+  cancel(name: string) {
+    this.#context.cancel(name)
+  }
+
+  raise(event: Tagged) {
+    this.#context.self.send(event)
+  }
+}
 
 const begin = (decisions: ChartDecisions, context: Context): Decided => {
   const { _tag, "(parent)": parent, "(input)": value, ...fields } = context.state as unknown as FirstState
   const input = value ?? (Object.keys(fields).length === 0 ? undefined : fields)
-  return decisions.begin(storable(input, "input"), parent, toolsOf(context))
+  return decisions.begin(storable(input, "input"), parent, new ContextTools(context))
 }
 
 interface FirstState extends Tagged {
@@ -253,7 +271,7 @@ const fallback = (event: string, targets: TransitionDeclaration["targets"], deci
   from: "*",
   event,
   targets,
-  decide: (context) => decisions.decide((context as Context).state, (context as Context).event, toolsOf(context as Context)),
+  decide: (context) => decisions.decide((context as Context).state, (context as Context).event, new ContextTools(context as Context)),
   guard: undefined,
   guardName: undefined,
   description: undefined,

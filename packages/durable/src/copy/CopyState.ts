@@ -43,13 +43,26 @@ export interface PartState {
 }
 
 export interface CopyState {
-  /** The copy into this database that was begun, if one was. */
-  readonly copy: Effect.Effect<StoredCopy | undefined, SqlError>
+  readonly copy: ReturnType<typeof storedCopy>
   readonly begin: (source: string) => Effect.Effect<unknown, SqlError>
   readonly complete: Effect.Effect<unknown, SqlError>
   readonly parts: Effect.Effect<ReadonlyMap<string, PartState>, SqlError>
   readonly advance: (part: string, state: PartState) => Effect.Effect<unknown, SqlError>
 }
+
+/** The copy into this database that was begun, if one was. Makes no tables. */
+export const storedCopy = (client: SqlClient): Effect.Effect<StoredCopy | undefined, SqlError> =>
+  Effect.gen(function* () {
+    const sql = client.withoutTransforms()
+    const { exists, copies } = sql.onDialectOrElse({
+      pg: () => ({ exists: "select 1 where to_regclass('detent.copies') is not null", copies: "detent.copies" }),
+      orElse: () => ({ exists: "select 1 from sqlite_master where name = 'detent_copies'", copies: "detent_copies" }),
+    })
+    if ((yield* sql.unsafe(exists)).length === 0) return undefined
+    const [row] = yield* sql.unsafe<Row>(`select source, completed_at from ${copies}`)
+    if (row === undefined) return undefined
+    return { source: textOf(row, "source"), completedAt: row["completed_at"] === null ? undefined : wholeOf(row, "completed_at") }
+  })
 
 export const openCopyState = (client: SqlClient): Effect.Effect<CopyState, MigrationError | SqlError> =>
   Effect.gen(function* () {
@@ -59,11 +72,7 @@ export const openCopyState = (client: SqlClient): Effect.Effect<CopyState, Migra
     const [copies, parts] = ["copies", "copied_parts"].map((name) => sql.literal(isPostgres ? `detent.${name}` : `detent_${name}`))
     if (copies === undefined || parts === undefined) return yield* Effect.die(new Error("both tables have a name"))
     return {
-      copy: Effect.map(sql<Row>`select source, completed_at from ${copies}`, ([row]) =>
-        row === undefined
-          ? undefined
-          : { source: textOf(row, "source"), completedAt: row["completed_at"] === null ? undefined : wholeOf(row, "completed_at") },
-      ),
+      copy: storedCopy(client),
       begin: (source) =>
         Effect.flatMap(Clock.currentTimeMillis, (now) => sql`insert into ${copies} (source, started_at) values (${source}, ${now})`),
       complete: Effect.flatMap(Clock.currentTimeMillis, (now) => sql`update ${copies} set completed_at = ${now}`),

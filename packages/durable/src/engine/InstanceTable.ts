@@ -21,7 +21,7 @@ import type { InstanceContext, InstanceEntry, Reloaded } from "../instance/Insta
 import { LiveInstance } from "../instance/LiveInstance.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import { type InstanceRecord, type OpenedInstance, placementOf } from "../store/Journal.ts"
+import { type InstanceRecord, type JournalService, type OpenedInstance, placementOf } from "../store/Journal.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
 import { invalidId, newInstanceCommit, storeNew } from "./NewInstance.ts"
@@ -253,18 +253,49 @@ export class InstanceTable {
       const absent = new Map(keys.map((key) => [instanceName(key), key]))
       for (const name of absent.keys()) if (this.#live.has(name)) absent.delete(name)
       const opened = yield* this.#context.journal.openAll([...absent.values()])
-      const journal = yield* prefetchEvents(this.#context.journal, opened)
-      const instances = yield* Effect.forEach(
-        opened,
-        (one) =>
-          Effect.map(Effect.result(this.#loader.recover(machine, one, journal)), (result) => {
-            if (result._tag === "Failure" || this.find(one.record) !== undefined) return undefined
-            return this.#adopt(machine, result.success)
-          }),
-        { concurrency },
-      )
-      return instances.filter((instance) => instance !== undefined)
+      const { journal } = yield* prefetchEvents(this.#context.journal, opened)
+      return yield* this.#recoverAll(machine, opened, journal)
     })
+  }
+
+  /**
+   * The same for instances that this node has just taken over. One that has more events by now is read again: the node that sent it one
+   * may have become its owner.
+   */
+  openTaken(machine: RegisteredMachine, taken: ReadonlyArray<OpenedInstance>): Effect.Effect<void, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const absent = taken.filter(({ record }) => this.find(record) === undefined)
+      const { journal, newest } = yield* prefetchEvents(this.#context.journal, absent)
+      const hasMore = ({ record }: OpenedInstance) => (newest(record) ?? 0) > record.sequence
+      yield* this.#recoverAll(
+        machine,
+        absent.filter((one) => !hasMore(one)),
+        journal,
+      )
+      const changed = absent.filter(hasMore)
+      if (changed.length > 0)
+        yield* this.openAll(
+          machine,
+          changed.map(({ record }) => record),
+        )
+    })
+  }
+
+  #recoverAll(
+    machine: RegisteredMachine,
+    opened: ReadonlyArray<OpenedInstance>,
+    journal: JournalService,
+  ): Effect.Effect<ReadonlyArray<LiveInstance>> {
+    const recovering = Effect.forEach(
+      opened,
+      (one) =>
+        Effect.map(Effect.result(this.#loader.recover(machine, one, journal)), (result) => {
+          if (result._tag === "Failure" || this.find(one.record) !== undefined) return undefined
+          return this.#adopt(machine, result.success)
+        }),
+      { concurrency },
+    )
+    return Effect.map(recovering, (instances) => instances.filter((instance) => instance !== undefined))
   }
 
   /** The same for instances of several machines, as far as those are registered. */

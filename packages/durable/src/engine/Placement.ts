@@ -233,13 +233,10 @@ const burial = (leases: LeasesService, ask: Ask) => {
   const dig = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>
     Effect.gen(function* () {
       for (;;) {
-        if (yield* leases.bury(leaseNameOf(owner))) return true
+        if (yield* leases.bury(leaseNameOf(owner), hasEnded(owner) ? owner : undefined)) return true
         const holder = yield* leases.get(leaseNameOf(owner))
         // Another holder than the owner has a newer token. A lease that has ended since is buried at the next try.
-        if (Option.isNone(holder)) continue
-        if (holder.value.owner !== owner) return true
-        if (!hasEnded(owner)) return false
-        yield* leases.release(holder.value)
+        if (Option.isSome(holder)) return holder.value.owner !== owner
       }
     })
   return (owner: string): Effect.Effect<boolean> =>

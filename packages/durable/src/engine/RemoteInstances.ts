@@ -188,7 +188,7 @@ export class RemoteInstances {
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
       const commit = newInstanceCommit(context, registered, id, beginning, at)
       if (commit instanceof InvalidState) return Effect.fail(commit)
-      const state = registered.codec.encodeFirst(beginning.through[0] ?? beginning.state)
+      const state = JSON.stringify(registered.codec.firstValue(beginning.through[0] ?? beginning.state))
       const request: RemoteRequest = { _tag: "Start", state, version: registered.version, at }
       return Effect.flatMap(routing.request(key, request), (answer) =>
         answer._tag === "Done" ? Effect.succeed(beginning.state) : Effect.fail(startErrorOf(key, answer.error)),

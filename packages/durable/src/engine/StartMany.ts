@@ -62,7 +62,8 @@ export const startAll = (
         const commit = newInstanceCommit(engine.context, registered, id, beginning, at)
         if (commit instanceof InvalidState) started[position] = Result.fail(commit)
         // Nothing of it runs here, so that any node may store it, also one that has lost its lease.
-        else resting.push({ position, state: beginning.state, commit: { ...commit, fence: undefined } })
+        else
+          resting.push({ position, state: beginning.state, commit: commit.fence === undefined ? commit : { ...commit, fence: undefined } })
       } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
       else busy.push({ position, id, input })
     }

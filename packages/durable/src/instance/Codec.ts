@@ -143,15 +143,20 @@ export class Codec {
   }
 
   encodeState(state: Tagged): Json {
-    return JSON.stringify(this.#states.get(state._tag)?.encode(state))
+    return JSON.stringify(this.stateValue(state))
   }
 
-  /** The state an instance begins with: the error names the field that JSON would lose. */
-  encodeFirst(state: Tagged): Json {
+  /** A state as JSON has it, before it becomes text. */
+  stateValue(state: Tagged): unknown {
+    return this.#states.get(state._tag)?.encode(state)
+  }
+
+  /** The same for the state an instance begins with: the error names the field that JSON would lose. */
+  firstValue(state: Tagged): unknown {
     const variant = this.#compiled.declarations.state.$variants.get(state._tag)
-    if (variant === undefined || isPlain(variant)) return this.encodeState(state)
+    if (variant === undefined || isPlain(variant)) return this.stateValue(state)
     try {
-      return JSON.stringify(this.#states.get(state._tag)?.encode(state))
+      return this.stateValue(state)
     } catch (cause) {
       throw unstorableField(variant, state) ?? cause
     }

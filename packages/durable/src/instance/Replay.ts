@@ -11,8 +11,9 @@ import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 import type { Codec, EventBody, StoredDelay, StoredMemory } from "./Codec.ts"
 import { type DelayedChange, type DelayedEvent, delayedAfter, delayedAtStart } from "./DelayedEvents.ts"
 import { entriesAfter, entriesRead, type GroupEntries, noEntries } from "./GroupEntries.ts"
+import { decodePrevious, previousText, type StoredPrevious } from "./PreviousState.ts"
 import { type OwedEvent, owedAfter } from "./SelfSentEvents.ts"
-import { decodeSnapshot, memoryText, stateIfKnown } from "./SnapshotBody.ts"
+import { decodeSnapshot, memoryText } from "./SnapshotBody.ts"
 import { WrittenByNewer } from "./Undecodable.ts"
 
 const none: ReadonlyArray<never> = []
@@ -154,18 +155,17 @@ export const encodeOrigin = (
   { state, through, sends, delays }: Pick<Beginning<Tagged, Tagged>, "state" | "through" | "sends" | "delays">,
   at: number,
 ): string => {
-  const previous = through.at(-1)
-  const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
+  const value = codec.firstValue(state)
+  const before = previousText(codec, value, through.at(-1))
   const sent = sends.length === 0 ? "" : `,"e":${JSON.stringify(codec.encodeEvents(sends))}`
   const delayed = delayedAtStart({ delays }, at)
   const waiting = delayed.length === 0 ? "" : `,"d":${JSON.stringify(codec.encodeDelayed(delayed))}`
-  return `{"v":${version},"s":${codec.encodeFirst(state)}${before}${sent}${waiting}${memoryText(codec, state)}}`
+  return `{"v":${version},"s":${JSON.stringify(value)}${before}${sent}${waiting}${memoryText(codec, state)}}`
 }
 
-interface StoredOrigin {
+interface StoredOrigin extends StoredPrevious {
   readonly v: number
   readonly s: unknown
-  readonly p?: unknown
   readonly e?: ReadonlyArray<unknown>
   readonly d?: ReadonlyArray<StoredDelay>
   readonly h?: StoredMemory
@@ -174,10 +174,10 @@ interface StoredOrigin {
 const beforeFirst = { sequence: 0, tag: "(start)", dedupeId: undefined }
 
 const decodeOrigin = (codec: Codec, origin: string) => {
-  const { v, s, p, e = [], d, h } = JSON.parse(origin) as StoredOrigin
+  const { v, s, e = [], d, h, ...rest } = JSON.parse(origin) as StoredOrigin
   return {
     state: codec.remembering(codec.stateOf(s, v), h, v),
-    previous: p === undefined ? undefined : stateIfKnown(codec, p, v),
+    previous: decodePrevious(codec, s, rest, v),
     owed: owedAfter(none, beforeFirst, codec.decodeEvents(e, v)),
     delayed: codec.decodeDelayed(d, v),
   }

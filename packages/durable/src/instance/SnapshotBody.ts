@@ -7,6 +7,7 @@ import type { Json } from "../store/Commit.ts"
 import type { Codec, StoredDelay, StoredMemory } from "./Codec.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { type GroupEntries, noEntries } from "./GroupEntries.ts"
+import { decodePrevious, previousText, type StoredPrevious } from "./PreviousState.ts"
 
 export interface SnapshotContent {
   readonly state: Tagged
@@ -19,10 +20,11 @@ export interface SnapshotContent {
 }
 
 export const encodeSnapshot = (codec: Codec, { state, previous, entered, groups, delayed }: SnapshotContent): Json => {
-  const before = previous === undefined ? "" : `,"p":${codec.encodeState(previous)}`
+  const value = codec.stateValue(state)
   const entries = groups.size === 0 ? "" : `,"g":${JSON.stringify(Object.fromEntries(groups))}`
   const waiting = delayed.length === 0 ? "" : `,"d":${JSON.stringify(codec.encodeDelayed(delayed))}`
-  return `{"s":${codec.encodeState(state)},"n":${entered}${before}${entries}${waiting}${memoryText(codec, state)}}`
+  const before = previousText(codec, value, previous)
+  return `{"s":${JSON.stringify(value)},"n":${entered}${before}${entries}${waiting}${memoryText(codec, state)}}`
 }
 
 /** Earlier versions stored the state alone: it then counts as entered at the snapshot. */
@@ -31,10 +33,10 @@ export const decodeSnapshot = (codec: Codec, body: Json, version: number, sequen
   if ("_tag" in stored) {
     return { state: codec.stateOf(stored, version), previous: undefined, entered: sequence, groups: noEntries, delayed: [] }
   }
-  const { s, p, n, g, d, h } = stored as StoredSnapshot
+  const { s, n, g, d, h, ...rest } = stored as StoredSnapshot
   return {
     state: codec.remembering(codec.stateOf(s, version), h, version),
-    previous: p === undefined ? undefined : stateIfKnown(codec, p, version),
+    previous: decodePrevious(codec, s, rest, version),
     entered: n,
     groups: g === undefined ? noEntries : new Map(Object.entries(g)),
     delayed: codec.decodeDelayed(d, version),
@@ -42,9 +44,8 @@ export const decodeSnapshot = (codec: Codec, body: Json, version: number, sequen
 }
 
 /** Snapshots of earlier versions have fewer keys. */
-interface StoredSnapshot {
+interface StoredSnapshot extends StoredPrevious {
   readonly s: unknown
-  readonly p?: unknown
   readonly n: number
   readonly g?: { readonly [group: string]: number }
   readonly d?: ReadonlyArray<StoredDelay>
@@ -56,13 +57,4 @@ interface StoredSnapshot {
 export const memoryText = (codec: Codec, state: Tagged): string => {
   const memory = codec.encodeMemory(state)
   return memory === undefined ? "" : `,"h":${JSON.stringify(memory)}`
-}
-
-/** The state before is shown, never decided on: an instance is not held because its machine no longer has that state. */
-export const stateIfKnown = (codec: Codec, stored: unknown, version: number): Tagged | undefined => {
-  try {
-    return codec.stateOf(stored, version)
-  } catch {
-    return undefined
-  }
 }

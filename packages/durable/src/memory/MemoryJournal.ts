@@ -14,6 +14,7 @@ import {
   type OpenedInstance,
   placementOf,
 } from "../store/Journal.ts"
+import { takeOverInSteps } from "../store/takeOverInSteps.ts"
 import { compareText } from "../store/textOrder.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
 import { commandName, findInstance, isOfLife } from "./MemoryState.ts"
@@ -22,7 +23,12 @@ import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 /** As large as the store on SQLite takes. */
 export const maxBodyBytes = 256 * 1024 * 1024
 
-export const memoryJournal = (state: MemoryState): JournalService => ({
+export const memoryJournal = (state: MemoryState): JournalService => {
+  const journal = operations(state)
+  return { ...journal, takeOver: takeOverInSteps(journal) }
+}
+
+const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
   maxBodyBytes,
   clock: Effect.map(Clock.currentTimeMillis, Math.floor),
   commit: (commits) =>
@@ -198,8 +204,9 @@ const matches = (record: InstanceRecord, filter: InstanceFilter): boolean =>
   (filter.updatedAfter === undefined || record.updatedAt > filter.updatedAfter) &&
   (filter.updatedBefore === undefined || record.updatedAt < filter.updatedBefore)
 
-const isAmong = (record: InstanceRecord, { machine, status, idPrefix = "", resident, owner, owing }: KeyFilter): boolean => {
-  if (record.machine !== machine || (status !== undefined && record.status !== status)) return false
+const isAmong = (record: InstanceRecord, filter: KeyFilter): boolean => {
+  const { machine, status, idPrefix = "", resident, owner, newestVersion = record.version, owing } = filter
+  if (record.machine !== machine || record.version > newestVersion || (status !== undefined && record.status !== status)) return false
   if (!record.id.startsWith(idPrefix)) return false
   if (owing) return record.resident && record.status === "final"
   if (resident === undefined && owner === undefined) return true

@@ -48,9 +48,10 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
         }
         return ended.length
       }),
-    bury: (name) =>
+    bury: (name, ended) =>
       Effect.map(Clock.currentTimeMillis, (now) => {
-        if (held(name, now) !== undefined) return false
+        const holder = held(name, now)
+        if (holder !== undefined && holder.owner !== ended) return false
         const lease = leases.get(name)
         if (lease !== undefined) leases.set(name, { ...lease, token: lease.token + 1, expiresAt: 0 })
         return true

@@ -49,6 +49,7 @@ export const makeShapes = (schema: string): ((ordered: ReadonlyArray<Positioned>
     const [first] = ordered
     if (first !== undefined && ordered.every(isPlain)) {
       if (ordered.length === 1) return { statement: shapes.onePlain, parameters: [...plainValues(first), ...fence] }
+      if (areUniform(ordered)) return { statement: shapes.uniform, parameters: [...uniformValues(ordered), ...fence] }
       return { statement: shapes.plain, parameters: [JSON.stringify(ordered.map(plainValues)), ...fence] }
     }
     if (areAlike(ordered)) return { statement: shapes.alike, parameters: [...alikeValues(ordered), ...fence] }
@@ -61,6 +62,7 @@ export const makeShapes = (schema: string): ((ordered: ReadonlyArray<Positioned>
 const fastShapes = (schema: string, isFenced: boolean) => ({
   plain: plainShape(schema, isFenced ? underFence(schema, 2) : ""),
   onePlain: onePlainShape(schema, isFenced ? underFence(schema, 15) : ""),
+  uniform: uniformShape(schema, isFenced ? underFence(schema, 14) : ""),
   timed: timedShape(schema, isFenced ? underFence(schema, 2) : ""),
   alike: alikeShape(schema, isFenced ? underFence(schema, 17) : ""),
   events: eventsShape(schema, isFenced ? underFence(schema, 2) : ""),
@@ -103,12 +105,29 @@ const movedFrom = (schema: string, source: string): string =>
  * The ids that nodes made to send events to one another have a column of their own, without an index: each event of another node has
  * one, and hardly ever is one looked for. An index took a third of the CPU of such an event, and 170 bytes of WAL. Events that are
  * sent again are looked for among all events of their instance; also in the column of senders' ids, where the version before kept them.
+ *
+ * The commits whose ids the journal has are a part of their own. As conditions of the update, PostgreSQL counted the cost of looking for
+ * ids against the index by which it finds instances: it made a plan that read all instances, and all events, for every batch.
  */
-const isNotDelivered = (schema: string): string => `
-      and (c.resent is null or not exists (
-        select from ${schema}.events e
-        where e.instance = i.instance and array[e.delivery, e.dedupe_id] && array(select jsonb_array_elements_text(c.resent))
-      ))`
+const duplicates = (schema: string, isDuplicate: ReadonlyArray<string>): string => `duplicates as materialized (${isDuplicate
+  .map(
+    (condition) => `
+    select c.n from input c
+    join ${schema}.instances i on i.machine = c.machine and i.id = c.id
+    join ${schema}.events e on e.instance = i.instance and ${condition}
+    where c.n % 1 = 0`,
+  )
+  .join(" union all")}
+  )`
+
+const wasResent = "c.resent is not null and array[e.delivery, e.dedupe_id] && array(select jsonb_array_elements_text(c.resent))"
+
+const hasOneOf = (ids: string): string => `${ids} is not null and e.dedupe_id = any (array(select jsonb_array_elements_text(${ids})))`
+
+const isNoDuplicate = "c.n not in (select n from duplicates)"
+
+/** The same for commits whose fence does not hold, where each may have its own. */
+const isNotFenced = "c.n not in (select n from fenced)"
 
 /** The id that its sender gave an event. */
 const idOf = (event: EventRecord | undefined): string | undefined => (isDeliveryId(event?.dedupeId) ? undefined : event?.dedupeId)
@@ -123,6 +142,12 @@ const resentIn = (events: ReadonlyArray<EventRecord>): ReadonlyArray<string> =>
 const timerConflict = `on conflict (instance, name) do update
     set entry = excluded.entry, due = excluded.due, claimed_by = null, claimed_until = 0, attempts = 0, dead = false, problem = null`
 
+/**
+ * A number as a JSON string. PostgreSQL makes a decimal number of arbitrary length of each JSON number, and a text of that, before it
+ * becomes an integer: 0.7 µs of CPU for the six numbers of a plain commit.
+ */
+const digits = (number: number | undefined): string | null => (number === undefined ? null : String(number))
+
 // ---- plain: an instance that exists, one event, and nothing else
 
 /** Any timers aside. */
@@ -134,7 +159,7 @@ const isOneEvent = ({ expected, sequence, at, events, snapshot, commands }: Comm
 
 const isPlain = ([, commit]: Positioned): boolean => isOneEvent(commit) && commit.setTimers.length === 0 && commit.clearTimers.length === 0
 
-/** Nearly all commits are plain. 16.5 µs of PostgreSQL's CPU each in batches of 50, against 24.3 µs for the full shape. */
+/** Most small batches are plain. 16.5 µs of PostgreSQL's CPU each in batches of 50, against 24.3 µs for the full shape. */
 const plainShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::bigint as expected, (c ->> 4)::bigint as sequence,
@@ -171,10 +196,102 @@ const onePlainShape = (schema: string, fence: string): string => `
   returning 1 as stored, $1::text as positions`
 
 const plainValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
-  const { machine, id, expected, startedAt = null, sequence, at, summary, events } = commit
+  const { machine, id, expected, startedAt, sequence, at, summary, events } = commit
   const { tag, status, reason = null, version, resident } = summary
   const [event] = events
-  return [position, machine, id, expected, sequence, at, tag, status, reason, version, resident, event?.tag, event?.body, startedAt]
+  return [
+    digits(position),
+    machine,
+    id,
+    digits(expected),
+    digits(sequence),
+    digits(at),
+    tag,
+    status,
+    reason,
+    digits(version),
+    resident,
+    event?.tag,
+    event?.body,
+    digits(startedAt),
+  ]
+}
+
+// ---- uniform: many plain commits of one machine
+
+/** In smaller batches, the eight functions that take the columns apart cost more than the JSON that is not parsed. */
+const uniformMinimum = 16
+
+/** Stands between the values of a column. JSON has no control characters, and hardly any name does. */
+const separator = "\u001f"
+
+const areUniform = (ordered: ReadonlyArray<Positioned>): boolean => {
+  const [first] = ordered
+  return ordered.length >= uniformMinimum && first !== undefined && ordered.every(([, commit]) => isUniform(commit, first[1]))
+}
+
+const isUniform = (one: Commit, other: Commit): boolean =>
+  one.machine === other.machine &&
+  one.summary.status === other.summary.status &&
+  one.summary.reason === other.summary.reason &&
+  one.summary.version === other.summary.version &&
+  one.summary.resident === other.summary.resident &&
+  one.expected === one.sequence - 1 &&
+  one.startedAt !== undefined &&
+  isSeparable(one.id) &&
+  isSeparable(one.summary.tag) &&
+  isSeparable(one.events[0]?.tag) &&
+  isSeparable(one.events[0]?.body)
+
+/** Half of a surrogate pair would be replaced on its way: JSON has an escape for it, which PostgreSQL refuses. */
+const isSeparable = (text: string | undefined): boolean => text !== undefined && !text.includes(separator) && text.isWellFormed()
+
+/**
+ * Each column is one text, cut at the separators: nothing is escaped and no JSON is parsed. 11.2 µs of PostgreSQL's CPU each in
+ * batches of 50, where the plain shape takes 13.2 µs; 10.7 µs against 14.3 in batches of 500.
+ */
+const uniformShape = (schema: string, fence: string): string => `
+  with input as materialized (
+    select n::integer as n, $9::text as machine, id, sequence::integer as sequence, at::bigint as at, tag, event_tag, event_body,
+      started_at::bigint as started_at
+    from unnest(${[1, 2, 3, 4, 5, 6, 7, 8].map((column) => `string_to_array($${column}::text, E'\\x1f')`).join(", ")})
+      as c (n, id, sequence, at, tag, event_tag, event_body, started_at)
+  ), updated as (
+    update ${schema}.instances i
+    set sequence = c.sequence, updated_at = c.at, tag = c.tag, status = $10::text, version = $12::integer, resident = $13::boolean,
+      reason = ${ownerOr("$11::text", "$13::boolean", "$10::text")}
+    from input c
+    where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.sequence - 1
+      and ${isThatLife("c.started_at")} ${fence}
+    returning i.instance, c.n, c.sequence, c.at, c.event_tag, c.event_body
+  ), new_events as (
+    insert into ${schema}.events (instance, sequence, at, tag, body)
+    select instance, sequence, at, event_tag, event_body from updated
+  )
+  ${movedFrom(schema, "updated")}
+  select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
+
+/** The columns, in the order of those of `input`; then what all commits share. */
+const uniformValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown> => {
+  const [, { machine, summary }] = ordered[0] as Positioned
+  const { status, reason = null, version, resident } = summary
+  const column = (valueOf: (commit: Commit, position: number) => unknown): string =>
+    ordered.map(([position, commit]) => valueOf(commit, position)).join(separator)
+  return [
+    column((_, position) => position),
+    column(({ id }) => id),
+    column(({ sequence }) => sequence),
+    column(({ at }) => at),
+    column((commit) => commit.summary.tag),
+    column(({ events }) => events[0]?.tag),
+    column(({ events }) => events[0]?.body),
+    column(({ startedAt }) => startedAt),
+    machine,
+    status,
+    reason,
+    version,
+    resident,
+  ]
 }
 
 // ---- timed: a timer fires, or a state with a timer is entered or left
@@ -219,7 +336,7 @@ const timedValues = (positioned: Positioned): ReadonlyArray<unknown> => {
   const [timer] = setTimers
   if (timer === undefined) return [...plainValues(positioned), ended]
   // A timer that is set anew is replaced, not cleared.
-  return [...plainValues(positioned), timer.name === ended ? null : ended, timer.name, timer.entry, Math.ceil(timer.due)]
+  return [...plainValues(positioned), timer.name === ended ? null : ended, timer.name, digits(timer.entry), digits(Math.ceil(timer.due))]
 }
 
 // ---- alike: many timers of one kind are due at once
@@ -334,19 +451,13 @@ const eventsShape = (schema: string, fence: string): string => `
       c ->> 16 as event_dedupe, nullif(c -> 17, 'null') as more_events, nullif(c -> 18, 'null') as more_dedupe,
       c ->> 19 as event_delivery, nullif(c -> 20, 'null') as resent
     from jsonb_array_elements($1::jsonb) c
-  ), updated as (
+  ), ${duplicates(schema, ["c.event_dedupe is not null and e.dedupe_id = c.event_dedupe", hasOneOf("c.more_dedupe"), wasResent])}
+  , updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
-      and ${isThatLife("c.started_at")} ${fence}
-      and (c.event_dedupe is null or not exists (
-        select from ${schema}.events e where e.instance = i.instance and e.dedupe_id = c.event_dedupe
-      ))
-      and (c.more_dedupe is null or not exists (
-        select from ${schema}.events e
-        where e.instance = i.instance and e.dedupe_id = any (array(select jsonb_array_elements_text(c.more_dedupe)))
-      )) ${isNotDelivered(schema)}
+      and ${isThatLife("c.started_at")} ${fence} and ${isNoDuplicate}
     returning i.instance, c.n, c.event_sequence, c.event_at, c.event_tag, c.event_body, c.event_dedupe, c.event_delivery, c.more_events
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body, dedupe_id, delivery)
@@ -364,20 +475,20 @@ const eventValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => 
   const { tag, status, reason, version, resident } = summary
   const [first, ...more] = events
   return [
-    position,
+    digits(position),
     machine,
     id,
-    expected,
-    sequence,
-    at,
+    digits(expected),
+    digits(sequence),
+    digits(at),
     tag,
     status,
     reason,
-    version,
+    digits(version),
     resident,
-    startedAt,
-    first?.sequence,
-    first?.at,
+    digits(startedAt),
+    digits(first?.sequence),
+    digits(first?.at),
     first?.tag,
     first?.body,
     idOf(first),
@@ -390,7 +501,7 @@ const eventValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => 
 
 const eventValue = (event: EventRecord): ReadonlyArray<unknown> => {
   const { sequence, at, tag, body } = event
-  return [sequence, at, tag, body, idOf(event), deliveryOf(event)]
+  return [digits(sequence), digits(at), tag, body, idOf(event), deliveryOf(event)]
 }
 
 // ---- full: everything a commit can carry
@@ -411,24 +522,24 @@ const fullShape = (schema: string): string => `
       nullif(c -> 22, 'null') as kept, nullif(c -> 23, 'null') as commands, c ->> 24 as lease, (c ->> 25)::bigint as token,
       (c ->> 26)::bigint as started_at, c ->> 27 as event_delivery, nullif(c -> 28, 'null') as resent
     from jsonb_array_elements($1::jsonb) c
-  ), updated as (
+  ), fenced as materialized (
+    select c.n from input c
+    where c.lease is not null
+      and not exists (select from ${schema}.leases l where l.name = c.lease and l.token = c.token for key share)
+  ), ${duplicates(schema, [hasOneOf("c.dedupe"), wasResent])}
+  , updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and c.expected >= 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
       and ${isThatLife("c.started_at")}
-      and (c.lease is null or exists (select from ${schema}.leases l where l.name = c.lease and l.token = c.token for key share))
-      and (c.dedupe is null or not exists (
-        select from ${schema}.events e
-        where e.instance = i.instance and e.dedupe_id = any (array(select jsonb_array_elements_text(c.dedupe)))
-      )) ${isNotDelivered(schema)}
+      and ${isNotFenced} and ${isNoDuplicate}
     returning i.instance, c.*
   ), inserted as (
     insert into ${schema}.instances (machine, id, sequence, started_at, updated_at, tag, status, reason, version, resident, origin)
     select machine, id, sequence, at, at, tag, status, reason, version, resident, origin
     from input c
-    where c.expected < 0
-      and (c.lease is null or exists (select from ${schema}.leases l where l.name = c.lease and l.token = c.token for key share))
+    where c.expected < 0 and ${isNotFenced}
     on conflict (machine, id) do nothing
     returning instance, machine, id
   ), stored as (
@@ -475,20 +586,20 @@ const fullValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
   const names = setTimers.map(({ name }) => name)
   const isNew = commit.expected < 0
   return [
-    position,
+    digits(position),
     commit.machine,
     commit.id,
-    commit.expected,
-    commit.sequence,
-    commit.at,
+    digits(commit.expected),
+    digits(commit.sequence),
+    digits(commit.at),
     summary.tag,
     summary.status,
     summary.reason,
-    summary.version,
+    digits(summary.version),
     summary.resident,
     commit.origin,
-    first?.sequence,
-    first?.at,
+    digits(first?.sequence),
+    digits(first?.at),
     first?.tag,
     first?.body,
     idOf(first),
@@ -512,7 +623,7 @@ const fullValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => {
     ),
     fence?.lease,
     fence?.token,
-    commit.startedAt,
+    digits(commit.startedAt),
     deliveryOf(first),
     isNew ? null : unlessEmpty(resentIn(events)),
   ]

@@ -204,8 +204,6 @@ const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions)
       })
     const end = (worker: WorkerProcess) =>
       Effect.promise(() => {
-        const place = idle.indexOf(worker)
-        if (place !== -1) idle.splice(place, 1)
         all.delete(worker)
         return worker.stop()
       })
@@ -216,11 +214,10 @@ const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions)
       while (idle.length > 0) {
         yield* Effect.sleep(patience)
         const now = yield* Clock.currentTimeMillis
-        yield* Effect.forEach(
-          idle.filter(({ idleSince }) => now - idleSince >= Duration.toMillis(patience)),
-          end,
-          { discard: true },
-        )
+        const due = idle.filter(({ idleSince }) => now - idleSince >= Duration.toMillis(patience))
+        // None of them is given a task while the pool waits for another one to exit.
+        for (const worker of due) idle.splice(idle.indexOf(worker), 1)
+        yield* Effect.forEach(due, end, { discard: true, concurrency: "unbounded" })
       }
     }).pipe(
       Effect.ensuring(

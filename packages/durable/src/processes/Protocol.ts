@@ -23,14 +23,13 @@ export interface TaskLimit {
 export const limitText = (limit: TaskLimit, exceeded: "time" | "memory"): string =>
   exceeded === "time" ? Duration.format(Duration.fromInputUnsafe(limit.time)) : `${limit.memory} MB of memory`
 
-/** Something large that many tasks need: handed to a worker once, and known by its key from then on. */
+/** Something large that many tasks need: handed to a worker once. Tasks share what they name by the same object. */
 export interface Shared {
-  readonly key: string
   readonly value: unknown
 }
 
 export type ToWorker =
-  | { readonly _tag: "Share"; readonly shared: Shared }
+  | { readonly _tag: "Share"; readonly key: string; readonly value: unknown }
   | { readonly _tag: "Forget"; readonly key: string }
   | {
       readonly _tag: "Run"

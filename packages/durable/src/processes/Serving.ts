@@ -62,7 +62,7 @@ export const serve = (find: FindTask) => {
   process.on("message", (message: ToWorker) => {
     switch (message._tag) {
       case "Share":
-        kept.set(message.shared.key, message.shared.value)
+        kept.set(message.key, message.value)
         return
       case "Forget":
         kept.delete(message.key)

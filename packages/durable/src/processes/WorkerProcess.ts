@@ -55,7 +55,11 @@ const keptOutput = 4000
 export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
+  /** The keys of what the worker has now, the first that it got first. */
   readonly #shared = new Set<string>()
+  /** The keys of all that was handed to the worker. Another object has another key: callers that share a pool do not meet. */
+  readonly #keys = new WeakMap<Shared, string>()
+  #handed = 0
   #ended: WorkerEnded | undefined
   #isReady = false
   #output = ""
@@ -130,7 +134,7 @@ export class WorkerProcess {
         _tag: "Run",
         task: task.task,
         input,
-        shared: shared?.key,
+        shared: shared === undefined ? undefined : worker.#keyOf(shared),
         memory: limit.memory,
         start: Duration.toMillis(limit.start ?? limit.time),
         time: Duration.toMillis(limit.time),
@@ -190,11 +194,19 @@ export class WorkerProcess {
 
   /** What makes the worker know what the task shares with others. */
   #handing(shared: Shared | undefined): ReadonlyArray<ToWorker> {
-    if (shared === undefined || this.#shared.has(shared.key)) return []
+    if (shared === undefined) return []
+    const key = this.#keyOf(shared)
+    if (this.#shared.has(key)) return []
     const forgotten = [...this.#shared].slice(0, Math.max(0, this.#shared.size + 1 - mostShared))
-    for (const key of forgotten) this.#shared.delete(key)
-    this.#shared.add(shared.key)
-    return [...forgotten.map((key): ToWorker => ({ _tag: "Forget", key })), { _tag: "Share", shared }]
+    for (const old of forgotten) this.#shared.delete(old)
+    this.#shared.add(key)
+    return [...forgotten.map((old): ToWorker => ({ _tag: "Forget", key: old })), { _tag: "Share", key, value: shared.value }]
+  }
+
+  #keyOf(shared: Shared): string {
+    const key = this.#keys.get(shared) ?? String(this.#handed++)
+    this.#keys.set(shared, key)
+    return key
   }
 
   /** A value that cannot be copied is the fault of the task. */

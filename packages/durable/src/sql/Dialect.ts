@@ -7,6 +7,16 @@ import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { ShardFilter } from "../store/Commit.ts"
 
+/** The parts of a statement that updates instances and reads them. All see the tables as they were before it. */
+export interface UpdateAndRead {
+  /** Selects `instance` and `id` of the instances to update. */
+  readonly page: Fragment
+  /** Updates instances whose key is `= page`, and returns `instance` of those it changed. */
+  readonly update: (page: Fragment) => Fragment
+  /** Reads `page`, one row with the columns `size` and `last_id`, and `changed`, what the update returned. */
+  readonly read: Fragment
+}
+
 export interface Dialect {
   /** Without the transformations of names a user may have configured. */
   readonly sql: SqlClient
@@ -32,8 +42,12 @@ export interface Dialect {
    * states, and no index in the order of all instances has to be kept. SQLite cannot join such a query, and has that index.
    */
   readonly eachState?: (machine: string | undefined, ofState: Fragment) => Fragment
+  /** The rows of a query for few instances of the listing, and the instances that the listing has to fold. */
+  readonly orMoved: (listed: Fragment) => Fragment
   /** Appends instances to {@link moves}. */
   readonly insertMoves: (instances: ReadonlyArray<number>) => Fragment
+  /** Updates instances and reads them in one statement. Undefined where an update cannot be part of a query: SQLite. */
+  readonly updateAndRead?: (parts: UpdateAndRead) => Fragment
   /** Locks the chosen instances `i`, and passes over those that another transaction is about to change. SQLite has only one writer. */
   readonly lockInstances: Fragment
   /** The time by which leases are over: the database's own where it is a server. */

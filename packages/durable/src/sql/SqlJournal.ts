@@ -16,6 +16,7 @@ import type {
   OpenedInstance,
 } from "../store/Journal.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "../store/StoreFailure.ts"
+import { takeOverInSteps } from "../store/takeOverInSteps.ts"
 import { afterPrefix } from "../store/textOrder.ts"
 import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
@@ -26,7 +27,12 @@ import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
 import { countEnded, purgeEnded } from "./retention.ts"
 
-export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork"> => ({
+export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork"> => {
+  const journal = operations(dialect, reading, listing)
+  return { ...journal, takeOver: takeOverInOne(dialect) ?? takeOverInSteps(journal) }
+}
+
+const operations = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork" | "takeOver"> => ({
   open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
   transaction: dialect.sql.transactionService,
   clock: persisting(
@@ -100,7 +106,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
       "page",
       filter,
     )(
-      Effect.map(Effect.andThen(isListed(filter) ? listing.fold : Effect.void, pageRows(dialect, filter, limit, after)), (rows) =>
+      Effect.map(Effect.andThen(isFolded(filter) ? listing.fold : Effect.void, pageRows(dialect, filter, limit, after)), (rows) =>
         rows.map(instanceOrHeld),
       ),
     ),
@@ -350,24 +356,38 @@ const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment =
 /** Instances that have ended or are held are found through the listing. */
 const isListed = ({ status }: KeyFilter): boolean => status !== undefined && status !== "running"
 
+/**
+ * Held instances are few: those that have changed since the listing was folded are looked at beside it. Every start of a process asks
+ * for them, and after a crash the listing is seconds behind: to fold it first took a tenth of a recovery.
+ */
+const isFolded = (filter: KeyFilter): boolean => isListed(filter) && filter.status !== "held"
+
 const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined) => {
+  const { sql } = dialect
+  const columns = sql.literal("i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at")
+  return sql<Row>`select ${columns} ${pageOf(dialect, filter, limit, after)}`
+}
+
+/** A page of instances `i`, from what it is selected from to its limit. */
+const pageOf = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined): Fragment => {
   const { sql, instances, listing } = dialect
-  const { machine, status, idPrefix, resident, owner, owing, shards } = filter
+  const { machine, status, idPrefix, resident, owner, newestVersion, owing, shards } = filter
   const conditions: Array<Fragment> = [sql`i.machine = ${machine}`]
   if (status !== undefined) conditions.push(sql`i.status = ${status}`)
-  if (isListed(filter)) conditions.push(sql`l.machine = ${machine} and l.status = ${status ?? ""} and l.status <> 'running'`)
   if (resident !== undefined || owner !== undefined) conditions.push(ownedBy(dialect, owner))
   // An execution that has ended has no reason: the index of owners finds it among the few without an owner.
   if (owing) conditions.push(sql`resident and reason is null and i.status = 'final'`)
+  if (newestVersion !== undefined) conditions.push(sql`i.version <= ${newestVersion}`)
   if (idPrefix !== undefined) conditions.push(sql`i.id >= ${idPrefix}`)
   const beyond = idPrefix === undefined ? undefined : afterPrefix(idPrefix)
   if (beyond !== undefined) conditions.push(sql`i.id < ${beyond}`)
   if (after !== undefined) conditions.push(sql`i.id > ${after}`)
   if (shards !== undefined && dialect.inShards !== undefined) conditions.push(dialect.inShards(shards))
-  const from = isListed(filter) ? sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance` : sql`${instances} i`
-  return sql<Row>`
-    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at
-    from ${from} where ${sql.and(conditions)} order by i.id limit ${knownLimit(dialect, limit)}`
+  const listed = sql`
+    select l.instance from ${listing} l where l.machine = ${machine} and l.status = ${status ?? ""} and l.status <> 'running'`
+  const found = isFolded(filter) ? sql`(${listed})` : dialect.orMoved(listed)
+  const from = isListed(filter) ? sql`${found} found ${dialect.joinInstances} i on i.instance = found.instance` : sql`${instances} i`
+  return sql`from ${from} where ${sql.and(conditions)} order by i.id limit ${knownLimit(dialect, limit)}`
 }
 
 /**
@@ -403,6 +423,40 @@ const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, fr
     update ${instances} as i set reason = ${to}
     where (i.machine, i.id) in (select k.machine, k.id from ${keys(keysOf(requested))} k) and ${ownedBy(dialect, from ?? null)}
     returning machine, id`
+}
+
+/**
+ * Takes over a page and opens it in one statement, so that instances, snapshots and timers are of one moment. Only the update looks again
+ * at rows that were changed since, and leaves out those of another owner. Returns at least one row, also where nothing was changed.
+ */
+const takeOverInOne = (dialect: Dialect): JournalService["takeOver"] | undefined => {
+  const { sql, instances, snapshots, updateAndRead } = dialect
+  if (updateAndRead === undefined) return undefined
+  return (filter, to, limit, after) => {
+    const statement = sql<Row>`${updateAndRead({
+      page: sql`select i.instance, i.id ${pageOf(dialect, filter, limit, after)}`,
+      update: (page) => sql`
+        update ${instances} as i set reason = ${to}
+        where i.instance = ${page} and ${ownedBy(dialect, filter.owner)} returning i.instance`,
+      read: sql`
+        select ${openedColumns(dialect)}, page.size, page.last_id
+        from page left join (
+          changed c join ${instances} i on i.instance = c.instance left join ${snapshots} s on s.instance = i.instance
+        ) on true`,
+    })}`
+    return persisting(
+      "takeOver",
+      filter,
+    )(
+      Effect.map(statement, (rows) => {
+        const [first = {}] = rows
+        return {
+          opened: rows.filter(({ id }) => id !== null).map((row) => openedOrHeld({ ...row, reason: to })),
+          next: wholeOf(first, "size") < limit ? undefined : optionalTextOf(first, "last_id"),
+        }
+      }),
+    )
+  }
 }
 
 /** One row without a state where there is no instance. */

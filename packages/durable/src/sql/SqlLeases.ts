@@ -44,10 +44,10 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
         Effect.flatMap(now, (time) => Effect.map(giveBack(dialect, lease, time), (rows) => rows.length > 0)),
       ),
     purge: (endedMillis, limit) => persisting("purge", { machine: "lease" })(purgeLeases(dialect, endedMillis, limit)),
-    bury: (name) =>
+    bury: (name, ended) =>
       persisting("bury", { machine: "lease", id: name })(
         Effect.flatMap(now, (time) =>
-          Effect.flatMap(growToken(dialect, name, time), ([row]) =>
+          Effect.flatMap(growToken(dialect, name, ended, time), ([row]) =>
             row === undefined ? Effect.map(holderOf(dialect, name, time), ([holder]) => holder === undefined) : Effect.succeed(true),
           ),
         ),
@@ -79,13 +79,16 @@ const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis:
   returning name, owner, token, expires_at`
 
 /** An upsert, because a plain UPDATE locks by what changes and not by what it names. It never inserts: token 0 would be no lease. */
-const growToken = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
-  insert into ${leases} as old (name, owner, token, expires_at)
-  select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at <= ${now}
-  on conflict (name) do update
-  set name = excluded.name, token = old.token + 1, expires_at = 0
-  where old.expires_at <= ${now}
-  returning name`
+const growToken = ({ sql, leases }: Dialect, name: string, ended: string | undefined, now: Fragment) => {
+  const orEnded = (owner: string) => (ended === undefined ? sql.literal("") : sql`or ${sql.literal(owner)} = ${ended}`)
+  return sql<Row>`
+    insert into ${leases} as old (name, owner, token, expires_at)
+    select name, owner, token, expires_at from ${leases} where name = ${name} and (expires_at <= ${now} ${orEnded("owner")})
+    on conflict (name) do update
+    set name = excluded.name, token = old.token + 1, expires_at = 0
+    where old.expires_at <= ${now} ${orEnded("old.owner")}
+    returning name`
+}
 
 const holderOf = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
   select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at > ${now}`

@@ -83,10 +83,24 @@ export interface KeyFilter {
   readonly resident?: true
   /** Only running instances whose state has work and whose owner this is; null: those without an owner. */
   readonly owner?: string | null
+  /** Only instances that were last written by this version of the machine, or by an older one. */
+  readonly newestVersion?: number
   /** Only executions that have ended and whose parents may not know of it. */
   readonly owing?: true
   /** Only instances in these shards. Stores that one process has to itself ignore it. */
   readonly shards?: ShardFilter
+}
+
+/** Which instances to take over: those of one owner; null: those without an owner. */
+export interface TakeoverFilter extends KeyFilter {
+  readonly owner: string | null
+}
+
+/** A page of instances that have another owner now. */
+export interface TakenOver {
+  readonly opened: ReadonlyArray<OpenedInstance>
+  /** The id after which the next page begins. Undefined: this was the last one. */
+  readonly next: string | undefined
 }
 
 /** Where a page ended; pass it to get the next. */
@@ -170,6 +184,11 @@ export interface JournalService {
     from: string | undefined,
     to: string,
   ) => Effect.Effect<ReadonlyArray<InstanceKey>, PersistenceFailed>
+  /**
+   * The same for a page of `limit` instances in the order of their ids. Returns those it changed as `openAll` does, so that they can be
+   * replayed without being read again. `after` is an id.
+   */
+  readonly takeOver: (filter: TakeoverFilter, to: string, limit: number, after?: string) => Effect.Effect<TakenOver, PersistenceFailed>
   /** The names of all machines and workflows that have instances, sorted. Costs one index lookup per name. */
   readonly machines: Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
   /** How many instances are in each state. */

@@ -27,10 +27,10 @@ export interface LeasesService {
   readonly release: (lease: Lease) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Grows the token of a lease that is over, so that commits under the old token are refused from then on. The lease stays free.
-   * Returns true also where there is no such lease, and false where it is held. Once this returns, every commit under the old
-   * token is either stored and visible or will be refused.
+   * Returns true also where there is no such lease, and false where it is held, unless `ended` holds it: an owner that is known to
+   * have ended. Once this returns, every commit under the old token is either stored and visible or will be refused.
    */
-  readonly bury: (name: string) => Effect.Effect<boolean, PersistenceFailed>
+  readonly bury: (name: string, ended?: string) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes leases that ended this long ago, at most `limit`; returns how many. A lease of the same name begins with a greater token
    * than any that was removed.

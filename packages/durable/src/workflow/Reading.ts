@@ -76,7 +76,7 @@ export const openExecutions = (
 const readTogether = (from: ReadingFrom, keys: ReadonlyArray<InstanceKey>) =>
   Effect.gen(function* () {
     const opened = yield* from.journal.openAll(distinct(keys))
-    const journal = yield* prefetchEvents(from.journal, opened)
+    const { journal } = yield* prefetchEvents(from.journal, opened)
     const read = yield* Effect.forEach(
       opened,
       (one) => Effect.map(Effect.exit(readOpened(from, journal, one, 0)), (exit) => [instanceName(one.record), exit] as const),

@@ -73,6 +73,18 @@ describe("a pool of workers", () => {
     }),
   )
 
+  it.effect("gives no task to a worker that it is about to end", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ size: 2 })
+      const file = yield* counter
+      // Each waits for the other, so that they have a worker each.
+      yield* Effect.forEach([1, 2], () => run("meet", { file, others: 2 }), { concurrency: 2 })
+      // Both workers are idle for too long. This task comes while the pool waits for the first of them to exit.
+      yield* TestClock.adjust("20 seconds")
+      assert.strictEqual(yield* run("rest", 200), "rested")
+    }),
+  )
+
   it.live("tells what went wrong in a task, and does not try it again", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
@@ -161,10 +173,12 @@ describe("a pool of workers", () => {
   it.live("hands a worker what tasks share only once", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 1 })
-      const shared = { key: "a", value: { large: true } }
+      const shared = { value: { large: true } }
       assert.deepStrictEqual(yield* run("shared", undefined, shared), { value: { large: true }, before: false })
       assert.deepStrictEqual(yield* run("shared", undefined, shared), { value: { large: true }, before: true })
-      for (const key of ["b", "c", "d", "e"]) yield* run("shared", undefined, { key, value: { key } })
+      // Of other callers: each has its own.
+      for (const name of ["b", "c", "d", "e"])
+        assert.deepStrictEqual(yield* run("shared", undefined, { value: { name } }), { value: { name }, before: false })
       assert.deepStrictEqual(yield* run("shared", undefined, shared), { value: { large: true }, before: false }, "it had to make room")
     }),
   )

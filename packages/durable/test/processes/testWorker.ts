@@ -28,6 +28,11 @@ if (process.send !== undefined) {
       busyFor(30)
       count(counted, ")")
     },
+    /** Waits until so many tasks have begun. */
+    meet: (counted: Counted & { readonly others: number }) => {
+      count(counted)
+      while (readFileSync(counted.file, "utf8").length < counted.others) busyFor(2)
+    },
     fail: (counted: Counted) => {
       count(counted)
       throw new Error("no such luck")

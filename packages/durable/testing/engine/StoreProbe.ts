@@ -3,7 +3,14 @@ import { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Commit, CommitOutcome, InstanceKey } from "../../src/store/Commit.ts"
-import { type InstancePage, type InstanceRecord, Journal, type KeyFilter, type OpenedInstance } from "../../src/store/Journal.ts"
+import {
+  type InstancePage,
+  type InstanceRecord,
+  Journal,
+  type KeyFilter,
+  type OpenedInstance,
+  type TakenOver,
+} from "../../src/store/Journal.ts"
 import { Leases } from "../../src/store/Leases.ts"
 import { type ClaimedTimer, type ClaimRequest, Timers } from "../../src/store/Timers.ts"
 
@@ -39,6 +46,8 @@ export class StoreProbe {
   onRewrite: (rewrite: Effect.Effect<boolean, PersistenceFailed>) => Effect.Effect<boolean, PersistenceFailed> = (rewrite) => rewrite
   /** What becomes of a change of owners. */
   onChangeOwner: <A>(change: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (change) => change
+  /** What becomes of a page of instances that are taken over. */
+  onTakeOver: (page: Effect.Effect<TakenOver, PersistenceFailed>) => Effect.Effect<TakenOver, PersistenceFailed> = (page) => page
   onClaim: <A>(claim: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (claim) => claim
   /** What becomes of a request about a lease. */
   onLease: <A>(request: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (request) => request
@@ -85,6 +94,8 @@ export class StoreProbe {
       page: (filter, limit, after) => this.#read(Effect.suspend(() => this.onPage(filter, journal.page(filter, limit, after)))),
       owners: (machine) => this.#read(journal.owners(machine)),
       changeOwner: (keys, from, to) => this.#whileAlive(Effect.suspend(() => this.onChangeOwner(journal.changeOwner(keys, from, to)))),
+      takeOver: (filter, to, limit, after) =>
+        this.#whileAlive(Effect.suspend(() => this.onChangeOwner(this.onTakeOver(journal.takeOver(filter, to, limit, after))))),
       machines: this.#read(journal.machines),
       count: (machine) => this.#read(journal.count(machine)),
       setStatus: (seen, status, reason) => this.#whileAlive(journal.setStatus(seen, status, reason)),
@@ -115,7 +126,7 @@ export class StoreProbe {
         extend: (lease, millis) => this.#lease(leases.extend(lease, millis)),
         release: (lease) => this.#lease(leases.release(lease)),
         purge: (endedMillis, limit) => this.#lease(leases.purge(endedMillis, limit)),
-        bury: (name) => this.#lease(leases.bury(name)),
+        bury: (name, ended) => this.#lease(leases.bury(name, ended)),
         get: (name) => this.#lease(leases.get(name)),
         held: (prefix, limit) => this.#lease(leases.held(prefix, limit)),
       }),

@@ -1,9 +1,11 @@
 /** State work runs on one node, and always on one. */
+import type { PersistenceFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import type { TakenOver } from "../../src/store/Journal.ts"
 import { E, Job, S } from "./Machines.ts"
-import type { Kit } from "./Rig.ts"
+import type { Kit, Rig } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"
 
 /** A job whose work, while it runs, is listed under the node that runs it. */
@@ -95,16 +97,16 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
       }),
     )
 
-    leaseTest(
-      "139 a node that takes work over does not run it where another node has entered the state since",
-      ({ open, pass, passUntil }) =>
+    const enteredMeanwhile =
+      (isInMemory: boolean) =>
+      ({ open, pass, passUntil }: Rig) =>
         Effect.gen(function* () {
           const { running, started, machine } = workers()
           const one = yield* open({ lease: "1 second" })
           const two = yield* open({ lease: "1 second" })
           const three = yield* open({ lease: "3 seconds" })
           yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
-          yield* two.engine.ensure(machine("two"), "j")
+          yield* isInMemory ? two.engine.ensure(machine("two"), "j") : two.engine.register(machine("two"))
           const seen = yield* three.engine.ensure(machine("three"), "j")
           let isTaken = false
           three.probe.onChangeOwner = () => Effect.never
@@ -122,8 +124,11 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
           )
           yield* pass("500 millis")
           expect(started).toEqual(["one", "three"])
-        }),
-    )
+        })
+
+    leaseTest("139 a node that takes work over does not run it where another node has entered the state since", enteredMeanwhile(true))
+
+    leaseTest("139 the same where the node that takes it over does not have it in memory", enteredMeanwhile(false))
 
     leaseTest("159 each instance of a dead node is taken over once, though instances change between pages", ({ open, pass, passUntil }) =>
       Effect.gen(function* () {
@@ -134,8 +139,8 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
             Effect.never,
           ),
         )
-        // More than a page of 500.
-        const numbers = Array.from({ length: 505 }, (_, index) => index)
+        // Two pages: 250 and 155.
+        const numbers = Array.from({ length: 405 }, (_, index) => index)
         const one = yield* open({ lease: "1 second" })
         yield* one.engine.startAll(
           machine,
@@ -146,11 +151,11 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         const sender = yield* open({ lease: "3 seconds" })
         const pages: Array<number> = []
         const probe = new StoreProbe()
-        probe.onPage = ({ owner }, page) =>
-          Effect.tap(page, (records) => {
-            if (owner === undefined || records.length === 0) return Effect.void
-            pages.push(records.length)
-            const moved = [...records.slice(0, 3), ...records.slice(-3)]
+        probe.onTakeOver = (page) =>
+          Effect.tap(page, ({ opened }) => {
+            if (opened.length === 0) return Effect.void
+            pages.push(opened.length)
+            const moved = [...opened.slice(0, 3), ...opened.slice(-3)].map(({ record }) => record)
             const add = (id: string) =>
               Effect.flatMap(sender.engine.ensure(machine, id, S.Idle({ n: 0 })), (job) => job.send(E.Add({ by: 0 })))
             return Effect.orDie(Effect.forEach(moved, ({ id }) => add(id), { concurrency: "unbounded", discard: true }))
@@ -163,40 +168,46 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
           (count) => count >= numbers.length,
         )
         yield* pass("1 second")
-        expect(pages[0]).toBe(500)
+        expect(pages).toEqual([250, 155])
         expect(started.toSorted((left, right) => left - right)).toEqual(numbers)
       }),
     )
 
-    leaseTest("138 the instances of a dead node are all taken over, though the store fails between pages", ({ open, passUntil }) =>
-      Effect.gen(function* () {
-        const { running, machine } = workers()
-        const total = 505
-        const one = yield* open({ lease: "1 second" })
-        yield* one.engine.startAll(
-          machine("one"),
-          Array.from({ length: total }, (_, n) => ({ id: `j-${n}`, input: S.Busy({ n }) })),
-        )
-        yield* one.crash
-        running.length = 0
-        let isAway = true
-        const probe = new StoreProbe()
-        probe.onPage = (filter, page) =>
-          Effect.flatMap(page, (records) => {
-            if (filter.owner === undefined || records.length !== total - 500 || !isAway) return Effect.succeed(records)
-            isAway = false
-            return Effect.fail(outage("page"))
-          })
-        const two = yield* open({ lease: "3 seconds", probe })
-        yield* Effect.ignore(two.engine.register(machine("two")))
-        yield* passUntil(
-          "100 millis",
-          Effect.sync(() => running.length),
-          (count) => count >= total,
-        )
-        expect(isAway).toBe(false)
-        expect(running).toEqual(Array.from({ length: total }, () => "two"))
-      }),
+    const failsBetweenPages =
+      (outageOf: (page: Effect.Effect<TakenOver, PersistenceFailed>) => Effect.Effect<TakenOver, PersistenceFailed>) =>
+      ({ open, passUntil }: Rig) =>
+        Effect.gen(function* () {
+          const { running, machine } = workers()
+          const total = 405
+          const one = yield* open({ lease: "1 second" })
+          yield* one.engine.startAll(
+            machine("one"),
+            Array.from({ length: total }, (_, n) => ({ id: `j-${n}`, input: S.Busy({ n }) })),
+          )
+          yield* one.crash
+          running.length = 0
+          let pages = 0
+          const probe = new StoreProbe()
+          probe.onTakeOver = (page) => (++pages === 2 ? outageOf(page) : page)
+          const two = yield* open({ lease: "3 seconds", probe })
+          yield* Effect.ignore(two.engine.register(machine("two")))
+          yield* passUntil(
+            "100 millis",
+            Effect.sync(() => running.length),
+            (count) => count >= total,
+          )
+          expect(pages).toBeGreaterThan(1)
+          expect(running).toEqual(Array.from({ length: total }, () => "two"))
+        })
+
+    leaseTest(
+      "138 the instances of a dead node are all taken over, though the store fails between pages",
+      failsBetweenPages(() => Effect.fail(outage("takeOver"))),
+    )
+
+    leaseTest(
+      "138 the same where the store has made the change, and its answer was lost",
+      failsBetweenPages((page) => Effect.andThen(page, Effect.fail(outage("takeOver")))),
     )
 
     leaseTest("139 an owner that lost its lease stops its work and commits nothing as owner", ({ open, passUntil, events, quiet }) =>

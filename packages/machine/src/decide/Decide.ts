@@ -191,41 +191,47 @@ const follow = (
   const through: Array<Tagged> = []
   for (let rounds = 0; ; rounds++) {
     if (entering) {
-      const left = from
-      const entered = here
-      const before = leaving
-      const after = state
-      const shared = sharedGroups(left.groups, entered.groups, keeping)
+      const shared = sharedGroups(from.groups, here.groups, keeping)
       kept = Math.min(kept, shared)
-      const exitFailure = attempt(compiled, frame, event, "exit", () => hooks.exit(frame, left, shared, before, after))
-      if (exitFailure !== undefined) return exitFailure
-      const enterFailure = attempt(compiled, frame, event, "enter", () => hooks.enter(frame, entered, shared, after, before))
-      if (enterFailure !== undefined) return enterFailure
-      const doneFailure = raiseDone(compiled, frame, event, entered, after, before)
-      if (doneFailure !== undefined) return doneFailure
-      for (let index = shared; compiled.remembers && index < left.groups.length; index++) {
-        const group = left.groups[index] as GroupNode
-        if (group.remembers) memory = remember(memory, group.name, before)
+      let phase: Phase = "exit"
+      // No closures: a function that captured the variables of this loop would move them all from the stack to the heap.
+      try {
+        hooks.exit(frame, from, shared, leaving, state)
+        phase = "enter"
+        hooks.enter(frame, here, shared, state, leaving)
+        raiseDone(frame, here, state, leaving)
+      } catch (cause) {
+        return failed(compiled, frame.state, event, frame.phaseOf(cause, phase), cause)
+      }
+      for (let index = shared; compiled.remembers && index < from.groups.length; index++) {
+        const group = from.groups[index] as GroupNode
+        if (group.remembers) memory = remember(memory, group.name, leaving)
       }
       if (memory !== undefined) state = withMemory(state, memory)
     }
     // Data of the same state were replaced.
     else if (memory !== undefined) state = withMemory(state, memory)
-    const current = state
-    const next = attempt(compiled, frame, event, "always", () => nextAlways(compiled, frame, here, current, event))
-    if (next === undefined) {
-      const entered = moved
-      frame.kept = kept
-      const failure = attempt(compiled, frame, event, "timeout", () => hooks.timers(frame, here, current, entered, frame.kept))
-      if (failure !== undefined) return failure
-      return taken(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined)
+    let next: Step | Refused<Tagged, Tagged> | undefined
+    let phase: Phase = "always"
+    try {
+      next = nextAlways(compiled, frame, here, state, event)
+      if (next === undefined) {
+        phase = "timeout"
+        frame.kept = kept
+        hooks.timers(frame, here, state, moved, kept)
+      }
+    } catch (cause) {
+      return failed(compiled, frame.state, event, frame.phaseOf(cause, phase), cause)
     }
+    if (next === undefined) return taken(moved ? "Goto" : "Stay", frame, event, state, through, answer, undefined)
     if (next instanceof Step) {
       if (rounds === alwaysLimit) return endless(compiled, frame, event, through)
       if (next.node === undefined) {
-        const last = here
-        const failure = attempt(compiled, frame, event, "exit", () => hooks.exit(frame, last, 0, current, undefined))
-        if (failure !== undefined) return failure
+        try {
+          hooks.exit(frame, here, 0, state, undefined)
+        } catch (cause) {
+          return failed(compiled, frame.state, event, frame.phaseOf(cause, "exit"), cause)
+        }
         return taken("Stop", frame, event, state, through, answer, next.reason)
       }
       if (moved) through.push(state)
@@ -266,19 +272,8 @@ class Step {
 }
 
 /** Raises the events of groups that a state completes. A replay raises them too. */
-const raiseDone = (
-  compiled: Compiled,
-  frame: Frame,
-  event: Tagged,
-  node: Node,
-  state: Tagged,
-  other: Tagged | undefined,
-): Refused<Tagged, Tagged> | undefined => {
-  if (node.done.length === 0) return undefined
-  return attempt(compiled, frame, event, "enter", () => {
-    for (const done of node.done) frame.send(done(frame.hook(state, other)))
-    return undefined
-  })
+const raiseDone = (frame: Frame, node: Node, state: Tagged, other: Tagged | undefined) => {
+  for (const done of node.done) frame.send(done(frame.hook(state, other)))
 }
 
 const nextAlways = (
@@ -359,10 +354,12 @@ export const begin = (compiled: Compiled, initial: Tagged, at: number): Beginnin
   if (node.plain)
     return { _tag: "Beginning", state: initial, requests: none, sends: none, through: none, hooks: none, timers: none, delays: none }
   const frame = new Frame(compiled, initial, undefined, at)
-  const failure = attempt(compiled, frame, startEvent, "enter", () => runHooks.enter(frame, node, 0, initial, undefined))
-  if (failure !== undefined) return failure
-  const done = raiseDone(compiled, frame, startEvent, node, initial, undefined)
-  if (done !== undefined) return done
+  try {
+    runHooks.enter(frame, node, 0, initial, undefined)
+    raiseDone(frame, node, initial, undefined)
+  } catch (cause) {
+    return failed(compiled, initial, startEvent, frame.phaseOf(cause, "enter"), cause)
+  }
   const followed = follow(compiled, frame, node, node, false, everyGroup, startEvent, initial, runHooks, undefined)
   if (followed._tag === "Goto" || followed._tag === "Stay") {
     const last = compiled.nodes.get(followed.state._tag) as Node
