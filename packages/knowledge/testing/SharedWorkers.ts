@@ -9,9 +9,12 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { makeWorkerPool, WorkerPool, type WorkerPoolService } from "../src/threads/WorkerPool.ts"
 
+/** Longer than the tests of a run are without them: they start once. */
+const patience = "10 minutes"
+
 let pool: WorkerPoolService | undefined
 
 export const sharedWorkers: Layer.Layer<WorkerPool> = Layer.sync(WorkerPool, () => {
-  pool ??= Effect.runSync(Scope.provide(makeWorkerPool(), Scope.makeUnsafe()))
+  pool ??= Effect.runSync(Scope.provide(makeWorkerPool({ patience }), Scope.makeUnsafe()))
   return pool
 })

@@ -21,6 +21,7 @@ import {
   Timers,
 } from "@detent/durable"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
+import { storedCopy } from "@detent/durable/DatabaseCopy"
 import type { Knowledge } from "@detent/knowledge"
 import type { Uploads, UploadsOptions } from "@detent/uploads"
 import * as EffectConfig from "effect/Config"
@@ -155,7 +156,7 @@ const opened = (options: WorkspaceOptions) =>
       const facts = Layer.succeed(Workspace, { data, database: database._tag, role: options.role, config, node })
       return Layer.effectContext(inhabited({ ...options, data, config, node })).pipe(
         Layer.provideMerge(Layer.merge(facts, RequestKeys.layer)),
-        Layer.provideMerge(storesIn(database)),
+        Layer.provideMerge(Layer.provideMerge(refuseHalfCopied, storesIn(database))),
       )
     }),
   )
@@ -174,15 +175,30 @@ const checkBucket = (data: string, database: string) =>
 const refuseHalfRestored = (data: string, database: Database) =>
   Effect.suspend(() => {
     const note = noteIn(data)
-    if (note === undefined || database._tag !== "Sqlite" || !isUnderRestore(data, database.file)) return Effect.void
+    if (note === undefined || !(database._tag === "Sqlite" ? isUnderRestore(data, database.file) : note.file === undefined))
+      return Effect.void
+    const place = database._tag === "Sqlite" ? "" : " --database postgres://…"
     return Effect.fail(
       new WorkspaceRefused({
         problem: `${data} is no workspace yet`,
-        nextStep: `restore it again: detent data restore --from ${note.from} --data ${data}`,
+        nextStep: `restore it again: detent data restore --from ${note.from} --data ${data}${place}`,
         cause: new Error(`the restore of the backup of ${note.createdAt} has not ended`),
       }),
     )
   })
+
+/** The same for a database, whose rows a restore or a copy writes table by table. */
+const refuseHalfCopied = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const copy = yield* storedCopy(yield* SqlClient)
+    if (copy === undefined || copy.completedAt !== undefined) return
+    return yield* new WorkspaceRefused({
+      problem: "the database holds no whole workspace yet",
+      nextStep: "start the same `detent data restore` or `detent data copy` again: it resumes",
+      cause: new Error(`the copy of ${copy.source} into it has not ended`),
+    })
+  }),
+)
 
 /** The same variable for every command and the server. */
 const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))

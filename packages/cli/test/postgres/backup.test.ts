@@ -32,6 +32,15 @@ const withDatabase = <A>(file: string, use: (database: DatabaseSync) => A): A =>
   }
 }
 
+/** So many files that a restore can be killed among them. Returns their names. */
+const writeSettings = async (cwd: string): Promise<ReadonlyArray<string>> => {
+  const settings = join(cwd, ".detent", "settings")
+  await mkdir(settings, { recursive: true })
+  const names = Array.from({ length: 400 }, (_, index) => `tone-${index}.json`).toSorted()
+  for (const name of names) await writeFile(join(settings, name), name)
+  return names
+}
+
 const databases = [
   ["SQLite", Effect.succeed(undefined)],
   ["PostgreSQL", freshDatabase],
@@ -142,10 +151,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
       assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
       assert.strictEqual((await ended("data", "backup", "--to", "other")).code, 0)
-      const settings = join(cwd, ".detent", "settings")
-      await mkdir(settings, { recursive: true })
-      const names = Array.from({ length: 400 }, (_, index) => `tone-${index}.json`).toSorted()
-      for (const name of names) await writeFile(join(settings, name), name)
+      const names = await writeSettings(cwd)
       assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
       const killed = start(["data", "restore", "--from", "good", "--data", "new", "--json"], { cwd })
       await killed.until(`"${join("settings", names[0] ?? "")}"`)
@@ -169,6 +175,44 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       assert.isFalse(existsSync(join(cwd, "new", "restoring.json")))
       assert.include((await ended("instance", "list", "--data", "new")).out, "hall")
       assert.match((await ended("data", "restore", "--from", "good", "--data", "new")).err, /new is not empty/)
+    }),
+  )
+
+  it.live("is no workspace on PostgreSQL while a restore to it is cut off, and the same restore resumes it, also after its last row", () =>
+    Effect.gen(function* () {
+      const database = yield* freshDatabase
+      yield* Effect.promise(async () => {
+        const cwd = await newProject()
+        const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
+        const place = ["--data", "new", "--database", database]
+        assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
+        const names = await writeSettings(cwd)
+        assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
+        // The process is killed among the files, which come before the rows.
+        const killed = start(["data", "restore", "--from", "good", ...place, "--json"], { cwd })
+        await killed.until(`"${join("settings", names[0] ?? "")}"`)
+        await killed.stop("SIGKILL")
+        const leftCopies = async () => (await readdir(join(cwd, "good"))).filter((name) => name.startsWith("restoring-"))
+        assert.isNotEmpty(await leftCopies())
+        const noted = await readFile(join(cwd, "new", "restoring.json"), "utf8")
+        const halfRestored = await ended("instance", "list", ...place)
+        assert.notStrictEqual(halfRestored.code, 0)
+        assert.match(halfRestored.err, /new is no workspace yet: .* restore it again: detent data restore --from .* --database postgres:/)
+        const resumed = await ended("data", "restore", "--from", "good", ...place)
+        assert.strictEqual(resumed.code, 0, resumed.err)
+        assert.deepStrictEqual(await leftCopies(), [])
+        assert.include((await ended("instance", "list", ...place)).out, "hall")
+        // Killed after the last row, and before the note was removed.
+        await writeFile(join(cwd, "new", "restoring.json"), noted)
+        assert.strictEqual((await ended("data", "restore", "--from", "good", ...place)).code, 0)
+        for (const name of names) assert.strictEqual(await readFile(join(cwd, "new", "settings", name), "utf8"), name)
+        assert.include((await ended("instance", "list", ...place)).out, "hall")
+        // Killed among the rows, and opened with another folder.
+        await executed(database, "update detent.copies set completed_at = null")
+        const elsewhere = await ended("instance", "list", "--data", "other", "--database", database)
+        assert.notStrictEqual(elsewhere.code, 0)
+        assert.match(elsewhere.err, /no whole workspace yet: the copy of the backup of .* has not ended; start the same/)
+      })
     }),
   )
 

@@ -18,7 +18,7 @@ import { documentNode } from "../runs/Run.ts"
 import { type RunFailed, setAsideCode } from "../runs/RunFailed.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { BatchId, DocumentId, Namespace, runIdOf } from "../storage/Identity.ts"
-import { pathsOfDocument } from "../storage/Paths.ts"
+import { BatchLinesPath, pathsOfDocument } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
@@ -31,7 +31,7 @@ import { E, isPassedBy, type S, stageOf } from "./BatchMachine.ts"
 import { DocumentJson, documentRecord, writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { LanguageCounts, roundOf, usageOf } from "./ExtractionReport.ts"
-import { addToGraph, ingestGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
+import { addToGraph, type GivenGraphs, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 import { stageInput } from "./StageDispatch.ts"
 import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest, stateOfActivity } from "./StageRun.ts"
@@ -368,15 +368,47 @@ const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequ
     },
   )
 
+/** Whatever else the process may read is no graph of the batch, and in its graph no query could read it. */
+const checkGraphs = (folder: StorageFolder, { manifest, request }: StageRequest, uris: ReadonlyArray<StorageUri>) => {
+  const known = new Set(manifest.documents.map(({ documentId }) => blobIn(folder, pathsOfDocument(documentId).graph)))
+  const other = uris.find((uri) => !known.has(uri))
+  return other === undefined
+    ? Effect.void
+    : Effect.fail(
+        refused("resolution", `${other} is no graph of a document of ${request.batchId}; take those that its extractions returned`),
+      )
+}
+
+/** The file that a stage of the batch has written, as the activity before returned it. */
+const checkLines = (folder: StorageFolder, activity: ActivityName, batchId: BatchId, uri: StorageUri) => {
+  const path = uri.startsWith(folder) ? uri.slice(folder.length) : ""
+  return isLinesPath(path) && path.startsWith(`batches/${batchId}/`)
+    ? Effect.void
+    : Effect.fail(
+        refused(activity, `${uri} is no file that a stage of ${batchId} has written; take the one that the activity before returned`),
+      )
+}
+
+const isLinesPath = Schema.is(BatchLinesPath)
+
+const givenGraphs = (uris: ReadonlyArray<StorageUri>) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const infos = yield* Effect.forEach(uris, storage.info, { concurrency: 16 })
+    const versions = infos.flatMap(Option.toArray).map(({ uri, generation }) => [uri, generation] as const)
+    return { graphs: Stream.fromIterable(uris.map(linesAt)), versions } satisfies GivenGraphs
+  })
+
 const resolution = (folder: StorageFolder) => (input: typeof ResolutionInput.Type) =>
   Effect.gen(function* () {
     const stage = yield* stageRequest(folder, input.batchId, "Resolving")
     const { documentGraphUris: given } = input
+    if (given !== undefined) yield* checkGraphs(folder, stage, given)
     const state = { ...stage.request, _tag: "Resolving" } as const
     const work =
       given === undefined
         ? resolveEntities(folder, state)
-        : resolveEntities(folder, state, Stream.fromIterable((yield* extractedGraphs(folder, stage, given)).map(linesAt)))
+        : resolveEntities(folder, state, yield* givenGraphs(yield* extractedGraphs(folder, stage, given)))
     const { value, durationMs } = yield* reported(stage, "Resolving", work, E.ResolutionComplete)
     return { resolvedUri: value.graph.uri, entitiesTotal: value.entitiesTotal, clustersFormed: value.clustersFormed, durationMs }
   })
@@ -386,6 +418,7 @@ const validation = (folder: StorageFolder) => (input: typeof ValidationInput.Typ
     const stage = yield* stageRequest(folder, input.batchId, "Validating")
     if (stage.batch?._tag === "Validating" && stage.batch.resolvedGraph.uri !== input.resolvedUri)
       return yield* refused("validation", `${input.batchId} resolved to ${stage.batch.resolvedGraph.uri}, not to ${input.resolvedUri}`)
+    if (stage.batch?._tag !== "Validating") yield* checkLines(folder, "validation", input.batchId, input.resolvedUri)
     const resolvedGraph = yield* graphAt(input.resolvedUri)
     const state = { entitiesTotal: 0, clustersFormed: 0, ...stage.request, _tag: "Validating", resolvedGraph } as const
     const { value, durationMs } = yield* reported(stage, "Validating", validateGraph(folder, state, input.shaclUri), E.ValidationComplete)
@@ -417,6 +450,12 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
       return yield* refused("ingestion", `${input.batchId} adds to the graph ${targetNamespace}, not to ${input.targetNamespace}`)
     if (stage.batch?._tag === "Ingesting" && stage.batch.validatedGraph.uri !== input.validatedUri)
       return yield* refused("ingestion", `${input.batchId} validated ${stage.batch.validatedGraph.uri}, not ${input.validatedUri}`)
+    if (stage.batch?._tag !== "Ingesting") yield* checkLines(folder, "ingestion", input.batchId, input.validatedUri)
+    // What it added may have been reviewed, replaced by later batches or withdrawn since.
+    if (stage.batch?._tag === "Completed" || stage.batch?._tag === "PartiallyCompleted") {
+      const { canonicalGraphUri, stats } = stage.batch
+      return { canonicalUri: canonicalGraphUri, triplesIngested: stats.triplesIngested, durationMs: 0 }
+    }
     const validatedGraph = yield* graphAt(input.validatedUri)
     const state = {
       resolvedGraph: validatedGraph,
@@ -429,9 +468,7 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
       _tag: "Ingesting",
       validatedGraph,
     } as const
-    // A batch that fails takes back what its activities have added. Until then another delivery of the same task may be at it too.
-    const work = stage.batch === undefined ? ingestGraph(folder, state) : addToGraph(folder, state)
-    const { value, isTaken, durationMs } = yield* reported(stage, "Ingesting", work, (done) =>
+    const { value, isTaken, durationMs } = yield* reported(stage, "Ingesting", addToGraph(folder, state), (done) =>
       "movedTo" in done ? E.GraphMoved({ version: done.movedTo }) : E.IngestionComplete(done),
     )
     if ("movedTo" in value) return yield* movedOn(input.batchId)

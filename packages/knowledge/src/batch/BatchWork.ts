@@ -15,7 +15,7 @@ import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E } from "./BatchMachine.ts"
 import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
 import { endRuns, extractDocuments } from "./ExtractionStage.ts"
-import { ingestGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
+import { addToGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import { dispatchStage } from "./StageDispatch.ts"
 
 /** Files of batches go below the folder. `stateOf` reads the state of a batch as it is stored now; undefined where it is gone. */
@@ -57,6 +57,19 @@ export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =
   Effect.andThen(
     Effect.uninterruptible(endRuns(state, cancelledWithBatch(state.attempt))),
     state.cancelledInStage === "ingesting" ? Effect.asVoid(withdrawGraph(folder, state)) : Effect.void,
+  )
+
+/**
+ * Where it fails, the graph is as before by the time the batch has failed. An interrupt is a cancel, whose state withdraws what was
+ * added, or the process ends and resumes later.
+ */
+const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
+  Effect.onError(addToGraph(folder, state), (cause) =>
+    Cause.hasInterruptsOnly(cause)
+      ? Effect.void
+      : Effect.catchCause(takeBack(folder, state), (problem) =>
+          Effect.logDebug(`batch ${state.batchId}: what it has added is taken back after it has failed`, problem),
+        ),
   )
 
 /** A batch that was resumed since adds its own in place of what it had added. */

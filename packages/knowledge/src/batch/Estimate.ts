@@ -86,9 +86,11 @@ const estimateDocument = (
     const storage = yield* Storage
     return yield* streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
       chunkStream({ size: windowSize, overlap }),
-      Stream.runFold(
+      Stream.runFoldEffect(
         (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
-        (sum, chunk) => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) }),
+        // Yields before every chunk: all classes of the ontology are compared with its words, and a long document comes in many at once.
+        (sum, chunk) =>
+          Effect.map(Effect.yieldNow, () => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) })),
       ),
     )
   })

@@ -1,6 +1,5 @@
 /** The three stages after extraction, each from one stored file of triples to the next. */
 import * as Arr from "effect/Array"
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -49,8 +48,17 @@ const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>
     return { manifest, ontology: yield* startedOntology(manifest) }
   })
 
-/** Of the documents that the batch has extracted, unless others are given. */
-export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, others?: DocumentGraphs) =>
+/** Graphs of documents, with what tells them from others: where they are, and in which generation. */
+export interface GivenGraphs {
+  readonly graphs: DocumentGraphs
+  readonly versions: ReadonlyArray<readonly [uri: string, generation: string]>
+}
+
+/**
+ * Of the documents that the batch has extracted, unless others are given. What comes out is stored under the hash of all that goes in: so
+ * two resolutions of a batch write the same file only where they write the same.
+ */
+export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, others?: GivenGraphs) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
     const { manifest, ontology } = yield* equipped(state)
@@ -62,7 +70,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const decisions = yield* decisionsOn(state.targetNamespace, brought, ontology)
     const documents = isEmpty
       ? Stream.empty
-      : withDecisions<StageReadError, StageServices>(others ?? documentGraphs(state.batchId), decisions)
+      : withDecisions<StageReadError, StageServices>(others?.graphs ?? documentGraphs(state.batchId), byDocument(decisions))
     // What the batch contributed before, and earlier versions of its documents, are no reason to keep an IRI.
     const existing =
       isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
@@ -78,8 +86,9 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
           counts: () => ({ mentions: state.entityCount, entities: state.entityCount, merges: [] }),
         }
     const against = Option.match(current, { onNone: () => null, onSome: ({ version }) => version })
-    // The documents of an attempt and the graph they meet decide what comes out.
-    const from = contentHashOf(JSON.stringify([state.attempt, against ?? ""]))
+    const versions = others?.versions ?? brought.documents.map(({ documentId, runId, at }) => [documentId, runId, at])
+    const decided = decisions.map(({ factId, verdict, by, at }) => [factId, verdict, by, at])
+    const from = contentHashOf(JSON.stringify([state.attempt, against ?? "", versions, decided]))
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
     const { mentions, entities, merges } = graph.counts()
     // For people who ask why two names are one entity.
@@ -102,7 +111,9 @@ const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontolo
     const versions = documents.map(({ documentId, contentHash = "" }) => ({ documentId, contentHash }))
     const properties = new Set(ontology.ontology.properties.map(({ iri }) => iri))
     const decisions = yield* reviews.decisions(namespace, versions)
-    return byDocument(decisions.filter(({ verdict, fact }) => verdict === "rejected" || properties.has(fact.fact.property)))
+    return decisions
+      .filter(({ verdict, fact }) => verdict === "rejected" || properties.has(fact.fact.property))
+      .toSorted((left, right) => (left.factId < right.factId ? -1 : 1))
   })
 
 /** Against the shapes of the manifest, unless others are given; without any, against what the ontology says. */
@@ -149,30 +160,11 @@ const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<strin
 const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
   triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 
-/** Whatever keeps it from being finished, the canonical graph is then as it was before. */
-export const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
-  Effect.gen(function* () {
-    const { targetNamespace, batchId } = state
-    const canonical = yield* CanonicalGraph
-    const before = Option.flatMap(yield* canonical.current(targetNamespace), (version) => contributionOf(version, batchId))
-    return yield* Effect.onError(addToGraph(folder, state), (cause) =>
-      // An interrupt is a cancel, whose state withdraws it, or the process ends and resumes later.
-      Cause.hasInterruptsOnly(cause)
-        ? Effect.void
-        : Effect.orDie(
-            Option.match(before, {
-              onNone: () => Effect.asVoid(canonical.withdraw(targetNamespace, batchId)),
-              onSome: (contribution) => Effect.asVoid(canonical.contribute(targetNamespace, contribution)),
-            }),
-          ),
-    )
-  })
-
 const contributionOf = ({ contributions }: GraphVersion, batchId: BatchId) => Arr.findFirst(contributions, (one) => one.batchId === batchId)
 
 /**
  * Adds what the batch brings to the canonical graph. It is in `final.ttl` first: sorted N-Triples, which every reader of Turtle reads. A
- * failure may leave it in the graph. The same again changes nothing.
+ * failure may leave it in the graph: the same again changes nothing, and a batch that fails takes it back.
  */
 export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
   Effect.gen(function* () {

@@ -6,6 +6,7 @@ import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import { Storage } from "../storage/Storage.ts"
 import { TaskQueue } from "../tasks/TaskQueue.ts"
 import { BatchEvent } from "./BatchEvent.ts"
@@ -41,19 +42,18 @@ export const dispatchStage = (state: Dispatched) =>
   })
 
 /** A queue or a database that is away for a while does not end a batch. */
-const persistently = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-  Effect.retry(
-    Effect.tapError(effect, (error) =>
+const persistently = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+  effect.pipe(
+    // The log of events answers or dies.
+    Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+    Effect.tapError((error) =>
       isPassing(error) ? Effect.logWarning(`tasks are enqueued again in a moment: ${String(error)}`) : Effect.void,
     ),
-    {
-      schedule: Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")]),
-      while: isPassing,
-    },
+    Effect.retry({ schedule: Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")]), while: isPassing }),
   )
 
 const isPassing = (error: { readonly _tag: string; readonly retryable?: boolean }): boolean =>
-  error._tag === "EventJournalError" || error.retryable === true
+  error._tag === "EventJournalError" || error._tag === "SqlError" || error.retryable === true
 
 const enqueueStage = (state: Dispatched, turn: number) =>
   Effect.gen(function* () {

@@ -50,16 +50,14 @@ export const stateOfActivity = {
 /** How long an activity waits for a batch that was started and is not yet at its first stage. */
 const patience = "10 seconds"
 
-/** The batch in the database. None where there is only its manifest. */
+/** The batch in the database, also where it has not begun in time. None where there is only its manifest. */
 const batchAt = (id: BatchId) =>
   Effect.gen(function* () {
     const batches = yield* Batches
     const begun = Stream.filter(batches.watch(id), ({ _tag }) => _tag !== "Pending")
-    return yield* Effect.timeoutOption(Stream.runHead(begun), patience).pipe(
-      Effect.map(Option.flatten),
-      Effect.catchTag("BatchNotFound", () => Effect.succeedNone),
-    )
-  })
+    const found = Option.flatten(yield* Effect.timeoutOption(Stream.runHead(begun), patience))
+    return Option.isSome(found) ? found : Option.some(yield* batches.state(id))
+  }).pipe(Effect.catchTag("BatchNotFound", () => Effect.succeedNone))
 
 type Report = (event: typeof E.Type, id?: string) => Effect.Effect<boolean, ReadError | SendError>
 

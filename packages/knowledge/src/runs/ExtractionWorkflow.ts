@@ -331,7 +331,8 @@ const superseded = ({ runId, status, errorMessage }: ExtractionRun) =>
     runId,
     code: "RunSuperseded",
     detail: `it is ${status} and no longer this execution's; resume it${Option.match(errorMessage, { onNone: () => "", onSome: (said) => ` (${said})` })}`,
-    retryable: false,
+    // Another execution is at the run, or has ended it well: asked for again, the run gives its result.
+    retryable: status === "running" || status === "succeeded",
   })
 
 /** A run that was cancelled, ended or resumed meanwhile is left as it is. */

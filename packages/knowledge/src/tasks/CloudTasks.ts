@@ -46,7 +46,9 @@ export const make = (settings: CloudTasksSettings, credentials: GoogleCredential
 
   const send = (body: string) =>
     Effect.gen(function* () {
-      const token = yield* Effect.mapError(credentials.token, ({ problem, nextStep }) => failed(false, problem, nextStep))
+      const token = yield* Effect.mapError(credentials.token, ({ problem, nextStep, retryable }) =>
+        retryable ? failed(true, problem, `${tryLater}; if it stays like this, ${nextStep}`) : failed(false, problem, nextStep),
+      )
       const request = HttpClientRequest.post(`${tasksUrl}/v2/${queue}/tasks`).pipe(
         HttpClientRequest.bearerToken(Redacted.value(token)),
         HttpClientRequest.bodyText(body, "application/json"),

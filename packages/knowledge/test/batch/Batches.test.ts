@@ -14,6 +14,7 @@ import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
 import { Namespace } from "../../src/storage/Identity.ts"
 import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 
 const base = "https://example.org/sea#"
 const ontology = `
@@ -41,6 +42,7 @@ const opened = Effect.gen(function* () {
   })
   const layer = Knowledge.layer({ folder: join(root, "data"), readable: [input], nodeId: "test" }).pipe(
     Layer.provideMerge(SqliteStore.layer({ filename: join(root, "batches.db") })),
+    Layer.provide(sharedWorkers),
   )
   return { root, layer, folder: StorageFolder.make(`${pathToFileURL(input)}/`) }
 })

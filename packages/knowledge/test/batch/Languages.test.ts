@@ -19,6 +19,7 @@ import { Extractors } from "../../src/runs/Extractors.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, Namespace } from "../../src/storage/Identity.ts"
 import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 import { base, ontology, others, prose } from "../extract/language/breweries.ts"
 
 const documents: Readonly<Record<string, string>> = {
@@ -59,7 +60,7 @@ const opened = (files: Readonly<Record<string, string>>, extractor?: ExtractorSe
       readable: [input],
       nodeId: "test",
       ...(extractor === undefined ? {} : { extractors: Extractors.layer.pipe(Layer.provide(Layer.succeed(Extractor, extractor))) }),
-    }).pipe(Layer.provideMerge(SqliteStore.layer({ filename: join(root, "batches.db") })))
+    }).pipe(Layer.provideMerge(SqliteStore.layer({ filename: join(root, "batches.db") })), Layer.provide(sharedWorkers))
     return { layer, folder: StorageFolder.make(`${pathToFileURL(input)}/`) }
   })
 

@@ -19,6 +19,7 @@ import { termOf } from "../../src/rdf/NTriples.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import { contentHashOf, documentIdOf, Namespace, RunId } from "../../src/storage/Identity.ts"
 import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 import { makePdf } from "../document/makePdf.ts"
 
 const base = "https://example.org/firms#"
@@ -71,6 +72,7 @@ const opened = Effect.gen(function* () {
   })
   const layer = Knowledge.layer({ folder: join(root, "data"), readable: [input], nodeId: "test" }).pipe(
     Layer.provideMerge(SqliteStore.layer({ filename: join(root, "batches.db") })),
+    Layer.provide(sharedWorkers),
   )
   return { layer, folder: StorageFolder.make(`${pathToFileURL(input)}/`) }
 })

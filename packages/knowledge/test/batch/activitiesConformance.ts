@@ -20,6 +20,7 @@ import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { folderOf } from "../../src/storage/FileBlobs.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
 import { getText, Storage } from "../../src/storage/Storage.ts"
+import { blobIn } from "../../src/storage/Uri.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "./sea.ts"
 
 const files = documentsOf(3)
@@ -62,6 +63,33 @@ export const activitiesConformance = (
   const stateOf = (id: BatchId) => Effect.flatMap(Batches, (batches) => batches.state(id))
 
   describe(`activities on ${database}`, () => {
+    it.live("take only what the batch's own stages have written, and change nothing of a graph when it has ended", () =>
+      Effect.gen(function* () {
+        const { data, folder, layer } = yield* port()
+        yield* Effect.gen(function* () {
+          const { id, documents, extract, resolve, validate, ingest } = yield* waiting(data, folder)
+          const graphs = yield* Effect.forEach(documents, extract)
+          const [source, own] = [documents[0]?.sourceUri ?? "", blobIn(folderOf(data), `batches/${id}/manifest.json`)]
+          for (const graphUri of [source, own])
+            assert.match((yield* Effect.flip(resolve([{ graphUri }]))).message, /is no graph of a document/)
+          const { resolvedUri } = yield* resolve(graphs)
+          const { validatedUri } = yield* validate(resolvedUri)
+          yield* ingest(validatedUri)
+          assert.strictEqual((yield* stateOf(id))._tag, "Completed")
+          const { lines } = yield* canonical(data)
+          for (const uri of [source, own]) {
+            assert.match((yield* Effect.flip(validate(uri))).message, /is no file that a stage of/)
+            assert.match((yield* Effect.flip(ingest(uri))).message, /is no file that a stage of/)
+          }
+          assert.deepStrictEqual((yield* canonical(data)).lines, lines)
+          // What was withdrawn stays so.
+          yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id, { force: true }))
+          yield* ingest(validatedUri)
+          assert.isEmpty((yield* canonical(data)).lines)
+        }).pipe(Effect.provide(layer))
+      }).pipe(Effect.scoped),
+    )
+
     it.live("move a batch of several documents to its end, in any order and again", () =>
       Effect.gen(function* () {
         const { data, folder, layer } = yield* port()

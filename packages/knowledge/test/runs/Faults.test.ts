@@ -9,6 +9,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { chunkText } from "../../src/document/Chunking.ts"
 import { type Chunk, ExtractionFailed, type ExtractorService } from "../../src/extract/Extractor.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
+import * as ExtractionWorkflow from "../../src/runs/ExtractionWorkflow.ts"
 import { StorageFull, type StorageService } from "../../src/storage/Storage.ts"
 import { folderWith, longText, opened, partOf, passing, port, requestIn } from "./Sea.ts"
 
@@ -266,6 +267,25 @@ describe("a run that had ended when its process died, before its execution heard
       expect(asked).toHaveLength(result.chunks)
       expect(yield* Effect.provide(run, process())).toEqual(result)
       expect(asked).toHaveLength(result.chunks)
+    }),
+  )
+
+  it.live("and was resumed by another since says that it can be tried again, since nothing is wrong with the document", () =>
+    Effect.gen(function* () {
+      const { fault, before } = failingAt(7)
+      const root = yield* folderWith({ "log.txt": longText })
+      const request = { ...requestIn(root, "log.txt"), part: partOf(1) }
+      yield* Effect.gen(function* () {
+        const extractions = yield* Extractions
+        const sql = yield* SqlClient
+        const { runId } = yield* Effect.flip(extractions.run(request))
+        fault.isBroken = false
+        // Two deliveries of one task have resumed the run, one right after the other.
+        yield* sql`update extraction_runs set status = 'running', status_version = 5, completed_at = null`
+        const late = ExtractionWorkflow.execute({ runId, resumption: 1, ontologyUri: request.ontologyUri })
+        expect(yield* Effect.flip(late)).toMatchObject({ code: "RunSuperseded", retryable: true })
+        expect((yield* extractions.complete(request, 0)).facts).toBe(600)
+      }).pipe(Effect.provide(port({ root, extractor: passing([], before) })))
     }),
   )
 

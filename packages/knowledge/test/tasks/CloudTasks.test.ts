@@ -1,5 +1,6 @@
 /** The queue of Cloud Tasks by itself: what it sends, and what it makes of the answers. Where DETENT_TEST_CLOUD_TASKS names a real queue, there too. */
 import { assert, describe, it } from "@effect/vitest"
+import * as ConfigProvider from "effect/ConfigProvider"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
@@ -101,6 +102,36 @@ describe("a queue of Cloud Tasks", () => {
       fake.plan = () => undefined
       const large = CloudTasks.make(settings, credentials).enqueue("resolution", { text: "x".repeat(120_000) }, soon)
       assert.include((yield* refusal(large)).problem, "102,400")
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("is tried again where its credentials cannot be had for a while, and refused where there are none", () =>
+    Effect.gen(function* () {
+      const { fake, settings } = yield* setting
+      const enqueue = (host: string) =>
+        Effect.gen(function* () {
+          const env = { CLOUDSDK_CONFIG: "/nonexistent", GCE_METADATA_HOST: host }
+          const credentials = yield* Effect.provideService(
+            GoogleCredentials.fromEnvironment("scope"),
+            ConfigProvider.ConfigProvider,
+            ConfigProvider.fromEnv({ env }),
+          )
+          yield* CloudTasks.make(settings, credentials).enqueue("resolution", {}, soon)
+        })
+      const host = new URL(fake.url).host
+      for (const fault of ["reset before", { status: 503 }] as const) {
+        fake.plan = ({ path }) => (path.startsWith("/computeMetadata/") ? fault : undefined)
+        const away = yield* refusal(enqueue(host))
+        assert.isTrue(away.retryable)
+        assert.match(away.nextStep, /^it is tried again; .*GOOGLE_APPLICATION_CREDENTIALS/)
+      }
+      fake.plan = () => ({ status: 403 })
+      const none = yield* refusal(enqueue(host))
+      assert.isFalse(none.retryable)
+      assert.include(none.nextStep, "GOOGLE_APPLICATION_CREDENTIALS")
+      assert.isFalse((yield* refusal(enqueue("metadata.invalid"))).retryable)
+      fake.plan = () => undefined
+      yield* enqueue(host)
     }).pipe(Effect.scoped),
   )
 

@@ -5,15 +5,19 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
+import * as Stream from "effect/Stream"
 import { Batches } from "../../src/batch/Batches.ts"
+import { resolveEntities } from "../../src/batch/GraphStages.ts"
 import { ExtractionFailed, type ExtractorService } from "../../src/extract/Extractor.ts"
+import { storedLines } from "../../src/graph/StoredLines.ts"
+import { ReviewStore } from "../../src/review/ReviewStore.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { StorageFailed, type StorageService } from "../../src/storage/Storage.ts"
+import { Storage, StorageFailed, type StorageService } from "../../src/storage/Storage.ts"
 import { StorageFolder } from "../../src/storage/Uri.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { TaskQueue } from "../../src/tasks/TaskQueue.ts"
 import { giveUpTask, runTask } from "../../src/tasks/TaskRun.ts"
-import { canonical, documentsOf, harbour, lookout, manifest } from "../batch/sea.ts"
+import { canonical, documentsOf, harbour, lookout, manifest, sea } from "../batch/sea.ts"
 
 const files = documentsOf(2)
 const names = Object.keys(files)
@@ -38,6 +42,13 @@ const intercepted = (name: string) => {
     setStream: (uri, content, precondition) => Effect.andThen(ahead(uri), one.setStream(uri, content, precondition)),
   })
   return { writes, storage }
+}
+
+/** Unsure of every fact, so that none is stated before a user accepts it. */
+const unsure: ExtractorService = {
+  ...lookout([]),
+  facts: (...asked) =>
+    Effect.map(lookout([]).facts(...asked), ({ facts, usage }) => ({ usage, facts: facts.map((fact) => ({ ...fact, confidence: 0.3 })) })),
 }
 
 /** A batch whose tasks the test delivers. */
@@ -163,6 +174,30 @@ describe("two deliveries at once", { timeout: 60_000 }, () => {
         yield* pointing.open
         yield* Fiber.join(first)
         assert.deepStrictEqual(yield* held(data), { passings: 0, published: 0 })
+      }).pipe(Effect.provide(layer))
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("of the resolution: a fact that is accepted between them is in a file of its own", () =>
+    Effect.gen(function* () {
+      const { data, layer, start, next, deliver } = yield* delivering({ extractor: unsure })
+      yield* Effect.gen(function* () {
+        const [batches, reviews, storage] = [yield* Batches, yield* ReviewStore, yield* Storage]
+        yield* start
+        yield* deliver(yield* next)
+        yield* deliver(yield* next)
+        const state = yield* batches.state(batchId)
+        if (state._tag !== "Resolving") return assert.fail(state._tag)
+        const resolved = resolveEntities(StorageFolder.make(`${pathToFileURL(data)}/`), state)
+        const first = yield* resolved
+        assert.deepStrictEqual((yield* resolved).graph, first.graph)
+        // In the list of another batch that has the same documents.
+        const listed = yield* reviews.list(batchId, { limit: 10 })
+        yield* reviews.decide(listed.map((one) => ({ ...one, namespace: sea, verdict: "accepted", by: "ada", at: 1, state: "applied" })))
+        const second = yield* resolved
+        assert.isAbove(second.graph.triples, first.graph.triples)
+        for (const { graph } of [first, second])
+          assert.strictEqual((yield* Stream.runCollect(storedLines(storage, graph))).length, graph.triples)
       }).pipe(Effect.provide(layer))
     }).pipe(Effect.scoped),
   )

@@ -7,7 +7,9 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import * as TestClock from "effect/testing/TestClock"
+import { ConnectionError, SqlError } from "effect/unstable/sql/SqlError"
 import { defaultBatchConfig } from "../../src/batch/BatchConfig.ts"
 import { BatchEvent } from "../../src/batch/BatchEvent.ts"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
@@ -15,10 +17,12 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { S } from "../../src/batch/BatchMachine.ts"
 import { ManifestJson } from "../../src/batch/Manifest.ts"
 import { dispatchStage } from "../../src/batch/StageDispatch.ts"
+import { stageRequest } from "../../src/batch/StageRun.ts"
 import { BatchId, DocumentId, Namespace, OntologyVersion } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage } from "../../src/storage/Storage.ts"
-import { MemUri } from "../../src/storage/Uri.ts"
+import { pathsOfBatch } from "../../src/storage/Paths.ts"
+import { getText, Storage } from "../../src/storage/Storage.ts"
+import { blobIn, MemUri, StorageFolder } from "../../src/storage/Uri.ts"
 import { keepDeadTask } from "../../src/tasks/DeadTasks.ts"
 import type { Task } from "../../src/tasks/Task.ts"
 import { TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
@@ -89,6 +93,8 @@ const kept = () =>
   Layer.fresh(
     Layer.mergeAll(MemoryStorage.layer, BatchEventLog.layer).pipe(Layer.provideMerge(SqliteClient.layer({ filename: ":memory:" }))),
   )
+
+const away = new SqlError({ reason: new ConnectionError({ cause: new Error("the connection was cut"), operation: "query" }) })
 
 /** Advances the clock, and waits in real time for what follows from it. */
 const pass = (time: Duration.Input) => Effect.andThen(TestClock.adjust(time), TestClock.withLive(Effect.sleep("20 millis")))
@@ -165,6 +171,40 @@ describe("a stage by tasks", () => {
       assert.deepStrictEqual(keys, ["0:resolution:0:turn-0"])
     }).pipe(Effect.provide([layer, unused]))
   })
+
+  it.effect("outlasts a database that is away", () => {
+    const { keys, layer } = noting("2 hours")
+    return Effect.gen(function* () {
+      yield* stored
+      const log = yield* BatchEventLog
+      let asked = 0
+      const standings: typeof log.standings = (...request) =>
+        Effect.suspend(() => (asked++ < 3 ? Effect.die(away) : log.standings(...request)))
+      const waiting = yield* Effect.forkChild(Effect.provideService(dispatchStage(extracting), BatchEventLog, { ...log, standings }), {
+        startImmediately: true,
+      })
+      yield* pass("1 minute")
+      assert.isUndefined(waiting.pollUnsafe())
+      assert.strictEqual(keys.length, documents.length)
+    }).pipe(Effect.provide([layer, kept()]))
+  })
+})
+
+describe("an activity", () => {
+  it.effect("is refused where its batch has not begun after a while, and not run as if there were none", () =>
+    Effect.gen(function* () {
+      yield* stored
+      const { documentsCompleted: _, documentsFailed: __, entityCount: ___, relationCount: ____, ...pending } = begun
+      const batches = Layer.mock(Batches)({ watch: () => Stream.never, state: () => Effect.succeed(S.Pending(pending)) })
+      const folder = StorageFolder.make("mem://data/")
+      const storage = yield* Storage
+      yield* storage.set(blobIn(folder, pathsOfBatch(batchId).manifest), yield* getText(storage, uri))
+      const requested = Effect.provide(stageRequest(folder, batchId, "Extracting"), batches)
+      const asking = yield* Effect.forkChild(Effect.flip(requested), { startImmediately: true })
+      yield* pass("11 seconds")
+      assert.match((yield* Fiber.join(asking)).message, /is Pending; start a process that works on it/)
+    }).pipe(Effect.provide(MemoryStorage.layer)),
+  )
 })
 
 describe("a batch by tasks", { timeout: 60_000 }, () => {

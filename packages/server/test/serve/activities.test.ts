@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises"
 import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
-import { Batches, type BatchId } from "@detent/knowledge"
+import { Batches, type BatchId, type BatchState } from "@detent/knowledge"
 import { type FakeCloudTasks, startFakeCloudTasks } from "@detent/knowledge/testing/cloud"
 import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
@@ -59,12 +59,19 @@ const cloud = Effect.gen(function* () {
 /** When a document was extracted is the one thing that differs. */
 const withoutTimes = (text: string) => text.replaceAll(/generatedAtTime>? "[^"]+"/g, "generatedAtTime")
 
+/** How the batch ended, what was wrong with its documents, and how each call was answered. */
+const whyNot = (data: string, end: BatchState) =>
+  Effect.promise(async () => {
+    const documents = await readFile(join(data, "batches", batchId, "metadata.json"), "utf8").catch(() => "there is no metadata.json")
+    return JSON.stringify({ end, documents, deliveries: fake.deliveries, exhausted: fake.exhausted })
+  })
+
 const ended = (home: Effect.Success<ReturnType<typeof served>>, config: object) =>
   Effect.gen(function* () {
     const batches = yield* Batches
     yield* batches.start(corpusFolder as never, smallManifest as never, { batchId, config })
     const end = yield* batches.awaitEnd(batchId)
-    assert.strictEqual(end._tag, "Completed", JSON.stringify(end))
+    if (end._tag !== "Completed") return assert.fail(yield* whyNot(home.data, end))
     const files = ["canonical/final.ttl", "resolution/merges.json", "validation/report.ttl"].map((name) =>
       join(home.data, "batches", batchId, name),
     )

@@ -97,6 +97,9 @@ export const examples = (): Readonly<Record<string, string>> => ({
   "many.jsonl": `${text(`${JSON.stringify({ sent: "A met B.", triples: [{ sub: "A", rel: "knows", obj: "B" }] })}\n`, 10_000_000)}no example`,
 })
 
+/** A document of many chunks, each of which is compared with every class of an ontology where it is estimated. */
+export const longText = text("A class and another class met in the harbour. ", 400_000)
+
 /** Items of uploads by what they are made of, each 300 kB long. */
 export const items: ReadonlyArray<readonly [name: string, content: string]> = [
   ["tags that never close", text("<", 300_000)],

@@ -15,7 +15,7 @@ import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
 import { finished } from "node:stream/promises"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
-import { CopyFailed, CopyRefused, endClaims } from "@detent/durable/DatabaseCopy"
+import { CopyFailed, CopyRefused, endClaims, storedCopy } from "@detent/durable/DatabaseCopy"
 import type { AnyUpload } from "@detent/uploads"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -133,7 +133,7 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
     const restored = Effect.gen(function* () {
       const place = isPlaced
         ? trying("the database", () => placeDatabase(file, target.file))
-        : (yield* rowsInto(file, folder, target, uploads, manifest, onProgress)).place
+        : (yield* rowsInto(file, folder, target, uploads, manifest, noteIn(data) !== undefined, onProgress)).place
       if (!isBucketLocation(data)) yield* trying(restoreNote, () => noteRestore(folder, data, target, manifest))
       const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
       yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
@@ -286,9 +286,11 @@ const rowsInto = (
   target: Database,
   uploads: ReadonlyArray<AnyUpload>,
   { createdAt }: BackupManifest,
+  isResumed: boolean,
   onProgress: RestoreRequest["onProgress"],
 ) =>
   Effect.gen(function* () {
+    yield* trying("what a restore that was killed has left", () => removeLeftCopies(folder))
     const working = join(folder, `restoring-${process.pid}.db`)
     yield* Effect.acquireRelease(
       trying("the database", () => copyFile(file, working)),
@@ -297,14 +299,23 @@ const rowsInto = (
     const source: Database = { _tag: "Sqlite", file: working }
     const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
     const name = `the backup of ${createdAt}`
-    yield* both.refuseFilled(name)
+    const before = yield* storedCopy(both.target)
+    // A restore that was killed after its last row.
+    const isCopied = isResumed && before?.completedAt !== undefined && before.source === name
+    if (!isCopied) yield* both.refuseFilled(name)
     const place = Effect.gen(function* () {
-      yield* both.copyRows({ name, force: true, onProgress })
+      if (!isCopied) yield* both.copyRows({ name, force: true, onProgress })
       const dialect = both.target.onDialectOrElse({ pg: () => "pg" as const, orElse: () => "sqlite" as const })
       for (const statement of endClaims(dialect)) yield* both.target.unsafe(statement)
     })
     return { place }
   })
+
+/** Working copies of restores whose process was killed. */
+const removeLeftCopies = async (folder: string): Promise<void> => {
+  const pids = readdirSync(folder).flatMap((name) => /^restoring-(\d+)\.db$/.exec(name)?.[1] ?? [])
+  for (const pid of pids) if (!isAlive(Number(pid))) await removeDatabase(join(folder, `restoring-${pid}.db`))
+}
 
 /** Opening batches and uploads makes files. They are of no use beside a database that is only copied. */
 const scratchFolders = Effect.map(

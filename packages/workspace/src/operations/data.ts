@@ -8,8 +8,8 @@ import {
   CopyRefused,
   copyDatabase,
   type IndexBuild,
-  isCopyUnfinished,
   refuseFilled,
+  storedCopy,
   tableNames,
 } from "@detent/durable/DatabaseCopy"
 import * as SqlEventJournal from "@detent/durable/SqlEventJournal"
@@ -88,7 +88,9 @@ export const openBoth = ({ source, target, sourceData, targetData, uploads }: Bo
     if (uploads !== undefined && isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
     const copyRows = (options: Pick<CopyOptions, "name" | "force" | "onProgress">) =>
       Effect.gen(function* () {
-        if (!(yield* isCopyUnfinished(clients.target))) yield* prepare(stores.target, tables, targetData)
+        // The tables of a copy that has begun and not ended are left as they are.
+        const begun = yield* storedCopy(clients.target)
+        if (begun === undefined || begun.completedAt !== undefined) yield* prepare(stores.target, tables, targetData)
         const indexes = uploads === undefined ? [] : yield* indexesOf(clients.target, tables, uploads)
         return yield* copyDatabase({ ...clients, ...options, indexes })
       })

@@ -79,18 +79,26 @@ const addTitles = (view: SentenceView, add: Add) => {
   }
 }
 
-/** "Produced by Ada Sol, Dawn is …": what the participle is about comes after the comma. */
+/** "Produced by Ada Sol, Dawn is …": what the participle is about comes after a comma, before the verb. */
 const beginOfSubject = (view: SentenceView): number => {
-  const { begin } = view
-  if (!/(?:ed|ing|en)$/.test(view.words[begin] ?? "") || !prepositions.has(view.words[begin + 1] ?? "")) return begin
-  const comma = view.words.indexOf(",", begin)
-  return comma !== -1 && view.capital[comma + 1] ? comma + 1 : begin
+  const { begin, words } = view
+  if (!/(?:ed|ing|en|born)$/.test(words[begin] ?? "") || !prepositions.has(words[begin + 1] ?? "")) return begin
+  const commas = words.flatMap((word, at) => (word === "," && at > begin && view.capital[at + 1] ? [at] : []))
+  return (commas.find((comma) => isBeforeVerb(view, comma + 1)) ?? commas[0] ?? begin - 1) + 1
+}
+
+/** Whether the name that begins here is followed by a verb. */
+const isBeforeVerb = (view: SentenceView, first: number): boolean => {
+  let at = first
+  while (at < first + longest && (view.capital[at] || nameConnectors.has(view.words[at] ?? ""))) at++
+  const word = view.words[at] ?? ""
+  return auxiliaries.has(word) || endsInVerb(view, at) || (view.content[at] === true && /[^s]s$/.test(word))
 }
 
 /** A verb or a pronoun says that the sentence has got further than its subject. */
 const readsLikeTitle = (view: SentenceView, first: number, last: number): boolean => {
   if (auxiliaries.has(view.words[first] ?? "") || (isFunctionWord(view.words[last] ?? "") && !view.capital[last])) return false
-  if (/^[,;]$/.test(view.words[last] ?? "")) return false
+  if (/^(?:[,;]|'s)$/.test(view.words[last] ?? "")) return false
   if (view.text.slice(view.tokens[first]!.start - view.offset, view.tokens[last]!.end - view.offset).includes("\n")) return false
   if (first === last && isFunctionWord(view.words[first] ?? "")) return false
   for (let at = first + 1; at <= last; at++) {

@@ -19,11 +19,15 @@ import { allTraits, describeFor, type ObjectTraits, objectFeature, objectFeature
 import { fits, type OntologyView, placesOfLabels, type Trigger, triggersOf } from "./OntologyView.ts"
 import { type SentenceView, viewSentence } from "./SentenceView.ts"
 import { describeEarlierSubject, describeSubjects, subjectFeature } from "./SubjectFeatures.ts"
+import { subjectTraits } from "./SubjectTraits.ts"
 
 const evidenceFeatures = objectClues.map((clue) => objectFeature(`evidence ${clue}`))
 const frequency = objectFeature("property is frequent")
 const sentenceFeature = objectFeature("evidence sentence")
 const aboutFeature = objectFeature("evidence about")
+const domainSaid = objectFeature("domain said")
+const otherDomainSaid = objectFeature("other domain said")
+const personForOther = objectFeature("person as other subject")
 const knownAsRange = objectFeature("known as range")
 const knownAsOther = objectFeature("known as other")
 
@@ -43,6 +47,8 @@ export const visitObjectChoices = (
   const sentence = sentenceEvidence(read, evidence, properties.length)
   const aboutOdds = about === undefined ? undefined : evidence.odds(aboutClue, read.objectClues[about]!.shape)
   const frequencies = evidence.frequencies()
+  const subject = about === undefined ? undefined : subjectTraits(read.view, read.candidates[about]!)
+  const kinds = subject?.kinds.filter((kind) => ontology.domainKinds.has(kind)) ?? []
   const possible = possibleProperties(read, properties.length, evidence)
   const row = new Float64Array(objectFeatures.length)
   read.candidates.forEach((candidate, at) => {
@@ -59,6 +65,8 @@ export const visitObjectChoices = (
       row[sentenceFeature] = sentence[property]!
       if (aboutOdds !== undefined) row[aboutFeature] = aboutOdds[property]!
       row[frequency] = frequencies[property]!
+      if (kinds.length > 0) row[kinds.some((kind) => view.domainKinds.has(kind)) ? domainSaid : otherDomainSaid] = 1
+      if (subject?.person === true && view.excludesPersons) row[personForOther] = 1
       if (types.length > 0) row[types.some((type) => ontology.ontology.acceptsObject(view.iri, type)) ? knownAsRange : knownAsOther] = 1
       visit(at, property, row)
     }

@@ -4,6 +4,7 @@
  * each kind of clue is to be trusted is fitted afterwards, on values counted without the sentence in question.
  */
 import * as Schema from "effect/Schema"
+import { isVerbLike } from "../language/Stem.ts"
 import { determiners, isFunctionWord, prepositions } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import type { SentenceView } from "./SentenceView.ts"
@@ -177,18 +178,22 @@ const valueCounts = (counts: ClueCounts, value: string): ValueCounts => {
 // What stands in and around a candidate, as words and signs that examples can be counted by.
 
 /** The clues to a candidate's being the object of a relation. */
-export const objectClues = ["before", "trigger", "after", "shape", "first", "last", "whole"] as const
+export const objectClues = ["before", "trigger", "lead", "after", "shape", "first", "last", "whole"] as const
 export type ObjectClue = (typeof objectClues)[number]
 
 /** A clue of the sentence as a whole: the stems of its plain words. */
 export const sentenceClue = "sentence"
 
 export const objectCluesOf = (view: SentenceView, candidate: Candidate): Readonly<Record<ObjectClue, string>> => {
-  const before = tokenBefore(view, candidate)
+  // What holds for the first member of a list holds for all.
+  const list = beginOfList(view, candidate)
+  const before = tokenLeadingTo(view, list)
+  const described = view.capital[candidate.first] || candidate.kind === "quotation" ? beginOfDescription(view, list) : list
   const after = tokenAfter(view, candidate)
   return {
     before: before < 0 ? "^" : (view.stems[before] ?? "^"),
     trigger: triggerBefore(view, before),
+    lead: triggerBefore(view, described === list ? before : tokenLeadingTo(view, described)),
     after: view.stems[after] ?? "$",
     shape: shapeOf(view, candidate),
     first: view.stems[candidate.first] ?? "",
@@ -224,12 +229,9 @@ export const subjectCluesOf = (view: SentenceView, candidate: Candidate): Readon
 
 export const isQuote = (view: SentenceView, at: number): boolean => /^["“”„«»]$/.test(view.words[at] ?? "")
 
-/**
- * The token before a candidate, over quotation marks and articles. In a list it is the one before the list: what holds for
- * the first member holds for all.
- */
-export const tokenBefore = (view: SentenceView, candidate: Candidate): number => {
-  let at = beginOfList(view, candidate) - 1
+/** The token before a place, over quotation marks and articles. */
+export const tokenLeadingTo = (view: SentenceView, begin: number): number => {
+  let at = begin - 1
   if (isQuote(view, at)) at--
   while (at >= 0 && determiners.has(view.words[at] ?? "")) at--
   return at
@@ -253,6 +255,41 @@ export const beginOfList = (view: SentenceView, candidate: Candidate): number =>
     begin = at + 1
   }
   return begin
+}
+
+const longestDescription = 6
+
+/**
+ * Where the phrase begins that describes a name: in "written by the American novelist Ada Sol" it begins at "the", so that "by" leads up
+ * to Ada Sol. Only after a preposition or an article it is a description for sure: "Dawn stars Ada Sol" has a verb before the name.
+ */
+export const beginOfDescription = (view: SentenceView, name: number): number => {
+  const begin = isQuote(view, name - 1) ? name - 1 : name
+  const describes = (at: number) => view.content[at] === true && !view.capital[at] && !isVerbLike(view.words[at] ?? "")
+  if (!describes(begin - 1)) return name
+  let at = begin - 1
+  while (at > 0 && begin - at < longestDescription) {
+    const word = view.words[at - 1] ?? ""
+    const joined = word === "and" && describes(at - 2)
+    // "the retired historian"
+    const adjective = /ed$/.test(word) && determiners.has(view.words[at - 2] ?? "")
+    if (!joined && !adjective && !describes(at - 1) && !view.capital[at - 1] && view.tokens[at - 1]?.kind !== "number") break
+    at -= joined ? 2 : 1
+  }
+  const leads = view.words[at - 1] ?? ""
+  return determiners.has(leads) || prepositions.has(leads) ? at : name
+}
+
+/** The verbs that lead up to a place, over a preposition: both of "written and illustrated by", the one of "is set mostly in". */
+export const verbsBefore = (view: SentenceView, lead: number): ReadonlyArray<number> => {
+  const found: Array<number> = []
+  const overPreposition = prepositions.has(view.words[lead] ?? "")
+  for (let at = overPreposition ? lead - 1 : lead; at >= 0 && lead - at < 10; at--) {
+    const word = view.words[at] ?? ""
+    if (view.content[at] && !view.capital[at] && isVerbLike(word)) found.push(at)
+    else if (!(/^(?:and|or|&|,)$/.test(word) ? found.length > 0 : /ly$/.test(word))) break
+  }
+  return found
 }
 
 const isSeparator = (word: string | undefined): boolean => word === "," || word === "and" || word === "or" || word === "&"

@@ -13,6 +13,8 @@ export interface OntologyView {
   readonly ontology: OntologyIndex
   readonly properties: ReadonlyArray<PropertyView>
   readonly triggers: TriggerIndex
+  /** Those of all properties. */
+  readonly domainKinds: ReadonlySet<string>
   readonly world: WorldNames
 }
 
@@ -20,7 +22,8 @@ export const viewOntology = (ontology: OntologyIndex): OntologyView => {
   const properties = ontology.ontology.properties
     .filter((property) => !property.deprecated && isUsable(ontology, property.iri))
     .map((property) => viewProperty(ontology, property))
-  return { ontology, properties, triggers: new TriggerIndex(properties), world: worldNames() }
+  const domainKinds = new Set(properties.flatMap((property) => [...property.domainKinds]))
+  return { ontology, properties, triggers: new TriggerIndex(properties), domainKinds, world: worldNames() }
 }
 
 /** A property whose domain or range nothing can meet would only give facts that break the ontology. */
@@ -59,8 +62,10 @@ export interface PropertyView {
   readonly related: ReadonlySet<string>
   /** Stems of the labels of its range. */
   readonly rangeStems: ReadonlySet<string>
-  /** Stems of the labels of its domain. */
-  readonly domainStems: ReadonlySet<string>
+  /** Stems of the nouns that its subjects are called by: the last words of the labels of its domain. */
+  readonly domainKinds: ReadonlySet<string>
+  /** Whether its domain is known, and has no persons in it. */
+  readonly excludesPersons: boolean
   /** Its label names who did it: "director", "designed by". */
   readonly agentive: boolean
   readonly takesEntities: boolean
@@ -86,9 +91,17 @@ const contentStems = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
     ),
   )
 
+const headStems = (labels: ReadonlyArray<string>): ReadonlySet<string> =>
+  new Set(labels.map((label) => stem(withoutPlural(labelKey(label).split(" ").at(-1) ?? ""))).filter((one) => one !== ""))
+
 const stemsOf = (words: string): ReadonlySet<string> => new Set(words.split(" ").map(stem))
 
 export const personWords = stemsOf("human person people individual man woman agent")
+/** "sportsperson", "author", "agent": classes that a person can be of. */
+const namesPerson = (label: string): boolean => {
+  const word = labelKey(label).split(" ").at(-1) ?? ""
+  return personWords.has(stem(word)) || /(?:person|athlete|thing|entity|er|or|ist|ian)$/.test(word)
+}
 const countryWords = stemsOf("country nation state")
 const languageWords = stemsOf("language")
 const placeWords = stemsOf("city place location territory town settlement region country village venue area site")
@@ -124,18 +137,19 @@ export const viewProperty = (ontology: OntologyIndex, property: OntologyProperty
   const datesOnly = datatypes.length > 0 && datatypes.every((iri) => dateTypes.has(iri))
   const numbersOnly = datatypes.length > 0 && datatypes.every((iri) => numberTypes.test(iri))
   const open = range.length === 0
+  const domain = ontology
+    .domainOf(property.iri)
+    .flat()
+    .flatMap((iri) => [iri, ...ontology.ancestors(iri), ...ontology.descendants(iri)])
+    .flatMap((iri) => [...ontology.names(iri)])
   return {
     iri: property.iri,
     name: ontology.label(property.iri),
     stems,
     related: new Set([...stems].flatMap((one) => [...relatedStems(one)]).filter((one) => !stems.has(one))),
     rangeStems,
-    domainStems: contentStems(
-      ontology
-        .domainOf(property.iri)
-        .flat()
-        .flatMap((iri) => [...ontology.names(iri)]),
-    ),
+    domainKinds: headStems(domain),
+    excludesPersons: domain.length > 0 && !domain.some(namesPerson),
     agentive: lastWords.some((word) => word === "by" || /(?:er|or|ist|ian)$/.test(word)),
     takesEntities: property.kind !== "datatype" && (open || classes.length > 0),
     // An object property without a range that is plainly about dates or numbers is a slip of its author's, not a wish.

@@ -36,7 +36,6 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
     { readonly chunk: Chunk; readonly ontology: OntologyIndex; readonly facts: ReadonlyArray<Fact> }
   >()
   const preparing = Semaphore.makeUnsafe(1)
-  let count = 0
   const learn = (ontology: OntologyIndex) => {
     const input: TrainInput = { ontology: ontology.pack(), examples: options.examples ?? [], names }
     return options.model === undefined
@@ -55,7 +54,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
           if (meanwhile !== undefined) return Effect.succeed(meanwhile)
           return Effect.map(learn(ontology), (model): Shared => {
             const value: SharedReader = { ontology: ontology.pack(), model, names }
-            const shared = { key: `built-in ${count++}`, value }
+            const shared = { value }
             prepared.set(ontology, shared)
             return shared
           })

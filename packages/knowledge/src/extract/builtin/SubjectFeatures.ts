@@ -1,7 +1,7 @@
 /** The features by which a candidate is judged to be what the sentence is about. */
 
 import { baseForm, isVerbLike } from "../language/Stem.ts"
-import { determiners, isFunctionWord, nameConnectors, prepositions } from "../language/Words.ts"
+import { determiners, isFunctionWord, nameConnectors, prepositions, titlesOfPersons } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
 import { isQuote } from "./Evidence.ts"
 import { organisationWords } from "./OntologyView.ts"
@@ -40,6 +40,10 @@ export const subjectPrior = {
   "article before one word": -1.25,
   "article before organisation": -0.5,
   "holds possessive": 0,
+  "owns what is spoken of": 1,
+  "ends in what it owns": -1.5,
+  "article and plain words": -1,
+  "begins with title": -1,
   "begins with preposition": -1,
   "begins with linking word": -0.25,
   "begins with participle": -1,
@@ -105,15 +109,25 @@ const describeSubject = (view: SentenceView, candidate: Candidate, names: Readon
       view.stems.slice(first + 1, last + 1).some((stem, at) => view.capital[first + 1 + at] && organisationWords.has(stem)),
   )
   mark("holds possessive", words.includes("'s"))
+  mark("owns what is spoken of", kind === "name" && beginsSentence(view, first) && next === "'s" && !view.capital[last + 2])
+  mark("ends in what it owns", words.includes("'s") && isPlainAfter(view, first + words.lastIndexOf("'s"), last))
+  mark("article and plain words", determiners.has(words[0] ?? "") && isPlainAfter(view, first, last))
+  mark("begins with title", first < last && isTitleOfPerson(view, first) && view.capital[first + 1] === true)
   mark("begins with preposition", prepositions.has(view.words[first] ?? ""))
   mark("begins with linking word", isLinkingWord(view.words[first] ?? ""))
   mark("begins with participle", /(?:ed|ing|en)$/.test(view.words[first] ?? "") && prepositions.has(view.words[first + 1] ?? ""))
   mark("after preposition", prepositions.has(view.words[first - 1] ?? ""))
   mark("after comma", view.words[first - 1] === ",")
   mark("cut at right", view.capital[last + 1] === true || (/^(?:of|for|and|the|in)$/.test(next) && view.capital[last + 2] === true))
-  mark("cut at left", first > 0 && view.capital[first - 1] === true && view.content[first - 1] === true)
+  mark("cut at left", first > 0 && isCapitalWord(view, first - 1) && !isTitleOfPerson(view, first - 1))
   mark("begins with article", view.words[first] === "the")
   return row
+}
+
+/** Whether plain words, and only such, stand after a token up to another. */
+const isPlainAfter = (view: SentenceView, after: number, last: number): boolean => {
+  for (let at = after + 1; at <= last; at++) if (view.capital[at] || view.tokens[at]?.kind === "number") return false
+  return last > after
 }
 
 /** Whether other names hold a candidate, and whether one of them begins with it. */
@@ -127,12 +141,17 @@ const namesAround = (candidate: Candidate, names: ReadonlyArray<Candidate>): { r
   return { any, sameBegin: false }
 }
 
+const isCapitalWord = (view: SentenceView, at: number): boolean => view.capital[at] === true && view.content[at] === true
+
+/** In "Captain Ada Sol" the captain is no part of the name. */
+const isTitleOfPerson = (view: SentenceView, at: number): boolean => isCapitalWord(view, at) && titlesOfPersons.has(view.words[at] ?? "")
+
 /** "When", "Today", "So": they lead up to a subject more often than they are part of one. */
 const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determiners.has(word) && !prepositions.has(word)
 
 /** Whether only what leads up to a name stands before: "The French novelist Jules Verne …". */
 const beginsSentence = (view: SentenceView, first: number): boolean => {
-  if (first === view.begin) return true
+  if (first === view.begin || (first === view.begin + 1 && isTitleOfPerson(view, view.begin))) return true
   const opening = view.words[view.begin] ?? ""
   // "In May 1901 Verran Lines", "Since Verran Lines was founded"
   const opened = isDate(view, view.begin + 1, first - 1) || (first === view.begin + 1 && subordinators.has(opening))

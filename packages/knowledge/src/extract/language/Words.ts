@@ -96,6 +96,12 @@ const others = set(`there here how why again further once such own same too s t 
 export const nameConnectors = set(`of the and for in on to de del della di da do dos das du des la le les el los las von van der den und y e
   et al bin ibn ben zu zum zur am im a an at from with by or 's n o' & vs v`)
 
+/** What stands before the name of a person and is no part of it. */
+export const titlesOfPersons =
+  set(`mr mrs ms miss sir lady lord dame dr doctor professor prof king queen prince princess emperor empress duke
+  duchess count countess baron president chancellor minister senator governor mayor judge pope cardinal archbishop bishop father saint general
+  admiral commodore captain major colonel lieutenant commander sergeant corporal private marshal officer chief coach`)
+
 const all: ReadonlySet<string> = new Set([...determiners, ...pronouns, ...prepositions, ...conjunctions, ...auxiliaries, ...others])
 
 export const isFunctionWord = (word: string): boolean => all.has(word)

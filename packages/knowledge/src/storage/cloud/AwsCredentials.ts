@@ -130,7 +130,13 @@ const fromMachine = (address: string | undefined, profile: string): Effect.Effec
     const problem = `there are no keys of AWS in the environment, in the profile ${profile}, or from the machine`
     if (address === undefined) return yield* new CredentialsRefused({ problem, nextStep: setKeys })
     // Machines that are not of AWS do not answer: the wait is short.
-    const options: AskOptions = { problem, nextStep: `${setKeys}, or give the machine a role`, timeout: "1 second", retries: 1 }
+    const options: AskOptions = {
+      problem,
+      nextStep: `${setKeys}, or give the machine a role`,
+      timeout: "1 second",
+      retries: 1,
+      mayBeAbsent: true,
+    }
     const session = yield* askedText(
       HttpClientRequest.put(`${address}/latest/api/token`, { headers: { "x-aws-ec2-metadata-token-ttl-seconds": "21600" } }),
       options,

@@ -7,6 +7,7 @@ import * as Config from "effect/Config"
 import * as Data from "effect/Data"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Semaphore from "effect/Semaphore"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
@@ -14,10 +15,11 @@ import * as HttpClient from "effect/unstable/http/HttpClient"
 import type * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import { innermostReason } from "../Describe.ts"
 
-/** No credentials could be had. */
+/** No credentials could be had. `retryable`: their source is away, and may give some later. */
 export class CredentialsRefused extends Schema.TaggedError<CredentialsRefused>()("CredentialsRefused", {
   problem: Schema.String,
   nextStep: Schema.String,
+  retryable: Schema.Boolean.pipe(Schema.withConstructorDefault(Effect.succeed(false))),
 }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`
@@ -74,7 +76,16 @@ export interface AskOptions {
   readonly timeout?: Duration.Input
   /** How often it is asked again. Default: twice. */
   readonly retries?: number
+  /** There may be no such server: then no answer is no outage. */
+  readonly mayBeAbsent?: boolean
 }
+
+const pauses = Schedule.exponential("200 millis")
+
+const isRefusal = ({ message }: { readonly message: string }): boolean => /^4\d\d\b/.test(message)
+
+/** A machine outside of the cloud does not know the name of its metadata server. */
+const isUnknownName = (error: unknown): boolean => /\b(?:ENOTFOUND|EAI_AGAIN)\b/.test(innermostReason(error))
 
 /**
  * The text that a token endpoint or a metadata server answers. Asked again when it fails: one that is away for a moment must not fail
@@ -82,7 +93,7 @@ export interface AskOptions {
  */
 export const askedText = (
   request: HttpClientRequest.HttpClientRequest,
-  { problem, nextStep, timeout = "10 seconds", retries = 2 }: AskOptions,
+  { problem, nextStep, timeout = "10 seconds", retries = 2, mayBeAbsent = false }: AskOptions,
 ): Effect.Effect<string, CredentialsRefused> =>
   Effect.gen(function* () {
     const response = yield* HttpClient.execute(request)
@@ -90,8 +101,11 @@ export const askedText = (
     return response.status === 200 ? text : yield* Effect.fail(new NoAnswer({ message: `${response.status} ${problemIn(text)}`.trim() }))
   }).pipe(
     Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(new NoAnswer({ message: "no answer came in time" })) }),
-    Effect.retry({ times: retries, while: (error) => !/^4\d\d\b/.test(error.message) }),
-    Effect.mapError((error) => new CredentialsRefused({ problem: `${problem} (${innermostReason(error)})`, nextStep })),
+    Effect.retry({ times: retries, schedule: pauses, while: (error) => !isRefusal(error) && !isUnknownName(error) }),
+    Effect.mapError((error) => {
+      const retryable = !mayBeAbsent && !isRefusal(error) && !isUnknownName(error)
+      return new CredentialsRefused({ problem: `${problem} (${innermostReason(error)})`, nextStep, retryable })
+    }),
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
     Effect.provide(FetchHttpClient.layer),

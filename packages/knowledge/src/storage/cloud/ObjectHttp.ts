@@ -13,6 +13,7 @@ import * as Stream from "effect/Stream"
 import * as HttpClient from "effect/unstable/http/HttpClient"
 import { type StorageError, StorageFailed, StorageFull } from "../Storage.ts"
 import { type StorageFolder, StorageUri } from "../Uri.ts"
+import type { CredentialsRefused } from "./Credentials.ts"
 import {
   type ByteStream,
   ConnectionBroken,
@@ -57,7 +58,7 @@ export interface RetryOptions {
 export interface ObjectHttpOptions {
   readonly retry?: RetryOptions | undefined
   /** Adds what proves who sends the request. Fails with the reason and the next step. */
-  readonly authorize: (request: ObjectRequest, nowMillis: number) => Effect.Effect<Headers, Error>
+  readonly authorize: (request: ObjectRequest, nowMillis: number) => Effect.Effect<Headers, CredentialsRefused>
   /** Forgets what `authorize` has cached: the store says that it is no longer valid. */
   readonly forget: Effect.Effect<void>
   readonly isExpired: (status: number, problem: Problem) => boolean
@@ -120,7 +121,7 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
   const attempt = (target: Target, request: ObjectRequest) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const proof = yield* Effect.mapError(options.authorize(request, now), (error) => failed(target, false, error.message))
+      const proof = yield* Effect.mapError(options.authorize(request, now), (error) => failed(target, error.retryable, error.message))
       return yield* transport({ ...request, headers: { ...request.headers, ...proof } }).pipe(
         Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(new ConnectionBroken({ message: "no answer came in time" })) }),
         Effect.result,
