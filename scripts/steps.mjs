@@ -1,6 +1,8 @@
 /** The steps of `npm run check` and `npm test`. A failing step does not keep the next from running: all problems are seen at once. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs"
+import { availableParallelism, freemem, setPriority, tmpdir } from "node:os"
 import { join, relative } from "node:path"
 import { diagnosed, root, typed } from "./projects.mjs"
 import { run } from "./run.mjs"
@@ -22,10 +24,16 @@ const effectColors = process.stdout.isTTY ? [] : ["--format=text"]
  * }} VitestReport
  */
 
+/**
+ * Each checker of the compiler works out the types that its files share with those of the others by itself: with four, as is the default,
+ * on two cores it takes half as much processor time again as with two.
+ */
+const checkers = ["--checkers", String(Math.min(4, availableParallelism()))]
+
 /** Everything but the tests. */
 export function checks() {
   return [
-    step("types", () => one(each(typed, (project) => run("tsc", ["--noEmit", "-p", project])))),
+    step("types", () => one(each(typed, (project) => run("tsc", ["--noEmit", "-p", project, ...checkers])))),
     step("effect diagnostics", () => one(each(diagnosed, effectDiagnostics))),
     step("lint and format", () => one(run("biome", ["ci", "--error-on-warnings", ...biomeColors]))),
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
@@ -37,27 +45,68 @@ export function checks() {
 }
 
 /**
+ * The checks in a process of their own, beside the tests: tests wait for processes, leases and timers, and the checks use the processor
+ * meanwhile. They have a lower priority, so that they take little from the tests.
+ *
+ * @returns {() => Promise<ReadonlyArray<Tally>>} waits for the end of the checks and prints their output
+ */
+export function startChecks() {
+  const folder = mkdtempSync(join(tmpdir(), "detent-"))
+  const output = join(folder, "output.txt")
+  const file = openSync(output, "w")
+  const child = fork(join(root, "scripts/check.mjs"), { stdio: ["ignore", file, file, "ipc"] })
+  closeSync(file)
+  if (child.pid !== undefined) setPriority(child.pid, 5)
+  /** @type {ReadonlyArray<Tally>} */
+  let tallies = [{ passed: 0, failed: 1, failures: ["checks"] }]
+  child.on("message", (/** @type {ReadonlyArray<Tally>} */ message) => {
+    tallies = message
+  })
+  const ended = once(child, "close")
+  return async () => {
+    await ended
+    process.stdout.write(readFileSync(output, "utf8"))
+    rmSync(folder, { recursive: true })
+    return tallies
+  }
+}
+
+/**
  * Many tests kill processes and wait for leases, so a machine that is busy with other work can fail one of them. When few files fail, they
  * run once more, one after the other with nothing beside them. A test that fails then has failed; one that passes is counted as passed and
  * listed, because it depends on the load of the machine and needs mending.
  *
  * @param {ReadonlyArray<string>} filters arguments for vitest
+ * @param {() => Promise<ReadonlyArray<Tally>>} [checksBeside] from `startChecks`: waited for before tests that failed run again
+ * @returns {Promise<ReadonlyArray<Tally>>} of the tests, and of the checks beside them
  */
-export function tests(filters) {
-  return step("tests", () => {
-    const first = vitest(filters)
-    const files = [...new Set(first.failures.map(({ file }) => file))]
-    if (files.length === 0 || files.length > mostFilesToRepeat) return tallyOf(first)
-    console.log(`\n=== tests that failed, alone: ${files.join(" ")}`)
-    const again = vitest(["--maxWorkers=1", ...files])
-    const failedTwice = new Set(again.failures.map(nameOf))
-    const passedAlone = first.failures.filter((failure) => !failedTwice.has(nameOf(failure)))
-    if (passedAlone.length > 0) {
-      console.log(`\nFailed beside other tests, passed alone:\n${passedAlone.map((failure) => `  ${nameOf(failure)}`).join("\n")}`)
-    }
-    if (again.succeeded) return { passed: first.passed + passedAlone.length, failed: 0, failures: [] }
-    return tallyOf({ ...again, passed: first.passed + passedAlone.length })
+export async function tests(filters, checksBeside = async () => []) {
+  /** @type {Outcome} */
+  let first = { succeeded: false, passed: 0, failures: [] }
+  const tally = step("tests", () => {
+    first = vitest(filters)
+    return tallyOf(first)
   })
+  const checked = await checksBeside()
+  const files = [...new Set(first.failures.map(({ file }) => file))]
+  if (files.length === 0 || files.length > mostFilesToRepeat) return [...checked, tally]
+  return [...checked, step(`tests that failed, alone: ${files.join(" ")}`, () => repeated(first, files))]
+}
+
+/**
+ * @param {Outcome} first
+ * @param {ReadonlyArray<string>} files those with failures
+ * @returns {Tally} of all tests
+ */
+function repeated(first, files) {
+  const again = vitest(["--maxWorkers=1", ...files])
+  const failedTwice = new Set(again.failures.map(nameOf))
+  const passedAlone = first.failures.filter((failure) => !failedTwice.has(nameOf(failure)))
+  if (passedAlone.length > 0) {
+    console.log(`\nFailed beside other tests, passed alone:\n${passedAlone.map((failure) => `  ${nameOf(failure)}`).join("\n")}`)
+  }
+  if (again.succeeded) return { passed: first.passed + passedAlone.length, failed: 0, failures: [] }
+  return tallyOf({ ...again, passed: first.passed + passedAlone.length })
 }
 
 /** More failing files than this are no matter of load. */
@@ -89,7 +138,8 @@ function vitest(args) {
   const folder = mkdtempSync(join(tmpdir(), "detent-"))
   const report = join(folder, "report.json")
   try {
-    const succeeded = run("vitest", ["run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...args])
+    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
+    const succeeded = inMemory((variables) => run("vitest", ["run", ...reporters, ...args], variables))
     // vitest ended before it could write its report; it has printed the reason.
     if (!existsSync(report)) return { succeeded: false, passed: 0, failures: [] }
     /** @type {VitestReport} */
@@ -97,6 +147,43 @@ function vitest(args) {
     return { succeeded, passed: result.numPassedTests, failures: result.testResults.flatMap(failuresOf) }
   } finally {
     rmSync(folder, { recursive: true })
+  }
+}
+
+/**
+ * Gives tests a temporary folder in memory, where the machine has one with room: databases of tests then do not wait for a disk. No test
+ * cuts the power, so none needs what it wrote to be on a disk; processes that are killed leave their files in memory too.
+ *
+ * @template A
+ * @param {(variables: Readonly<Record<string, string>>) => A} work gets the variables of the environment that name the folder
+ * @returns {A}
+ */
+function inMemory(work) {
+  if (!existsSync(sharedMemory)) return work({})
+  removeInterrupted()
+  const { bavail, bsize } = statfsSync(sharedMemory)
+  if (Math.min(bavail * bsize, freemem()) < mostInMemory) return work({})
+  const folder = mkdtempSync(join(sharedMemory, `${inMemoryPrefix}${process.pid}-`))
+  // PostgreSQL runs as another user where the tests run as root.
+  chmodSync(folder, 0o755)
+  try {
+    return work({ TMPDIR: folder })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const sharedMemory = "/dev/shm"
+const inMemoryPrefix = "detent-tests-"
+
+/** Far more than the files of a run take at a time: its processes need memory besides. */
+const mostInMemory = 8 * 1024 ** 3
+
+/** Ctrl-C ends a run before it can remove its folder. */
+function removeInterrupted() {
+  for (const name of readdirSync(sharedMemory).filter((name) => name.startsWith(inMemoryPrefix))) {
+    const [pid = ""] = name.slice(inMemoryPrefix.length).split("-")
+    if (!existsSync(`/proc/${pid}`)) rmSync(join(sharedMemory, name), { recursive: true, force: true })
   }
 }
 

@@ -1,4 +1,4 @@
-import { checks, conclude, tests } from "./steps.mjs"
+import { conclude, startChecks, tests } from "./steps.mjs"
 
 const filters = process.argv.slice(2)
-conclude(filters.length > 0 ? [tests(filters)] : [...checks(), tests([])])
+conclude(await (filters.length > 0 ? tests(filters) : tests([], startChecks())))
