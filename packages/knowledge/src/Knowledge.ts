@@ -27,8 +27,7 @@ import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { BatchEventLog } from "./batch/BatchEventLog.ts"
-import { Batches, type BatchesOptions } from "./batch/Batches.ts"
-import { warnOfOtherData } from "./batch/OtherDataWarning.ts"
+import { Batches, type BatchesOptions, warnOfOtherData } from "./batch/Batches.ts"
 import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
@@ -43,9 +42,10 @@ import * as ArtifactStore from "./storage/ArtifactStore.ts"
 import { type Storage, StorageFailed } from "./storage/Storage.ts"
 import type { AllowedSince } from "./storage/StorageLocation.ts"
 import * as StorageLocation from "./storage/StorageLocation.ts"
-import { taskQueueOf } from "./tasks/ConfiguredQueue.ts"
+import * as CloudTasks from "./tasks/CloudTasks.ts"
 import { TaskCallers } from "./tasks/TaskCallers.ts"
-import type { TaskQueue } from "./tasks/TaskQueue.ts"
+import { TaskQueue } from "./tasks/TaskQueue.ts"
+import type { TaskSettings } from "./tasks/TaskSettings.ts"
 import type { TaskWorkerOptions } from "./tasks/TaskWorker.ts"
 import * as TaskWorker from "./tasks/TaskWorker.ts"
 import type { ContentLimitOptions } from "./threads/ContentLimits.ts"
@@ -162,7 +162,7 @@ const embeddedStore = (folder: string) =>
     }).pipe(Effect.as(SqliteStore.layer({ filename: join(folder, "detent.db") }))),
   )
 
-/** To look, beside a process that works: no batch continues here, no run is taken up, and whatever is sent is refused. */
+/** Read-only, beside a process that works: no batch continues here, no run is taken up, and every event that is sent is refused. */
 export const layerObserving = (options: KnowledgeOptions) =>
   layerOnObservingEngine(options).pipe(
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
@@ -198,4 +198,16 @@ const kept = (options: OnEngineOptions) => {
         StorageLocation.layer({ location: options.folder, readable: options.readable ?? [], allowedSince: options.allowedSince }),
     ),
   )
+}
+
+/** The queue that the settings choose. Default: the durable one. */
+const taskQueueOf = (settings: TaskSettings = { queue: "durable" }): Layer.Layer<TaskQueue, never, Commands> => {
+  switch (settings.queue) {
+    case "durable":
+      return TaskQueue.layerDurable
+    case "memory":
+      return TaskQueue.layerMemory
+    case "cloud-tasks":
+      return CloudTasks.layer(settings)
+  }
 }

@@ -26,7 +26,11 @@ export {
   type BatchFault,
   type BatchState,
   BatchStateJson,
+  BatchStateStore,
+  type BatchStateStoreError,
+  type BatchStateStoreService,
   type BatchStats,
+  BatchStopped,
   type BatchUsage,
   batchStates,
   errorOf,
@@ -36,13 +40,19 @@ export {
   type Stage,
   stageDisplayName,
 } from "./batch/BatchState.ts"
-export { BatchStateStore, type BatchStateStoreError, type BatchStateStoreService } from "./batch/BatchStateStore.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
 export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { WithdrawalRefused } from "./batch/GraphStages.ts"
-export { Manifest, ManifestDocument, ManifestFile, ManifestFileJson, ManifestJson } from "./batch/Manifest.ts"
+export {
+  loadManifest,
+  Manifest,
+  ManifestDocument,
+  ManifestFile,
+  ManifestFileJson,
+  ManifestJson,
+  ManifestRefused,
+} from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
-export { BatchStopped, loadManifest, ManifestRefused } from "./batch/StageFiles.ts"
 export { Chunker, type ChunkingOptions, chunkStream, chunkText } from "./document/Chunking.ts"
 export { type DocumentSource, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"
@@ -55,10 +65,19 @@ export { Example, ExamplesRefused, ExampleTriple } from "./extract/builtin/Examp
 export type { KnownName } from "./extract/builtin/Gazetteer.ts"
 export * as PooledBuiltIn from "./extract/builtin/PooledBuiltIn.ts"
 export { type TrainingOptions, trainBuiltIn } from "./extract/builtin/Training.ts"
-export { type Chunk, ExtractionFailed, Extractor, type ExtractorService, type KnownEntity, type Usage } from "./extract/Extractor.ts"
+export {
+  addUsage,
+  type Chunk,
+  ExtractionFailed,
+  Extractor,
+  type ExtractorService,
+  type KnownEntity,
+  noUsage,
+  type Usage,
+} from "./extract/Extractor.ts"
 export { type Fact, type FactObject, type Mention, Place, type Span, type SplitFacts, splitByConfidence } from "./extract/Fact.ts"
 export { detectLanguage } from "./extract/language/DocumentLanguage.ts"
-export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/UnreadProse.ts"
+export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/ProseLanguage.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"
 export { type AnthropicClientOptions, anthropicLayer, makeAnthropicExtractor } from "./extract/model/AnthropicClient.ts"
 export { type Budget, BudgetExhausted, type BudgetLimits, makeBudget, PriceUnknown, unlimited } from "./extract/model/Budget.ts"
@@ -73,17 +92,7 @@ export {
   type RetryPolicy,
 } from "./extract/model/CallGuard.ts"
 export { type BreakerOptions, type CircuitBreaker, CircuitOpen, makeCircuitBreaker, type Verdict } from "./extract/model/CircuitBreaker.ts"
-export {
-  addUsage,
-  costOf,
-  defaultPrices,
-  estimateTokens,
-  ModelPrice,
-  noUsage,
-  PriceTable,
-  PriceTableJson,
-  priceOf,
-} from "./extract/model/Cost.ts"
+export { costOf, defaultPrices, estimateTokens, ModelPrice, PriceTable, PriceTableJson, priceOf } from "./extract/model/Cost.ts"
 export { languageModelClient } from "./extract/model/LanguageModelClient.ts"
 export type { ModelClient, ModelRequest } from "./extract/model/ModelClient.ts"
 export { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./extract/model/ModelExtractor.ts"
@@ -91,11 +100,9 @@ export { makeOpenAiExtractor, type OpenAiClientOptions, openAiLayer } from "./ex
 export { CallTooLarge, makeRateLimiter, type Permit, type RateLimiter, type RateLimits } from "./extract/model/RateLimiter.ts"
 export { GraphDocument } from "./graph/BatchDocuments.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
-export { DiffFact, DocumentDiff, GraphDiff } from "./graph/DiffFact.ts"
-export { contentTypes, ExportFormat } from "./graph/ExportFormat.ts"
 export { type FactReport, type FactStatus, factReport, type ReportedDocument, type ReportedFact, reportedText } from "./graph/FactReport.ts"
-export { diffGraphs } from "./graph/GraphDiff.ts"
-export { exportGraph } from "./graph/GraphExport.ts"
+export { DiffFact, DocumentDiff, diffGraphs, GraphDiff } from "./graph/GraphDiff.ts"
+export { contentTypes, ExportFormat, exportGraph } from "./graph/GraphExport.ts"
 export {
   type EntityOptions,
   GraphEntity,
@@ -134,9 +141,9 @@ export {
 } from "./KnowledgeSettings.ts"
 export type { ClassExpression, Label, Ontology, OntologyClass, OntologyNote, OntologyProperty, Restriction } from "./ontology/Ontology.ts"
 export { OntologyEmpty, OntologyError, type OntologyFormat, OntologyLimitExceeded, OntologySyntaxError } from "./ontology/Ontology.ts"
+export type { RelevanceOptions } from "./ontology/OntologyIndex.ts"
 export { type Labelled, OntologyIndex } from "./ontology/OntologyIndex.ts"
 export { loadOntology, type OntologySource } from "./ontology/OntologyLoading.ts"
-export type { RelevanceOptions } from "./ontology/Relevance.ts"
 export {
   documentIri,
   documentOfIri,
@@ -147,9 +154,8 @@ export {
   mentionTriples,
 } from "./rdf/FactGraph.ts"
 export { type LineSortOptions, SortFailed, sortLines } from "./rdf/LineSort.ts"
-export { RdfSyntaxError, readNTriples, readTurtle } from "./rdf/RdfReading.ts"
-export { type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/RdfWriting.ts"
 export * as Rdf from "./rdf/Term.ts"
+export { RdfSyntaxError, readNTriples, readTurtle, type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/Turtle.ts"
 export { detentVocabulary } from "./rdf/Vocabulary.ts"
 export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolver.ts"
 export { Resolver } from "./resolve/Resolver.ts"
@@ -191,13 +197,13 @@ export type { RunWork } from "./runs/RunRows.ts"
 export { ArtifactMissing } from "./runs/RunRows.ts"
 export { RunStore, RunStoreFailed } from "./runs/RunStore.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
+export type { AwsKeys } from "./storage/cloud/AwsCredentials.ts"
 export { CredentialsRefused } from "./storage/cloud/Credentials.ts"
 export * as GcsStorage from "./storage/cloud/GcsStorage.ts"
 export type { GoogleCredentials } from "./storage/cloud/GoogleCredentials.ts"
 export type { RetryOptions } from "./storage/cloud/ObjectHttp.ts"
 export type { BucketScope } from "./storage/cloud/ObjectStorage.ts"
 export * as S3Storage from "./storage/cloud/S3Storage.ts"
-export type { AwsKeys } from "./storage/cloud/SignatureV4.ts"
 export * as FileStorage from "./storage/FileStorage.ts"
 export {
   ArtifactKey,
@@ -243,7 +249,6 @@ export {
   defaultContentLimits,
 } from "./threads/ContentLimits.ts"
 export { makeWorkerPool, WorkerPool, type WorkerPoolOptions, type WorkerPoolService } from "./threads/WorkerPool.ts"
-export { derivedShapes } from "./validate/DerivedShapes.ts"
 export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Report.ts"
-export { readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
+export { derivedShapes, readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
 export { ValidationFailed } from "./validate/Validation.ts"

@@ -22,7 +22,7 @@ import { BatchLinesPath, pathsOfDocument } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
-import type { ActivityName } from "./ActivityName.ts"
+import type { ActivityName } from "../tasks/Task.ts"
 import { selectionOf } from "./BatchConfig.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
@@ -36,7 +36,7 @@ import type { Manifest, ManifestDocument } from "./Manifest.ts"
 import { stageInput } from "./StageDispatch.ts"
 import { ActivityRefused, graphAt, linesAt, reported, type StageRequest, stageRequest, stateOfActivity } from "./StageRun.ts"
 
-export { ActivityName } from "./ActivityName.ts"
+export { ActivityName } from "../tasks/Task.ts"
 export { ActivityRefused } from "./StageRun.ts"
 
 const durationMs = Count
@@ -368,7 +368,7 @@ const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequ
     },
   )
 
-/** Whatever else the process may read is no graph of the batch, and in its graph no query could read it. */
+/** Refuses files that are no graphs of the batch, though the process may read them: their lines would make its graph unreadable for queries. */
 const checkGraphs = (folder: StorageFolder, { manifest, request }: StageRequest, uris: ReadonlyArray<StorageUri>) => {
   const known = new Set(manifest.documents.map(({ documentId }) => blobIn(folder, pathsOfDocument(documentId).graph)))
   const other = uris.find((uri) => !known.has(uri))

@@ -17,7 +17,7 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage } from "../storage/Storage.ts"
 import { blobIn, folderIn, type StorageFolder } from "../storage/Uri.ts"
 import type { BatchState } from "./BatchState.ts"
-import { loadManifest } from "./StageFiles.ts"
+import { loadManifest } from "./Manifest.ts"
 
 /** What was removed. */
 export interface Purged {

@@ -4,8 +4,13 @@
  */
 
 import { State } from "@detent/machine"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { UnreadProse } from "../extract/language/UnreadProse.ts"
+import * as KeyValueStore from "effect/unstable/persistence/KeyValueStore"
+import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
@@ -163,6 +168,13 @@ const ended = {
 export const BatchFault = Schema.Struct({ code: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.String) })
 export type BatchFault = typeof BatchFault.Type
 
+/** A stage could not be finished, and only a user can help. */
+export class BatchStopped extends Schema.TaggedError<BatchStopped>()("BatchStopped", { code: Schema.String, problem: Schema.String }) {
+  override get message() {
+    return this.problem
+  }
+}
+
 /** Of a retry: only these of the documents that failed are tried again. Absent: all of them. */
 const retried = Schema.optionalKey(Schema.Array(DocumentId))
 
@@ -255,3 +267,25 @@ const names = {
 } as const
 
 export const stageDisplayName = ({ _tag }: BatchState): string => names[_tag]
+
+export type BatchStateStoreError = KeyValueStore.KeyValueStoreError | Schema.SchemaError
+
+export interface BatchStateStoreService {
+  /** None where no state was set. A value that is no state of a batch is an error. */
+  readonly get: (batchId: BatchId) => Effect.Effect<Option.Option<BatchState>, BatchStateStoreError>
+  readonly set: (batchId: BatchId, state: BatchState) => Effect.Effect<void, BatchStateStoreError>
+}
+
+/**
+ * States of batches by their ids, in a `KeyValueStore`: for programs that see the bucket and not the database. It holds what a program
+ * has put there; the database remains the authority on where a batch stands.
+ */
+export class BatchStateStore extends Context.Service<BatchStateStore, BatchStateStoreService>()("@detent/knowledge/BatchStateStore") {
+  static readonly layer: Layer.Layer<BatchStateStore, never, KeyValueStore.KeyValueStore> = Layer.effect(
+    BatchStateStore,
+    Effect.map(KeyValueStore.KeyValueStore, (store) => {
+      const { get, set } = KeyValueStore.toSchemaStore(store, BatchStateSchema)
+      return { get, set }
+    }),
+  )
+}

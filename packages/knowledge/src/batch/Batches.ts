@@ -20,15 +20,14 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
-import type { GraphDiff } from "../graph/DiffFact.ts"
-import { diffGraphs } from "../graph/GraphDiff.ts"
+import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
 import type { ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractions } from "../runs/Extractions.ts"
 import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
+import { BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, type StorageError } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
@@ -246,3 +245,25 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
     }
     return service
   })
+
+/**
+ * Logs a warning where the database has batches whose files are not in the data of this process: the process was started with another
+ * `--data` than the one that began them, so that neither finds the files of the other. Looks for the manifest of the batch that
+ * changed last, since manifests are never removed.
+ */
+export const warnOfOtherData = (folder: StorageFolder) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    const storage = yield* Storage
+    const [latest] = (yield* batches.list({ order: "newest", limit: 1 })).instances
+    if (latest === undefined) return
+    const { batchId, manifestUri } = yield* batches.state(BatchId.make(latest.id))
+    yield* Effect.catchTag(storage.info(manifestUri), ["AddressRefused", "BlobNotFound"], () =>
+      Effect.logWarning(
+        `the data is at ${folder}, and the file ${manifestUri} of ${batchId}, which is in the same database, is not there: give every ` +
+          "process of a database the same --data, a folder that all of them see or a bucket",
+      ),
+    )
+  }).pipe(
+    Effect.catch(({ message }) => Effect.logWarning(`whether the data of this process belongs to its database is not known: ${message}`)),
+  )

@@ -14,7 +14,7 @@ import * as Semaphore from "effect/Semaphore"
 import { isSqlError } from "effect/unstable/sql/SqlError"
 import type { Usage } from "../extract/Extractor.ts"
 import type { RunResult } from "../runs/ExtractionWorkflow.ts"
-import { defaultPatience, patienceOf } from "../runs/StorePatience.ts"
+import { defaultPatience, patienceOf } from "../runs/RunFailed.ts"
 import type { DocumentId } from "../storage/Identity.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog, type DocumentStanding } from "./BatchEventLog.ts"
@@ -192,9 +192,9 @@ export const startReport = (
         }),
       /** Publishes progress for as long as the extraction takes. */
       telling: Effect.forever(Effect.delay(flush, interval)),
-      /** Tells all that is left. */
+      /** Reports everything that is not reported yet. */
       end: flush,
-      /** Of work that ends too early: tells the world what became of documents, and nothing of those that are not done. */
+      /** For work that ends too early: publishes what became of documents, and nothing of those that are not done. */
       rest: Effect.suspend(() => {
         const events = [...waiting]
         const ended = new Set(events.flatMap((event) => (event._tag === "DocumentStarted" ? [] : [event.documentId])))

@@ -14,12 +14,12 @@ import { Storage } from "../storage/Storage.ts"
 import type { StorageFolder } from "../storage/Uri.ts"
 import { selectionOf } from "./BatchConfig.ts"
 import { isPassedBy } from "./BatchMachine.ts"
-import type { S } from "./BatchState.ts"
+import { BatchStopped, type S } from "./BatchState.ts"
 import { writeMetadata } from "./Document.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
 import { type ExtractionProgress, type ExtractionReport, roundOf, startReport } from "./ExtractionReport.ts"
-import type { Manifest, ManifestDocument } from "./Manifest.ts"
-import { BatchStopped, loadManifest, startedOntology } from "./StageFiles.ts"
+import { loadManifest, type Manifest, type ManifestDocument } from "./Manifest.ts"
+import { startedOntology } from "./ManifestMaking.ts"
 
 type Extracting = typeof S.Extracting.Type
 
@@ -115,7 +115,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
     const failure = (document: ManifestDocument, failed: RunFailed) =>
       Effect.gen(function* () {
         const { code, detail, stops } = failed
-        // Nothing is wrong with the document: whatever the policy, it resumes with the batch.
+        // Nothing is wrong with the document: with every failure policy it resumes with the batch.
         if (isStoreAway(failed)) return yield* new BatchStopped({ code, problem: detail })
         if (stops !== undefined) {
           yield* report.end

@@ -8,27 +8,39 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type BatchDocuments, writeDocuments } from "../graph/BatchDocuments.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
-import { publishGraph } from "../graph/GraphExport.ts"
-import { linesOnlyIn, storedLines, writeLines } from "../graph/StoredLines.ts"
+import { exportGraph } from "../graph/GraphExport.ts"
+import { linesOnlyIn, mergedParts, storedLines, writeLines } from "../graph/StoredLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
+import { documentLines } from "../rdf/FactGraph.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
-import { collectReviews } from "../review/ReviewCollection.ts"
 import { byDocument, withDecisions } from "../review/ReviewedGraph.ts"
-import { ReviewStore } from "../review/ReviewStore.ts"
+import { collectReviews, ReviewStore } from "../review/ReviewStore.ts"
 import type { ArtifactError } from "../runs/RunArtifacts.ts"
-import type { RunStore } from "../runs/RunStore.ts"
+import { contentOf, loadArtifact } from "../runs/RunArtifacts.ts"
+import type { StoredArtifact } from "../runs/RunRows.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
+import { type BatchId, contentHashOf, type Namespace, RunId } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch, pathsOfNamespace } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { onlyHeld, withoutHeld } from "../validate/Quarantine.ts"
 import { reportTurtle, type ValidationReport, ValidationReportJson, type Violation, violationText } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
-import type { BatchState, Ingested, Moved, Resolved, S, StageGraph, Validated } from "./BatchState.ts"
+import {
+  type BatchState,
+  BatchStopped,
+  type Ingested,
+  type Moved,
+  type Resolved,
+  type S,
+  type StageGraph,
+  type Validated,
+} from "./BatchState.ts"
 import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
-import { BatchStopped, documentGraphs, loadManifest, startedOntology } from "./StageFiles.ts"
+import { loadManifest } from "./Manifest.ts"
+import { startedOntology } from "./ManifestMaking.ts"
 
 type StageReadError = ArtifactError | SortFailed | GraphError
 
@@ -48,7 +60,7 @@ const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>
     return { manifest, ontology: yield* startedOntology(manifest) }
   })
 
-/** Graphs of documents, with what tells them from others: where they are, and in which generation. */
+/** Graphs of documents, with what distinguishes them from others: where they are, and in which generation. */
 export interface GivenGraphs {
   readonly graphs: DocumentGraphs
   readonly versions: ReadonlyArray<readonly [uri: string, generation: string]>
@@ -103,6 +115,44 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
       reviewCount,
     } satisfies typeof Resolved.Type
   })
+
+/** How many documents' graphs are fetched at once. */
+const graphsAtOnce = 200
+
+/** The graph of each document that was extracted, in the order of document ids, each as sorted lines. */
+const documentGraphs = (batch: BatchId) =>
+  Stream.unwrap(
+    Effect.gen(function* () {
+      const runs = yield* RunStore
+      const context = yield* Effect.context<RunStore | ArtifactStore>()
+      const textOf = (graph: StoredArtifact) =>
+        Effect.provide(isWhole(graph) ? contentOf(graph) : loadArtifact(graph.run_id, graph.artifact_key), context).pipe(
+          Effect.tapError((error) => (isLoss(error) ? runs.reopen(graph.run_id, graph.artifact_key, error.message) : Effect.void)),
+        )
+      const linesOf = (graph: StoredArtifact) =>
+        Stream.unwrap(Effect.map(textOf(graph), (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== ""))))
+      const pageAfter = (after: string) =>
+        Effect.tapErrorTag(runs.graphsOf(batch, after, graphsAtOnce), "ArtifactMissing", ({ run, key, message }) =>
+          runs.reopen(RunId.make(run), key, message),
+        )
+      const pages = Stream.paginate("", (after) =>
+        Effect.map(pageAfter(after), (page) => {
+          const last = page.length < graphsAtOnce ? undefined : page.at(-1)?.documentId
+          return [page, last === undefined ? Option.none<string>() : Option.some<string>(last)] as const
+        }),
+      )
+      // The lines of the document itself sort before those of its entities.
+      return Stream.map(pages, ({ graphs, ...document }) =>
+        Stream.concat(Stream.fromIterable(documentLines(document)), mergedParts(graphs.map(linesOf))),
+      )
+    }),
+  )
+
+/** A run has stored the content and it is lost. When the batch is retried, that part is extracted again. */
+const isLoss = ({ _tag }: ArtifactError) => _tag === "ArtifactDamaged" || _tag === "ArtifactMissing" || _tag === "BlobNotFound"
+
+/** Pages hold small contents only. */
+const isWhole = ({ content, packed }: StoredArtifact) => content !== null || packed !== null
 
 /** What reviewers decided on the versions of documents that a batch brings. A property that the ontology has no more is not stated. */
 const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontology: OntologyIndex) =>
@@ -192,6 +242,31 @@ export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type
     Effect.catchTag("GraphMoved", ({ version }) => Effect.succeed<typeof Moved.Type>({ movedTo: version })),
     Effect.map((done): typeof Ingested.Type | typeof Moved.Type => done),
   )
+
+/**
+ * Writes the canonical graph of a namespace as one Turtle file, for other tools. Every change of the graph writes it. Returns the file and
+ * how many triples are in it. Of two processes that write at once the later may write an older version, sees that, and writes again.
+ */
+export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const canonical = yield* CanonicalGraph
+    const uri = blobIn(folder, pathsOfNamespace(namespace).entities)
+    const prefixes = ontology.namespace === "" ? {} : { [namespace]: ontology.namespace }
+    let triples = 0
+    let current = yield* canonical.current(namespace)
+    while (Option.isSome(current)) {
+      const written = current.value
+      triples = 0
+      const lines = Stream.mapArray(canonical.lines(written), (batch) => {
+        triples += batch.length
+        return batch
+      })
+      yield* storage.setStream(uri, Stream.encodeText(exportGraph(lines, "turtle", prefixes)))
+      current = Option.filter(yield* canonical.current(namespace), ({ version }) => version !== written.version)
+    }
+    return { uri, triples }
+  })
 
 /**
  * Takes what an ingestion added out of the graph again, after its batch has failed: the batch contributes what it did in the version
@@ -288,7 +363,7 @@ const checkWithdrawal = (
 
 const violationKey = ({ sources: _, ...violation }: Violation): string => JSON.stringify(violation)
 
-/** Takes what a batch added out of the canonical graph, whatever the graph is then. */
+/** Takes what a batch added out of the canonical graph, also where the graph does not conform then. */
 export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>
   Effect.gen(function* () {
     const withdrawn = yield* Effect.flatMap(CanonicalGraph, (canonical) => canonical.withdraw(state.targetNamespace, state.batchId))

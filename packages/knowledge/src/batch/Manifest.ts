@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import { ExtractorName } from "../KnowledgeSettings.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
+import { getText, type StorageError, type StorageService } from "../storage/Storage.ts"
 import { BlobReference, StorageFolder, StorageUri } from "../storage/Uri.ts"
 
 /** The folder or manifest that the documents are all of. */
@@ -68,7 +69,7 @@ export type ManifestFile = typeof ManifestFile.Type
 
 export const ManifestFileJson = Schema.fromJsonString(Schema.toCodecJson(ManifestFile))
 
-/** How many documents are read or written before other work of the thread gets its turn: about 5 ms. */
+/** How many documents are decoded or encoded before other work of the thread gets its turn: about 5 ms. */
 const documentsAtOnce = 1000
 
 /** The JSON of a manifest that a batch has stored, with turns for other work of the thread. */
@@ -78,6 +79,21 @@ export const decodeManifest = (text: string): Effect.Effect<Manifest, Schema.Sch
     const outline = yield* decodeOutline(json)
     return { ...outline, documents: yield* inTurns(yield* documentsOf(json), decodeDocuments) }
   })
+
+export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("ManifestRefused", {
+  uri: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `${this.uri} is no manifest that can be worked on: ${this.problem}`
+  }
+}
+
+/** The manifest of a batch, as it is stored. */
+export const loadManifest = (storage: StorageService, uri: StorageUri): Effect.Effect<Manifest, StorageError | ManifestRefused> =>
+  Effect.flatMap(getText(storage, uri), (text) =>
+    Effect.mapError(decodeManifest(text), ({ message }) => new ManifestRefused({ uri, problem: message })),
+  )
 
 /** The JSON of a manifest that was written by hand, in the same way. */
 export const decodeManifestFile = (text: string): Effect.Effect<ManifestFile, Schema.SchemaError> =>

@@ -1,6 +1,6 @@
 /**
  * From what a person has, a file written by hand or a folder of documents, to the manifest a batch works on. Everything that
- * can be wrong with it is found before anything is started, and reported at once.
+ * can be wrong with it is found before anything is started, and reported in one error.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -10,17 +10,29 @@ import * as Stream from "effect/Stream"
 import { formatOf } from "../document/DocumentReader.ts"
 import type { DocumentFormat } from "../document/ReadError.ts"
 import { checkExamples } from "../extract/builtin/Example.ts"
-import { formatOf as rdfFormatOf } from "../ontology/RdfParsing.ts"
+import { formatOf as rdfFormatOf } from "../ontology/OntologyLoading.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import { type BatchId, type ContentHash, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
 import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
 import { getHashedText, getText, ifAbsent, ifGeneration, Storage, type StorageError } from "../storage/Storage.ts"
 import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import { checkShapes } from "../validate/WorkerValidation.ts"
-import { decodeManifest, decodeManifestFile, type Manifest, type ManifestDocument, type ManifestFile } from "./Manifest.ts"
-import { ManifestRefused } from "./StageFiles.ts"
+import { BatchStopped } from "./BatchState.ts"
+import { decodeManifest, decodeManifestFile, type Manifest, type ManifestDocument, type ManifestFile, ManifestRefused } from "./Manifest.ts"
 
 export type ManifestError = ManifestRefused
+
+/** The ontology that a batch started with, or a failure that says that it changed. */
+export const startedOntology = ({ ontologyUri, ontologyVersion }: Manifest) =>
+  Effect.gen(function* () {
+    const ontology = yield* Effect.flatMap(Extractors, (extractors) => extractors.ontology(ontologyUri))
+    const hash = ontology.hash.slice(0, 16)
+    if (ontologyVersion.endsWith(`@${hash}`)) return ontology
+    return yield* new BatchStopped({
+      code: "OntologyChanged",
+      problem: `${ontologyUri} has changed since the batch started: it has the hash ${hash}, the batch ${ontologyVersion}; restore it and retry, or start a new batch`,
+    })
+  })
 
 /** How many problems one error lists. */
 const problemsAtMost = 20

@@ -1,6 +1,6 @@
 /**
- * A stage whose work is done elsewhere: with `dispatch: "tasks"` as tasks of the queue, with `dispatch: "activities"` by whatever the
- * user's job runner starts. The stage ends when an activity reports it to the batch.
+ * A stage whose work is done elsewhere: with `dispatch: "tasks"` as tasks of the queue, with `dispatch: "activities"` by the
+ * activities that the user's job runner starts. The stage ends when an activity reports it to the batch.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -13,8 +13,7 @@ import { BatchEvent } from "./BatchEvent.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import type { S } from "./BatchState.ts"
 import { roundOf } from "./ExtractionReport.ts"
-import type { ManifestDocument } from "./Manifest.ts"
-import { loadManifest } from "./StageFiles.ts"
+import { loadManifest, type ManifestDocument } from "./Manifest.ts"
 
 type Extracting = typeof S.Extracting.Type
 type Dispatched = Extracting | typeof S.Resolving.Type | typeof S.Validating.Type | typeof S.Ingesting.Type

@@ -15,12 +15,12 @@ import type { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, type StorageError, startHash } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
-import type { ActivityName } from "./ActivityName.ts"
+import type { ActivityName } from "../tasks/Task.ts"
 import { defaultBatchConfig } from "./BatchConfig.ts"
 import { Batches, BatchNotFound } from "./Batches.ts"
 import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
-import type { BatchState, S, StageGraph } from "./BatchState.ts"
-import { BatchStopped, loadManifest } from "./StageFiles.ts"
+import { type BatchState, BatchStopped, type S, type StageGraph } from "./BatchState.ts"
+import { loadManifest } from "./Manifest.ts"
 
 /** The batch does not wait for this activity. */
 export class ActivityRefused extends Schema.TaggedError<ActivityRefused>()("ActivityRefused", {

@@ -7,7 +7,7 @@ import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { Fact, Mention } from "./Fact.ts"
-import type { UnreadProse } from "./language/UnreadProse.ts"
+import type { UnreadProse } from "./language/ProseLanguage.ts"
 
 /** A piece of a document. Spans in answers count from the beginning of the document, not of the chunk. */
 export interface Chunk {
@@ -26,6 +26,16 @@ export interface Usage {
   readonly outputTokens: number
   readonly cost: number | undefined
 }
+
+export const noUsage: Usage = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
+
+/** A sum of which one part is not known is not known. */
+export const addUsage = (one: Usage, other: Usage): Usage => ({
+  calls: one.calls + other.calls,
+  inputTokens: one.inputTokens + other.inputTokens,
+  outputTokens: one.outputTokens + other.outputTokens,
+  cost: one.cost === undefined || other.cost === undefined ? undefined : one.cost + other.cost,
+})
 
 /** An entity that earlier chunks of the same document named. */
 export interface KnownEntity {

@@ -59,6 +59,30 @@ export interface Fact {
   readonly confidence: number
 }
 
+const StoredSpan = Schema.Struct({ start: Schema.Int, end: Schema.Int })
+
+/** A mention in the form in which runs store it. */
+export const StoredMention = Schema.Struct({
+  type: Schema.String,
+  text: Schema.String,
+  span: StoredSpan,
+  confidence: Schema.Finite,
+  name: Schema.optionalKey(Schema.String),
+}) satisfies Schema.Codec<Mention, unknown>
+
+/** A fact in the form in which runs store it. */
+export const StoredFact = Schema.Struct({
+  subject: StoredMention,
+  property: Schema.String,
+  object: Schema.Union([
+    Schema.TaggedStruct("Entity", { mention: StoredMention }),
+    Schema.TaggedStruct("Value", { text: Schema.String, span: StoredSpan, datatype: Schema.String, lexical: Schema.String }),
+  ]),
+  quote: Schema.String,
+  span: StoredSpan,
+  confidence: Schema.Finite,
+}) satisfies Schema.Codec<Fact, unknown>
+
 export interface SplitFacts {
   readonly accepted: ReadonlyArray<Fact>
   readonly review: ReadonlyArray<Fact>

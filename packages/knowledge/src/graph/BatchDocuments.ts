@@ -2,7 +2,7 @@
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { UnreadProse } from "../extract/language/UnreadProse.ts"
+import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { type BatchId, ContentHash, contentHashOf, DocumentId, RunId } from "../storage/Identity.ts"
 import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"

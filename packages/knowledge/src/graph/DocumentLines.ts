@@ -7,8 +7,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { documentOfIri, documentOfStatement, entityDigest, entityPlace } from "../rdf/FactGraph.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
-import { owl, rdf, vocabularies } from "../rdf/Vocabulary.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines } from "./StoredLines.ts"
+import { owl, vocabularies } from "../rdf/Vocabulary.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statedLine } from "./StoredLines.ts"
 
 const derivedFrom = `<${vocabularies.prov}wasDerivedFrom>`
 export const sameAs = `<${owl.sameAs}>`
@@ -17,14 +17,6 @@ const statementStart = "<urn:detent:statement:"
 const documentStart = "<urn:detent:document:"
 
 const iriOf = (term: string): string => term.slice(1, -1)
-
-/** The fact that a statement is about, as a line; undefined for a node that is no statement of a fact. */
-const statedLine = ({ values }: NodeOfLines): string | undefined => {
-  const [subject] = values.get(`<${rdf.subject}>`) ?? []
-  const [predicate] = values.get(`<${rdf.predicate}>`) ?? []
-  const [object] = values.get(`<${rdf.object}>`) ?? []
-  return subject === undefined || predicate === undefined || object === undefined ? undefined : `${subject} ${predicate} ${object} .`
-}
 
 /** The document that a line describes; undefined for a line about anything else. */
 export const documentOfLine = (line: string): string | undefined =>

@@ -3,12 +3,44 @@
  * A fact that a document still states, at another place or in another run, is no change.
  */
 import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { documentOfIri, documentOfStatement } from "../rdf/FactGraph.ts"
 import { detached, lineParts, nameOfNode, termOf } from "../rdf/NTriples.ts"
 import { rdf, vocabularies, xsd } from "../rdf/Vocabulary.ts"
-import type { DiffFact, GraphDiff } from "./DiffFact.ts"
 import { labelPredicate, mergedStreams } from "./StoredLines.ts"
+
+/** A fact that a document states in one version of the graph and not in the other. */
+export const DiffFact = Schema.Struct({
+  subject: Schema.String,
+  subjectLabel: Schema.optionalKey(Schema.String),
+  property: Schema.String,
+  /** An IRI, or the text of a value. */
+  object: Schema.String,
+  objectLabel: Schema.optionalKey(Schema.String),
+  /** Of a value; an IRI has none. */
+  datatype: Schema.optionalKey(Schema.String),
+  /** The words that say so. */
+  quote: Schema.String,
+})
+export type DiffFact = typeof DiffFact.Type
+
+export const DocumentDiff = Schema.Struct({
+  documentId: Schema.String,
+  /** Where it is; absent where the graph does not say. */
+  source: Schema.optionalKey(Schema.String),
+  added: Schema.Array(DiffFact),
+  removed: Schema.Array(DiffFact),
+})
+export type DocumentDiff = typeof DocumentDiff.Type
+
+export const GraphDiff = Schema.Struct({
+  /** How many statements of documents the graph gained and lost, listed or not. */
+  added: Schema.Int,
+  removed: Schema.Int,
+  documents: Schema.Array(DocumentDiff),
+})
+export type GraphDiff = typeof GraphDiff.Type
 
 /** What is read of a statement, by predicate. */
 const parts: Readonly<Record<string, "subject" | "property" | "object" | "quote">> = {

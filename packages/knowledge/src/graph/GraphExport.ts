@@ -3,21 +3,27 @@
  * one of the relations between them. All stream from sorted lines.
  */
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
 import { detached, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
-import { turtleText } from "../rdf/RdfWriting.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
+import { turtleText } from "../rdf/Turtle.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
-import type { Namespace } from "../storage/Identity.ts"
-import { pathsOfNamespace } from "../storage/Paths.ts"
-import { Storage } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder } from "../storage/Uri.ts"
-import { CanonicalGraph } from "./CanonicalGraph.ts"
-import type { ExportFormat } from "./ExportFormat.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./StoredLines.ts"
+
+/** The forms of an exported graph. */
+export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])
+export type ExportFormat = typeof ExportFormat.Type
+
+/** The content type of each form. */
+export const contentTypes: Readonly<Record<ExportFormat, string>> = {
+  turtle: "text/turtle; charset=utf-8",
+  ntriples: "application/n-triples; charset=utf-8",
+  jsonld: "application/ld+json; charset=utf-8",
+  entities: "text/csv; charset=utf-8",
+  relations: "text/csv; charset=utf-8",
+}
 
 /** The text in pieces. `lines` is read twice for relations: once for the names of what they point to. */
 export const exportGraph = <E, R>(
@@ -128,28 +134,3 @@ const field = (value: string): string => {
 }
 
 const row = (fields: ReadonlyArray<string>): string => `${fields.map(field).join(",")}\r\n`
-
-/**
- * Writes the canonical graph of a namespace as one Turtle file, for other tools. Every change of the graph writes it. Returns the file and
- * how many triples are in it. Of two processes that write at once the later may write an older version, sees that, and writes again.
- */
-export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>
-  Effect.gen(function* () {
-    const storage = yield* Storage
-    const canonical = yield* CanonicalGraph
-    const uri = blobIn(folder, pathsOfNamespace(namespace).entities)
-    const prefixes = ontology.namespace === "" ? {} : { [namespace]: ontology.namespace }
-    let triples = 0
-    let current = yield* canonical.current(namespace)
-    while (Option.isSome(current)) {
-      const written = current.value
-      triples = 0
-      const lines = Stream.mapArray(canonical.lines(written), (batch) => {
-        triples += batch.length
-        return batch
-      })
-      yield* storage.setStream(uri, Stream.encodeText(exportGraph(lines, "turtle", prefixes)))
-      current = Option.filter(yield* canonical.current(namespace), ({ version }) => version !== written.version)
-    }
-    return { uri, triples }
-  })

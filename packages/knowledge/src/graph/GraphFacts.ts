@@ -1,7 +1,7 @@
 /**
  * What a graph says, for people who look: its entities by name or class, the relations between them, and the facts of an entity
  * with the words each rests on. Everything comes in pages; `next` of one page is `after` of the following, and a page continues
- * where the last one ended whatever was read before it.
+ * where the last one ended, independent of what was read before it.
  *
  * ```ts
  * const facts = yield* GraphFacts
@@ -13,13 +13,15 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { placesOfFacts } from "../document/FactPlaces.ts"
-import type { Place } from "../extract/Fact.ts"
+import { largestWhole, readPlaces } from "../document/DocumentReader.ts"
+import type { Place, Span } from "../extract/Fact.ts"
 import { documentOfIri } from "../rdf/FactGraph.ts"
 import { checkIri } from "../rdf/Term.ts"
 import { vocabularies, xsd } from "../rdf/Vocabulary.ts"
-import { Storage } from "../storage/Storage.ts"
-import { WorkerPool } from "../threads/WorkerPool.ts"
+import { contentHashOf } from "../storage/Identity.ts"
+import { Storage, type StorageService } from "../storage/Storage.ts"
+import { StorageUri } from "../storage/Uri.ts"
+import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import type { GraphVersion } from "./CanonicalGraph.ts"
 import { GraphQuery, type QueryError, type QueryOptions, QueryRefused } from "./GraphQuery.ts"
 
@@ -122,7 +124,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
   const queries = yield* GraphQuery
   const storage = yield* Effect.serviceOption(Storage)
   const pool = yield* WorkerPool.inContext
-  /** A row more than the page, which tells whether there is another. */
+  /** One row more than the page, to see whether there is another page. */
   const paged = <Item>(version: GraphVersion, select: (limit: number) => string, itemOf: (row: Row) => Item, options: PageOptions) =>
     Effect.gen(function* () {
       const limit = Math.max(1, Math.min(options.limit ?? 100, 1000))
@@ -297,3 +299,54 @@ const following = (after: string | undefined) => (after === undefined ? "" : `FI
 
 /** JSON escapes what SPARQL wants escaped, in the same way. */
 const textOf = (text: string): string => JSON.stringify(text.toWellFormed())
+
+// Where facts stand in the sources of their documents: a cell of a table, a value in JSON, a page, or characters. A graph has the places
+// of facts in the text that a document was read as; this reads the document once more and follows the words back.
+
+/** The words of a fact, and the version of the document that they stand in. */
+interface SourcedSpan extends Span {
+  readonly source?: string
+  readonly contentHash?: string
+}
+
+/** Each document is read as a whole. */
+const mostDocuments = 20
+
+/**
+ * The places of each fact, in order. Absent where the document is gone, has changed since or cannot be read, and of all documents but
+ * the first twenty.
+ */
+const placesOfFacts = <Fact extends SourcedSpan>(
+  storage: StorageService,
+  pool: Option.Option<WorkerPoolService>,
+  facts: ReadonlyArray<Fact>,
+): Effect.Effect<ReadonlyMap<Fact, ReadonlyArray<Place>>> =>
+  Effect.gen(function* () {
+    const found = new Map<Fact, ReadonlyArray<Place>>()
+    const documents = [...Map.groupBy(facts, ({ source, contentHash }) => `${contentHash} ${source}`).values()]
+    for (const spans of documents.slice(0, mostDocuments)) {
+      const places = yield* placesIn(storage, pool, spans)
+      for (const [index, place] of (places ?? []).entries()) {
+        const fact = spans[index]
+        if (fact !== undefined) found.set(fact, place)
+      }
+    }
+    return found
+  })
+
+const isStorageUri = Schema.is(StorageUri)
+
+const placesIn = (storage: StorageService, pool: Option.Option<WorkerPoolService>, facts: ReadonlyArray<SourcedSpan>) =>
+  Effect.gen(function* () {
+    const { source, contentHash } = facts[0] ?? {}
+    if (!isStorageUri(source)) return undefined
+    const info = yield* storage.info(source)
+    if (Option.isNone(info) || info.value.size > largestWhole) return undefined
+    const { bytes } = yield* storage.get(source)
+    if (contentHashOf(bytes) !== contentHash) return undefined
+    const spans = facts.map(({ start, end }) => ({ start, end }))
+    return yield* readPlaces(pool, { source: { name: source }, bytes, spans })
+  }).pipe(
+    // What cannot be read has no places: the fact itself is known without them.
+    Effect.catch((error) => Effect.as(Effect.logDebug("the places of facts are not known", error), undefined)),
+  )

@@ -117,6 +117,14 @@ export interface NodeOfLines {
   readonly values: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
+/** The fact that a statement is about, as a line; undefined for a node that is no statement of a fact. */
+export const statedLine = ({ values }: NodeOfLines): string | undefined => {
+  const [subject] = values.get(`<${rdf.subject}>`) ?? []
+  const [predicate] = values.get(`<${rdf.predicate}>`) ?? []
+  const [object] = values.get(`<${rdf.object}>`) ?? []
+  return subject === undefined || predicate === undefined || object === undefined ? undefined : [subject, predicate, object, "."].join(" ")
+}
+
 /** Lines of one subject stand together, so only one is held at a time. */
 export const nodesOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<NodeOfLines, E, R> =>
   Stream.suspend(() => {

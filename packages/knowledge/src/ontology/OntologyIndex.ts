@@ -7,11 +7,11 @@ import { deserialize, serialize } from "node:v8"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { stem } from "../extract/language/Stem.ts"
-import { isFunctionWord, labelKey } from "../extract/language/Words.ts"
-import { isStandardDatatype, rdfs } from "../rdf/Vocabulary.ts"
+import { relatedStems } from "../extract/language/VerbLexicon.ts"
+import { fold, isFunctionWord, labelKey, tokenize } from "../extract/language/Words.ts"
+import { isStandardDatatype, rdfs, xsd } from "../rdf/Vocabulary.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
-import { type RelevanceOptions, relevantTerms } from "./Relevance.ts"
 
 /** What a label stands for. */
 export interface Labelled {
@@ -341,3 +341,87 @@ const parentsOf = (
   for (const term of terms) for (const other of term.equivalents) parents.get(other)?.push(term.iri)
   return parents
 }
+
+// Relevance: the terms of an ontology that a text could speak of. A small ontology is kept whole. Of a large one, the terms that words of
+// the text name come first, then those that they may mean, then the most general ones.
+
+export interface RelevanceOptions {
+  /** How many classes, and how many properties, at most; what these need besides is added. */
+  readonly most?: number
+}
+
+/** Providers limit how many names an answer's schema may hold, and a model overlooks what stands in too long a list. */
+const defaultMost = 80
+
+interface RelevantTerms {
+  readonly classes: ReadonlySet<string>
+  readonly properties: ReadonlySet<string>
+}
+
+const relevantTerms = (index: OntologyIndex, text: string, { most = defaultMost }: RelevanceOptions = {}): RelevantTerms => {
+  const said = stemsOf(text)
+  const properties = best(
+    [...index.properties.keys()],
+    (iri) => named(index, iri, said) + 0.3 * shownByValues(index, iri, text),
+    (iri) => index.generality(iri),
+    most,
+  )
+  // A property is of no use without the classes it holds between.
+  const needed = properties.flatMap((iri) => [...index.domainOf(iri).flat(), ...index.rangeOf(iri).flat()])
+  const classes = best(
+    [...index.classes.keys()],
+    (iri) => named(index, iri, said),
+    (iri) => index.generality(iri),
+    most,
+  )
+  return {
+    classes: withAncestors(
+      [...classes, ...needed].filter((iri) => index.classes.has(iri)),
+      (iri) => index.ancestors(iri),
+    ),
+    properties: withAncestors(properties, (iri) => index.propertyAncestors(iri)),
+  }
+}
+
+const stemsOf = (text: string): ReadonlySet<string> =>
+  new Set(
+    tokenize(text)
+      .filter((token) => token.kind === "word")
+      .flatMap((token) => fold(token.text).split("-"))
+      .filter((word) => !isFunctionWord(word))
+      .map(stem),
+  )
+
+/** How much of the best of a term's names stands in the text; a word of like meaning is half the word. */
+const named = (index: OntologyIndex, iri: string, said: ReadonlySet<string>): number =>
+  index.nameStems(iri).reduce((highest, stems) => {
+    const found = stems.reduce(
+      (sum, one) => sum + (said.has(one) ? 1 : [...relatedStems(one)].some((other) => said.has(other)) ? 0.5 : 0),
+      0,
+    )
+    return Math.max(highest, stems.length === 0 ? 0 : found / stems.length)
+  }, 0)
+
+/** Whether the text has values of the kind the property takes. */
+const shownByValues = (index: OntologyIndex, iri: string, text: string): number => {
+  const datatypes = index.datatypesOf(iri)
+  if (datatypes.length === 0 || !/\d/.test(text)) return 0
+  const dated = datatypes.some((datatype) => datatype === xsd.date || datatype === xsd.dateTime || datatype === xsd.gYear)
+  return dated && !/\b1\d{3}\b|\b20\d\d\b/.test(text) ? 0 : 1
+}
+
+const best = (
+  iris: ReadonlyArray<string>,
+  score: (iri: string) => number,
+  generality: (iri: string) => number,
+  most: number,
+): ReadonlyArray<string> => {
+  if (iris.length <= most) return iris
+  const scores = new Map(iris.map((iri) => [iri, score(iri)]))
+  return iris
+    .toSorted((a, b) => (scores.get(b) ?? 0) - (scores.get(a) ?? 0) || generality(b) - generality(a) || (a < b ? -1 : 1))
+    .slice(0, most)
+}
+
+const withAncestors = (iris: ReadonlyArray<string>, ancestors: (iri: string) => ReadonlySet<string>): ReadonlySet<string> =>
+  new Set(iris.flatMap((iri) => [iri, ...ancestors(iri)]))

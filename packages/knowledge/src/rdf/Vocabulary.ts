@@ -127,3 +127,11 @@ export const xsd = {
 
 /** Whether an IRI names a datatype by its vocabulary alone; a custom `rdfs:Datatype` has to be declared. */
 export const isStandardDatatype = (iri: string): boolean => iri.startsWith(xsdBase) || iri === rdf.langString || iri === rdfs.literal
+
+const dateTypes: ReadonlySet<string> = new Set([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])
+const numberTypes = /#(?:integer|decimal|double|float|int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned\w+)$/
+
+/** Whether the values of a datatype are points in time. */
+export const isDateType = (iri: string): boolean => dateTypes.has(iri)
+
+export const isNumberType = (iri: string): boolean => numberTypes.test(iri)

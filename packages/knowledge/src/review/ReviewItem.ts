@@ -1,6 +1,8 @@
-/** A review list as people and programs see it: its facts, how many are decided on, and what a decision came to. */
+/** A fact of a review list: as people and programs see it, with the decisions on it, and as it is stored, with the reason why it is listed. */
 import * as Schema from "effect/Schema"
-import { DocumentId } from "../storage/Identity.ts"
+import { StoredFact } from "../extract/Fact.ts"
+import { type FactSource, statementOf } from "../rdf/FactGraph.ts"
+import { DocumentId, RunId } from "../storage/Identity.ts"
 
 /** A fact of which validation refused the acceptance is open again. */
 export const ReviewStatus = Schema.Literals(["open", "accepted", "rejected"])
@@ -72,3 +74,52 @@ export const ReviewOutcome = Schema.Struct({
   review: ReviewCounts,
 })
 export type ReviewOutcome = typeof ReviewOutcome.Type
+
+/** A fact that the extractor was too unsure of for the graph, as a review list stores it. */
+export const ReviewFact = Schema.Struct({
+  documentId: DocumentId,
+  /** Of the version of the document; empty where the run did not store it. */
+  contentHash: Schema.String,
+  /** Where the document is, and what it is called. */
+  source: Schema.String,
+  title: Schema.optionalKey(Schema.String),
+  /** Of the document, as BCP 47 has it. */
+  language: Schema.optionalKey(Schema.String),
+  runId: RunId,
+  extractor: Schema.String,
+  /** Less sure facts went to the review list. */
+  reviewBelow: Schema.Finite,
+  fact: StoredFact,
+})
+export type ReviewFact = typeof ReviewFact.Type
+
+export const ReviewFactJson = Schema.fromJsonString(ReviewFact)
+
+export const sourceOf = ({ documentId, runId, extractor, language }: ReviewFact): FactSource => ({
+  documentId,
+  runId,
+  extractor,
+  ...(language === undefined ? {} : { language }),
+})
+
+export const statementOfReview = (one: ReviewFact): string => statementOf(one.fact, sourceOf(one))
+
+/** The last part of its statement's IRI: the same fact at the same place of a document, in every run, has the same id. */
+export const factIdOf = (one: ReviewFact): string => {
+  const statement = statementOfReview(one)
+  return statement.slice(statement.lastIndexOf(":") + 1)
+}
+
+/** Which part of the fact the extractor was too unsure of. */
+export const whyInReview = ({ fact, reviewBelow }: ReviewFact): string => {
+  const { subject, object, confidence } = fact
+  const parts = [
+    ["the fact", confidence],
+    [`its subject "${subject.text}"`, subject.confidence],
+    ...(object._tag === "Entity" ? [[`its object "${object.mention.text}"`, object.mention.confidence] as const] : []),
+  ] as const
+  const [least, sureness] = parts.reduce((low, one) => (one[1] < low[1] ? one : low))
+  return `the confidence of ${least} is ${rounded(sureness)}, less than ${reviewBelow}`
+}
+
+const rounded = (sureness: number): number => Number(sureness.toFixed(4))

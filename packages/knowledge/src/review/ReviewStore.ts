@@ -12,13 +12,22 @@ import * as Schema from "effect/Schema"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
-import { surenessOf } from "../extract/Fact.ts"
-import { type RunStoreFailed, runStoreFailed } from "../runs/RunFailed.ts"
+import type { BatchState } from "../batch/BatchState.ts"
+import { StoredFact, surenessOf } from "../extract/Fact.ts"
+import { contentOf } from "../runs/RunArtifacts.ts"
+import { defaultPatience, type RunStoreFailed, runStoreFailed, storePatience } from "../runs/RunFailed.ts"
 import { rowReader } from "../runs/RunRows.ts"
-import { defaultPatience, storePatience } from "../runs/StorePatience.ts"
+import { RunStore, type StoredReview } from "../runs/RunStore.ts"
 import { type BatchId, Namespace } from "../storage/Identity.ts"
-import { factIdOf, type ReviewFact, ReviewFactJson } from "./ReviewFact.ts"
-import { type ReviewCounts, type ReviewedOnce, type ReviewStatus, ReviewVerdict } from "./ReviewItem.ts"
+import {
+  factIdOf,
+  type ReviewCounts,
+  type ReviewedOnce,
+  type ReviewFact,
+  ReviewFactJson,
+  type ReviewStatus,
+  ReviewVerdict,
+} from "./ReviewItem.ts"
 
 /**
  * `pending` until the graph follows the decision; then `applied`, or `refused` with the reason where the graph would not conform
@@ -470,3 +479,41 @@ const readNamespace = rowReader("review_decisions", Schema.Struct({ namespace: N
 
 const chunked = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(items.length / rowsAtOnce) }, (_, index) => items.slice(index * rowsAtOnce, (index + 1) * rowsAtOnce))
+
+/** Runs of an earlier release did not store the name of the extractor with their facts. */
+const FoundFacts = Schema.fromJsonString(
+  Schema.Array(Schema.Struct({ ...StoredFact.fields, extractor: Schema.optionalKey(Schema.String) })),
+)
+
+/** Lists of runs that are read at once. */
+const pageSize = 200
+
+/**
+ * Makes the review list of a batch from what the runs of its documents have stored. Returns how many facts are on the list. Made again, it
+ * is the same list.
+ */
+export const collectReviews = ({ batchId, targetNamespace, config }: Pick<BatchState, "batchId" | "targetNamespace" | "config">) =>
+  Effect.gen(function* () {
+    const runs = yield* RunStore
+    const reviews = yield* ReviewStore
+    yield* reviews.begin(batchId)
+    let after: { readonly documentId: string; readonly key: string } | undefined = { documentId: "", key: "" }
+    while (after !== undefined) {
+      const page: ReadonlyArray<StoredReview> = yield* runs.reviewsOf(batchId, after, pageSize)
+      const facts = yield* Effect.forEach(page, (one) => factsOf(one, config.extractor ?? "built-in"))
+      yield* reviews.add(batchId, targetNamespace, facts.flat())
+      const last = page.at(-1)
+      after = last === undefined || page.length < pageSize ? undefined : { documentId: last.documentId, key: last.artifact.artifact_key }
+    }
+    yield* reviews.complete(batchId)
+    const { open, accepted, rejected } = yield* reviews.counts(batchId)
+    return open + accepted + rejected
+  })
+
+const factsOf = ({ artifact, reviewBelow, contentHash = "", ...document }: StoredReview, extractor: string) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.orDie(Schema.decodeEffect(FoundFacts)(yield* contentOf(artifact)))
+    return found.map(
+      ({ extractor: own = extractor, ...fact }): ReviewFact => ({ ...document, contentHash, extractor: own, reviewBelow, fact }),
+    )
+  })

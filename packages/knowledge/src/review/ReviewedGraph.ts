@@ -11,7 +11,7 @@ import { compareCodePoints } from "../rdf/LineSort.ts"
 import { lineOf, lineParts, typePredicate } from "../rdf/NTriples.ts"
 import { literal, namedNode, triple } from "../rdf/Term.ts"
 import { detentVocabulary, rdf, vocabularies } from "../rdf/Vocabulary.ts"
-import { type ReviewFact, sourceOf, statementOfReview } from "./ReviewFact.ts"
+import { type ReviewFact, sourceOf, statementOfReview } from "./ReviewItem.ts"
 import type { Decision } from "./ReviewStore.ts"
 
 const { prov, xsd } = vocabularies

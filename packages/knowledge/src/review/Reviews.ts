@@ -29,11 +29,11 @@ import * as Stream from "effect/Stream"
 import { defaultBatchConfig } from "../batch/BatchConfig.ts"
 import { Batches } from "../batch/Batches.ts"
 import type { BatchState } from "../batch/BatchState.ts"
-import { entityBase } from "../batch/GraphStages.ts"
-import { loadManifest, startedOntology } from "../batch/StageFiles.ts"
+import { entityBase, publishGraph } from "../batch/GraphStages.ts"
+import { loadManifest } from "../batch/Manifest.ts"
+import { startedOntology } from "../batch/ManifestMaking.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
 import { withoutStatements } from "../graph/DocumentLines.ts"
-import { publishGraph } from "../graph/GraphExport.ts"
 import { mergedStreams, storedLines, writeLines } from "../graph/StoredLines.ts"
 import { lineParts, termOf } from "../rdf/NTriples.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
@@ -45,7 +45,6 @@ import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
-import { collectReviews } from "./ReviewCollection.ts"
 import {
   acceptedLines,
   entitiesOf,
@@ -57,9 +56,17 @@ import {
   statementsOf,
   withoutAcceptance,
 } from "./ReviewedGraph.ts"
-import { type ReviewFact, statementOfReview, whyInReview } from "./ReviewFact.ts"
-import type { ReviewCounts, ReviewedOnce, ReviewItem, ReviewOutcome, ReviewStatus } from "./ReviewItem.ts"
-import { type Decision, type ListedFact, type ListPlace, ReviewStore } from "./ReviewStore.ts"
+import {
+  type ReviewCounts,
+  type ReviewedOnce,
+  type ReviewFact,
+  type ReviewItem,
+  type ReviewOutcome,
+  type ReviewStatus,
+  statementOfReview,
+  whyInReview,
+} from "./ReviewItem.ts"
+import { collectReviews, type Decision, type ListedFact, type ListPlace, ReviewStore } from "./ReviewStore.ts"
 
 export interface ReviewPage {
   readonly facts: ReadonlyArray<ReviewItem>

@@ -1,29 +1,37 @@
 /**
- * One step of a document, a few chunks: what it says, stored together with the checkpoint that says it is done. What has a
- * checkpoint is never extracted again, whichever run of the program made it.
+ * One step of a document, a few chunks: what it says, stored together with the checkpoint that says it is done. A step with a
+ * checkpoint is never extracted again, whichever process made it.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { Chunk, ExtractionFailed, ExtractorService, KnownEntity, Usage } from "../extract/Extractor.ts"
-import { type Fact, type Mention, splitByConfidence } from "../extract/Fact.ts"
-import { addUsage, noUsage } from "../extract/model/Cost.ts"
+import {
+  addUsage,
+  type Chunk,
+  type ExtractionFailed,
+  type ExtractorService,
+  type KnownEntity,
+  noUsage,
+  type Usage,
+} from "../extract/Extractor.ts"
+import { type Fact, type Mention, StoredFact, StoredMention, splitByConfidence } from "../extract/Fact.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
-import { writeNTriples } from "../rdf/RdfWriting.ts"
 import type { InvalidTerm } from "../rdf/Term.ts"
+import { writeNTriples } from "../rdf/Turtle.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { contentHashOf } from "../storage/Identity.ts"
+import { contentHashOf, type RunId } from "../storage/Identity.ts"
 import type { StorageError } from "../storage/Storage.ts"
 import { type EntityRef, type EntityRegistry, emptyRegistry, register } from "./EntityRegistry.ts"
 import type { Equipment } from "./Extractors.ts"
-import { loadAnswers, type ModelAnswers } from "./ModelAnswers.ts"
 import type { ExtractionRun } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import type { RunStoreFailed } from "./RunFailed.ts"
 import { contentKey, entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
-import type { RunStep, RunStore } from "./RunStore.ts"
+import { type RunStep, RunStore } from "./RunStore.ts"
 
 export interface StepInput extends Equipment {
   readonly run: ExtractionRun
@@ -53,10 +61,10 @@ export interface FinishedStep {
 
 export type StepError = FindingError | StorageError
 
-/** The part of an entity's IRI that tells it from others of its document. */
+/** The part of an entity's IRI that distinguishes it from others of its document. */
 export const metAs = ({ iri }: EntityRef): string => iri.slice(iri.lastIndexOf(":") + 1)
 
-/** Tells whether a later reading of the document gave the same chunks. */
+/** Shows whether a later reading of the document gave the same chunks. */
 export const textHashOf = (chunks: ReadonlyArray<Chunk>): string =>
   contentHashOf(JSON.stringify(chunks.map(({ offset, text }) => [offset, text])))
 
@@ -216,3 +224,73 @@ const registryOf = ({ source }: FindingInput, found: ReadonlyArray<Found>): Enti
   )
   return register(emptyRegistry, refs)
 }
+
+// Answers of a model, stored when they arrive and until the checkpoint of their chunks covers them. After a crash in between, they are
+// neither asked for nor paid for again.
+
+const Entities = Schema.fromJsonString(Schema.Struct({ mentions: Schema.Array(StoredMention) }))
+const Facts = Schema.fromJsonString(Schema.Struct({ facts: Schema.Array(StoredFact) }))
+
+interface FoundEntities {
+  readonly mentions: ReadonlyArray<Mention>
+  readonly usage: Usage
+}
+
+interface FoundFacts {
+  readonly facts: ReadonlyArray<Fact>
+  readonly usage: Usage
+}
+
+/** Returns the stored answer to the same question, or asks and stores the answer. */
+interface ModelAnswers {
+  readonly entities: <E>(
+    chunk: Chunk,
+    question: unknown,
+    ask: Effect.Effect<FoundEntities, E>,
+  ) => Effect.Effect<FoundEntities, E | RunStoreFailed>
+  readonly facts: <E>(chunk: Chunk, question: unknown, ask: Effect.Effect<FoundFacts, E>) => Effect.Effect<FoundFacts, E | RunStoreFailed>
+}
+
+const loadAnswers = (run: RunId, extractor: string, chunks: ReadonlyArray<Chunk>): Effect.Effect<ModelAnswers, RunStoreFailed, RunStore> =>
+  Effect.gen(function* () {
+    const runs = yield* RunStore
+    const stored = yield* runs.answers(run, chunks[0]?.index ?? 0, chunks.at(-1)?.index ?? 0)
+    const hashOf = ({ text, offset }: Chunk, question: unknown) => contentHashOf(JSON.stringify([extractor, offset, text, question]))
+
+    const recalled =
+      <Found extends { readonly usage: Usage }, Content extends Omit<Found, "usage">>(
+        step: "entities" | "facts",
+        schema: Schema.Codec<Content, string>,
+        withUsage: (content: Content, usage: Usage) => Found,
+      ) =>
+      <E>(chunk: Chunk, question: unknown, ask: Effect.Effect<Found, E>): Effect.Effect<Found, E | RunStoreFailed> =>
+        Effect.gen(function* () {
+          const hash = hashOf(chunk, question)
+          const known = stored.find((one) => one.chunk_index === chunk.index && one.step === step && one.input_hash === hash)
+          const content = known === undefined ? Option.none() : Schema.decodeOption(schema)(known.content)
+          if (known !== undefined && Option.isSome(content)) {
+            const { calls, input_tokens: inputTokens, output_tokens: outputTokens, cost } = known
+            return withUsage(content.value, { calls, inputTokens, outputTokens, cost: cost ?? undefined })
+          }
+          const found = yield* ask
+          const { usage, ...said } = found
+          yield* runs.saveAnswer({
+            run_id: run,
+            chunk_index: chunk.index,
+            step,
+            input_hash: hash,
+            content: JSON.stringify(said),
+            calls: usage.calls,
+            input_tokens: usage.inputTokens,
+            output_tokens: usage.outputTokens,
+            cost: usage.cost ?? null,
+            created_at: yield* Clock.currentTimeMillis,
+          })
+          return found
+        })
+
+    return {
+      entities: recalled<FoundEntities, typeof Entities.Type>("entities", Entities, ({ mentions }, usage) => ({ mentions, usage })),
+      facts: recalled<FoundFacts, typeof Facts.Type>("facts", Facts, ({ facts }, usage) => ({ facts, usage })),
+    }
+  })

@@ -6,7 +6,7 @@ import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { UnreadProse } from "../extract/language/UnreadProse.ts"
+import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
@@ -44,7 +44,7 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   attempt: Count,
   ontologyHash: ContentHash,
   schemaVersion: Schema.String,
-  /** Where the document is. It is not copied: its hash tells whether it is still the one the run began with. */
+  /** Where the document is. It is not copied: its hash shows whether it is still the one the run began with. */
   inputUri: StorageUri,
   /** Known once it has been read. */
   inputHash: Schema.OptionFromNullOr(ContentHash),

@@ -1,6 +1,12 @@
-/** Why a run ended without a graph, in a form that can be stored with it. */
+/**
+ * Why a run ended without a graph, in a form that can be stored with it; and failures of the database of runs, with how long they are
+ * retried.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { DocumentSetAside } from "../document/ReadError.ts"
@@ -115,4 +121,41 @@ const isAway = ({ reason: { _tag, cause } }: SqlError): boolean => {
 const wordsOf = (error: unknown): string => {
   const cause = isSqlError(error) ? error.reason.cause : undefined
   return cause instanceof Error && cause.message !== "" ? cause.message : describe(error)
+}
+
+// An operation on a database that is unavailable for a moment, because it restarts or a connection broke, is tried again, so that nothing
+// a run has found is lost. After the patience it fails, and the work can be resumed.
+
+/** Longer than a database takes to start, or its standby to take over. */
+export const defaultPatience: Duration.Input = "30 seconds"
+
+/** Soon at first, and every two seconds in the end. */
+export const patienceOf = (limit: Duration.Input) =>
+  Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")]).pipe(Schedule.upTo({ duration: limit }))
+
+/** However many callers wait, an outage is logged once at its start and once at its end. */
+export const storePatience = (limit: Duration.Input) => {
+  const schedule = patienceOf(limit)
+  const retried = `the database is asked again for up to ${Duration.format(Duration.fromInputUnsafe(limit))}`
+  let isAway = false
+
+  const away = ({ problem, retryable }: RunStoreFailed) =>
+    Effect.suspend(() => {
+      if (isAway || !retryable) return Effect.void
+      isAway = true
+      return Effect.logWarning(`${problem}; ${retried}`)
+    })
+
+  const back = Effect.suspend(() => {
+    if (!isAway) return Effect.void
+    isAway = false
+    return Effect.logInfo("the database of runs is there again")
+  })
+
+  return <A, R>(effect: Effect.Effect<A, RunStoreFailed, R>): Effect.Effect<A, RunStoreFailed, R> =>
+    effect.pipe(
+      Effect.tapError(away),
+      Effect.retry({ schedule, while: ({ retryable }) => retryable }),
+      Effect.tap(() => back),
+    )
 }

@@ -14,9 +14,8 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
-import { gathered } from "./Gathered.ts"
 import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
-import { type RunStoreFailed, runStoreFailed } from "./RunFailed.ts"
+import { defaultPatience, type RunStoreFailed, runStoreFailed, storePatience } from "./RunFailed.ts"
 import {
   type AnswerRow,
   ArtifactMissing,
@@ -40,8 +39,7 @@ import {
   workOf,
 } from "./RunRows.ts"
 import { migrateRuns, runTables } from "./RunTables.ts"
-import { type NewStatus, type PurgedRuns, purgeRuns, type RunStep, type RunWrite, reopenRun, runWrites } from "./RunWrites.ts"
-import { defaultPatience, storePatience } from "./StorePatience.ts"
+import { gathered, type NewStatus, type PurgedRuns, purgeRuns, type RunStep, type RunWrite, reopenRun, runWrites } from "./RunWrites.ts"
 
 export { RunStoreFailed } from "./RunFailed.ts"
 export type { RunStep } from "./RunWrites.ts"
@@ -195,7 +193,7 @@ const make = (patience: Duration.Input) =>
         Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), runOf)),
       )
 
-    /** Tells whether another writer was first. A write that is retried may find its own first attempt stored, whose answer was lost. */
+    /** Returns the run, or fails where another writer was first. A retried write may find its own first attempt stored, whose answer was lost. */
     const writeStatus = (one: Extract<RunWrite, { readonly status: NewStatus }>) =>
       Effect.gen(function* () {
         const { run, expected } = one.status

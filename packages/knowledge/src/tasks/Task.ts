@@ -1,7 +1,10 @@
 /** A task is one call of an activity that a queue delivers, possibly more than once and late. */
 import { createHash } from "node:crypto"
 import * as Schema from "effect/Schema"
-import { ActivityName } from "../batch/ActivityName.ts"
+
+/** The stages of a batch, as a job runner or a queue calls them. */
+export const ActivityName = Schema.Literals(["extraction", "resolution", "validation", "ingestion"])
+export type ActivityName = typeof ActivityName.Type
 
 export const Task = Schema.Struct({
   activity: ActivityName,
@@ -12,7 +15,7 @@ export const Task = Schema.Struct({
 })
 export type Task = typeof Task.Type
 
-/** The name of a task in a queue: names do not tell what is worked on, and lie apart, as Cloud Tasks asks for. */
+/** The name of a task in a queue: a hash, so that names reveal nothing of the input and are spread evenly, as Cloud Tasks asks for. */
 export const taskName = (key: string): string => createHash("sha256").update(key).digest("hex")
 
 /** The key of a call that names none. The same call again has the same key. */

@@ -1,7 +1,7 @@
 /**
- * A queue of activities, which a batch with `dispatch: "tasks"` fills. It only enqueues: who runs the tasks depends on its layer.
+ * A queue of activities, which a batch with `dispatch: "tasks"` fills. It only enqueues; its layer decides which process runs the tasks.
  *
- * | layer                    | who runs the tasks                               | what a crash leaves                     |
+ * | layer                    | runs the tasks                                   | what a crash leaves                     |
  * | ------------------------ | ------------------------------------------------ | --------------------------------------- |
  * | `TaskQueue.layerMemory`  | this process                                     | nothing; the batch enqueues them again  |
  * | `TaskQueue.layerDurable` | every process that works on the database         | the tasks, as commands of `activities`  |
@@ -13,10 +13,10 @@ import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
-import type { ActivityName } from "../batch/ActivityName.ts"
-import { Task } from "./Task.ts"
+import { type ActivityName, Task } from "./Task.ts"
 
 /** The queue does not take a task. `retryable`: the same call may succeed later. */
 export class TaskQueueFailed extends Schema.TaggedError<TaskQueueFailed>()("TaskQueueFailed", {
@@ -79,7 +79,7 @@ export const longestActivity: Duration.Input = "30 minutes"
 /** The limits of the specification: five attempts, 10 to 300 seconds apart. */
 export const taskRetries = RetryPolicy.exponential({ initialDelay: "10 seconds", maxDelay: "300 seconds", jitter: 0.1, maxAttempts: 5 })
 
-/** Commands of the queue; a worker with shorter pauses is for tests. */
+/** Commands of the queue. Tests pass a `retry` with shorter pauses. */
 export const activityCommands = (retry: RetryPolicy.RetryPolicy = taskRetries) =>
   CommandQueue.make(activitiesQueue, { payload: StoredTask, retry, timeout: longestActivity })
 
@@ -139,3 +139,14 @@ export class MemoryTasks extends Context.Service<
     }),
   )
 }
+
+/** Stores a task that another queue gave up as a dead letter of the durable queue. `detent command retry` runs it again. */
+export const keepDeadTask = (task: Task, problem: string) => activityCommands().enqueue({ ...task, givenUp: problem }, { key: task.key })
+
+/** Why the task of this key failed for good; undefined where it did not, or was retried since. */
+export const deadTask = (key: string) =>
+  Effect.gen(function* () {
+    const found = Option.getOrUndefined(yield* Effect.flatMap(Commands, (commands) => commands.get(key, activitiesQueue)))
+    if (found === undefined || found.round > 0 || found.status === "completed" || found.status === "skipped") return undefined
+    return found.problem ?? "it failed for good"
+  })

@@ -1,6 +1,6 @@
 /** `knowledge.tasks` of `detent.config.ts`: where batches with `dispatch: "tasks"` put their tasks. */
 import * as Schema from "effect/Schema"
-import { ActivityName } from "../batch/ActivityName.ts"
+import { ActivityName } from "./Task.ts"
 
 const Name = Schema.String.check(Schema.isPattern(/^[a-zA-Z0-9][a-zA-Z0-9._:-]{0,99}$/))
 const Positive = Schema.Int.check(Schema.isGreaterThan(0))

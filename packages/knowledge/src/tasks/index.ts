@@ -1,11 +1,16 @@
-/** The queue of activities: what a server, a job and a worker need to run tasks. */
-export { ActivityName } from "../batch/ActivityName.ts"
-export { CallerRefused, KeysUnavailable } from "./CallerIdentity.ts"
 export * as CloudTasks from "./CloudTasks.ts"
-export { deadTask, keepDeadTask } from "./DeadTasks.ts"
-export { keyOfCall, Task, taskName } from "./Task.ts"
-export { TaskCallers, type TaskCallersService } from "./TaskCallers.ts"
-export { activitiesQueue, type EnqueueTaskOptions, TaskQueue, TaskQueueFailed, type TaskQueueService } from "./TaskQueue.ts"
+/** The queue of activities: what a server, a job and a worker need to run tasks. */
+export { ActivityName, keyOfCall, Task, taskName } from "./Task.ts"
+export { CallerRefused, KeysUnavailable, TaskCallers, type TaskCallersService } from "./TaskCallers.ts"
+export {
+  activitiesQueue,
+  deadTask,
+  type EnqueueTaskOptions,
+  keepDeadTask,
+  TaskQueue,
+  TaskQueueFailed,
+  type TaskQueueService,
+} from "./TaskQueue.ts"
 export { giveUpTask, runTask, TaskGivenUp, TaskOutcome, TaskPostponed } from "./TaskRun.ts"
 export { CloudTasksSettings, TaskSettings } from "./TaskSettings.ts"
 export * as TaskWorker from "./TaskWorker.ts"

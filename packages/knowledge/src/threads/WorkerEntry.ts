@@ -6,9 +6,9 @@ import type { TaskHandlers } from "@detent/durable/ProcessPool"
 import { serve } from "@detent/durable/Serving"
 
 const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
-  document: async () => (await import("../document/WorkerReading.ts")).tasks,
+  document: async () => (await import("../document/DocumentReader.ts")).tasks,
   ontology: async () => (await import("../ontology/OntologyLoading.ts")).tasks,
-  "built-in": async () => (await import("../extract/builtin/BuiltInTasks.ts")).makeBuiltInTasks(),
+  "built-in": async () => (await import("../extract/builtin/BuiltInReader.ts")).makeBuiltInTasks(),
   resolution: async () => (await import("../resolve/ResolvedGraph.ts")).tasks,
   validation: async () => (await import("../validate/WorkerValidation.ts")).tasks,
   graph: async () => (await import("../graph/GraphStore.ts")).makeGraphStore(),

@@ -5,13 +5,13 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { labelPredicate, nodesOfLines } from "../graph/StoredLines.ts"
+import { labelPredicate, nodesOfLines, statedLine } from "../graph/StoredLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { owl, prov } from "../rdf/Vocabulary.ts"
 import { type GraphChange, isStatement, type MarkedNode } from "./AffectedNodes.ts"
-import { listedAtMost, type QuarantinedStatement, sourcesOfLines, statedLine, type Violation } from "./Report.ts"
+import { listedAtMost, type QuarantinedStatement, sourcesOfLines, type Violation } from "./Report.ts"
 import { predicatesOf, type Shapes, sh } from "./Shapes.ts"
 import {
   type Finding,
@@ -321,7 +321,7 @@ type HeldLines = Pick<HeldStatements, "has">
 const parted = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines, wanted: boolean): Stream.Stream<string, E, R> =>
   Stream.flattenIterable(
     Stream.map(nodesOfLines(lines), (node) => {
-      const stated = isStatement(node) ? statedLine(node) : undefined
+      const stated = isStatement(node) ? (statedLine(node) ?? "") : undefined
       const isWitness = stated !== undefined && held.has(stated)
       return [...node.values].flatMap(([predicate, objects]) =>
         objects.flatMap((object) => {

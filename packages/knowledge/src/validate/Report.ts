@@ -3,12 +3,12 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type { NodeOfLines } from "../graph/StoredLines.ts"
+import { type NodeOfLines, statedLine } from "../graph/StoredLines.ts"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { termOf } from "../rdf/NTriples.ts"
-import { writeTurtle } from "../rdf/RdfWriting.ts"
 import { checkIri, type InvalidTerm, literal, namedNode, type Triple, triple } from "../rdf/Term.ts"
+import { writeTurtle } from "../rdf/Turtle.ts"
 import { detentVocabulary, prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import type { BatchId } from "../storage/Identity.ts"
 
@@ -97,10 +97,6 @@ const own = (name: string) => `<${detentVocabulary}${name}>`
 /** A contradiction that a thousand documents repeat is shown by a few of them. */
 const sourcesAtMost = 5
 
-/** The line of the fact that a statement witnesses. */
-export const statedLine = ({ values }: NodeOfLines): string =>
-  [...[rdf.subject, rdf.predicate, rdf.object].map((part) => values.get(`<${part}>`)?.[0] ?? ""), "."].join(" ")
-
 /** Adds to each violation the statements in the graph that witness its facts. */
 export const attachSources = <E>(
   statements: Stream.Stream<NodeOfLines, E>,
@@ -122,7 +118,8 @@ export const attachSources = <E>(
 export const sourcesOfLines = <E>(
   statements: Stream.Stream<NodeOfLines, E>,
   lines: ReadonlyArray<string>,
-): Effect.Effect<ReadonlyMap<string, ReadonlyArray<FactSource>>, E> => sourcesBy(statements, lines, (statement) => [statedLine(statement)])
+): Effect.Effect<ReadonlyMap<string, ReadonlyArray<FactSource>>, E> =>
+  sourcesBy(statements, lines, (statement) => [statedLine(statement) ?? ""])
 
 const sourcesBy = <E>(
   statements: Stream.Stream<NodeOfLines, E>,

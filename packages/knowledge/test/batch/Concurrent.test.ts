@@ -2,8 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
-import type { Chunk, ExtractorService } from "../../src/extract/Extractor.ts"
-import { noUsage } from "../../src/extract/model/Cost.ts"
+import { type Chunk, type ExtractorService, noUsage } from "../../src/extract/Extractor.ts"
 import { base, canonical, harbour, manifest } from "./sea.ts"
 
 /** Finds "[X] passed [Y]". */

@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 import { ManifestFileJson } from "../../src/batch/Manifest.ts"
 import { readDocument } from "../../src/document/DocumentReader.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
-import { readTurtle } from "../../src/rdf/RdfReading.ts"
+import { readTurtle } from "../../src/rdf/Turtle.ts"
 
 const corpus = join(import.meta.dirname, "../../corpus")
 const textOf = (name: string) => readFileSync(join(corpus, name), "utf8")

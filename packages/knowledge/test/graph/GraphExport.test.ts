@@ -1,8 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import type { ExportFormat } from "../../src/graph/ExportFormat.ts"
-import { exportGraph } from "../../src/graph/GraphExport.ts"
+import { type ExportFormat, exportGraph } from "../../src/graph/GraphExport.ts"
 
 const type = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 const label = "<http://www.w3.org/2000/01/rdf-schema#label>"

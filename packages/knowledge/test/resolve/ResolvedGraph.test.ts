@@ -5,7 +5,7 @@ import type { Fact, Mention } from "../../src/extract/Fact.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
 import { factTriples } from "../../src/rdf/FactGraph.ts"
 import { sortLines } from "../../src/rdf/LineSort.ts"
-import { writeNTriples } from "../../src/rdf/RdfWriting.ts"
+import { writeNTriples } from "../../src/rdf/Turtle.ts"
 import { resolveGraphs } from "../../src/resolve/ResolvedGraph.ts"
 import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 

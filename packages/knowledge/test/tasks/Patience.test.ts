@@ -23,9 +23,8 @@ import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { pathsOfBatch } from "../../src/storage/Paths.ts"
 import { getText, Storage } from "../../src/storage/Storage.ts"
 import { blobIn, MemUri, StorageFolder } from "../../src/storage/Uri.ts"
-import { keepDeadTask } from "../../src/tasks/DeadTasks.ts"
 import type { Task } from "../../src/tasks/Task.ts"
-import { TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
+import { keepDeadTask, TaskQueue, TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
 import { documentsOf, harbour, manifest } from "../batch/sea.ts"
 
 const batchId = BatchId.make("batch-0123456789ab")

@@ -9,7 +9,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { ExtractionFailed, Extractor, type ExtractorService, type Usage } from "../Extractor.ts"
+import { describe } from "../../storage/Describe.ts"
+import { ExtractionFailed, Extractor, type ExtractorService, noUsage } from "../Extractor.ts"
 import { unreadProse } from "../language/LanguageReader.ts"
 import type { BuiltInModel } from "./BuiltInModel.ts"
 import { BuiltInReader } from "./BuiltInReader.ts"
@@ -41,7 +42,7 @@ export const defaultLeastConfidence = 0.15
 /** From here on at least three facts in five hold; facts that go into a graph without review should be as sure as this. */
 export const highPrecisionConfidence = 0.6
 
-export const noUsage: Usage = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
+export { noUsage }
 
 export const make = (options: BuiltInOptions = {}): ExtractorService => {
   const least = options.leastConfidence ?? defaultLeastConfidence
@@ -74,7 +75,7 @@ const attempt = <A>(work: () => A): Effect.Effect<A, ExtractionFailed> =>
         extractor: builtInName,
         reason: "Bug",
         retryable: false,
-        detail: cause instanceof Error ? cause.message : String(cause),
+        detail: describe(cause),
         cause,
       }),
   })

@@ -2,9 +2,11 @@
  * Reads chunks with one ontology and one model: prose sentence by sentence, tables and key-value lines by their form. Plain
  * functions of their arguments, so that a worker thread gives the same answers as the main one.
  */
+import type { TaskChannel } from "@detent/durable/ProcessPool"
+import * as Result from "effect/Result"
 import { splitSentences } from "../../document/Sentences.ts"
 import type { ClassExpression } from "../../ontology/Ontology.ts"
-import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
+import { OntologyIndex, type PackedOntology } from "../../ontology/OntologyIndex.ts"
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention, Span } from "../Fact.ts"
 import { LanguageReader, type ReadStatement } from "../language/LanguageReader.ts"
@@ -12,16 +14,17 @@ import { fold, tokenize } from "../language/Words.ts"
 import { Referents } from "./Antecedents.ts"
 import { type BuiltInModel, confidenceOf } from "./BuiltInModel.ts"
 import { type Candidate, overlaps } from "./Candidates.ts"
-import { type KnownNames, type ReadSentence, readSentence } from "./Choices.ts"
 import { Evidence } from "./Evidence.ts"
+import { type Example, type ExamplesText, examplesTask, readExamples } from "./Example.ts"
 import { between, ClassLabels, compatible, factOf, knownTypes, type Place, type Statement, spanKey } from "./FoundFact.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
 import { classesMeeting, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
-import { type Judge, type Judgement, predict } from "./Prediction.ts"
+import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, readSentence } from "./Prediction.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import { type Piece, readStructure, type StructuralStatement, type Structure, splitPiece } from "./Structure.ts"
 import { subjectFeatures } from "./SubjectFeatures.ts"
+import { trainBuiltIn } from "./Training.ts"
 
 /** How likely a subject has to be for the next sentence to refer to it. */
 const clearSubject = 0.4
@@ -80,7 +83,7 @@ export class BuiltInReader {
     return between(facts, mentions, this.ontology)
   }
 
-  /** The entities of those facts, and names whose class the text or the gazetteer tells. */
+  /** The entities of those facts, and names whose class the text or the gazetteer gives. */
   mentions(chunk: Chunk, leastConfidence: number): ReadonlyArray<Mention> {
     const found = new Map<string, Mention>()
     const add = (mention: Mention) => {
@@ -309,5 +312,61 @@ const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazette
       subject: Float64Array.from(subjectFeatures, (name) => model.subjectWeights[name] ?? 0),
     },
     gazetteer,
+  }
+}
+
+// The tasks of a worker, and what the pool sends them.
+
+/** What the built-in extractor needs for every chunk of a batch. */
+export interface SharedReader {
+  readonly ontology: PackedOntology
+  readonly model: BuiltInModel
+  readonly names: ReadonlyArray<KnownName>
+}
+
+export interface TrainInput {
+  readonly ontology: PackedOntology
+  /** The text of a file that was checked, or its examples. */
+  readonly examples: ExamplesText | ReadonlyArray<Example>
+  readonly names: ReadonlyArray<KnownName>
+}
+
+export interface ReadInput {
+  readonly chunk: Chunk
+  readonly leastConfidence: number
+}
+
+export interface ReadOutput {
+  readonly mentions: ReadonlyArray<Mention>
+  /** Between those mentions. */
+  readonly facts: ReadonlyArray<Fact>
+}
+
+export interface FactsInput extends ReadInput {
+  readonly mentions: ReadonlyArray<Mention>
+}
+
+/** A reader that was made from shared data is kept for as long as the worker keeps the data. */
+export const makeBuiltInTasks = () => {
+  // A reader takes longer to prepare than a chunk to read, and is the same for all chunks of a batch.
+  const readers = new WeakMap<SharedReader, BuiltInReader>()
+  const readerOf = (shared: SharedReader): BuiltInReader => {
+    const kept = readers.get(shared)
+    if (kept !== undefined) return kept
+    const reader = new BuiltInReader(OntologyIndex.unpack(shared.ontology), shared.model, shared.names)
+    readers.set(shared, reader)
+    return reader
+  }
+  return {
+    examples: examplesTask,
+    train: ({ ontology, examples, names }: TrainInput): BuiltInModel =>
+      trainBuiltIn(OntologyIndex.unpack(ontology), "text" in examples ? Result.getOrThrow(readExamples(examples)) : examples, { names }),
+    read: ({ chunk, leastConfidence }: ReadInput, _: TaskChannel, shared: SharedReader): ReadOutput => {
+      const reader = readerOf(shared)
+      const mentions = reader.mentions(chunk, leastConfidence)
+      return { mentions, facts: reader.factsBetween(chunk, leastConfidence, mentions) }
+    },
+    facts: ({ chunk, leastConfidence, mentions }: FactsInput, _: TaskChannel, shared: SharedReader) =>
+      readerOf(shared).factsBetween(chunk, leastConfidence, mentions),
   }
 }

@@ -1,5 +1,6 @@
 /**
- * Names that are known before a text is read, with the classes they are of: from a list, or from the examples. A name is found wherever its words stand, in whatever case.
+ * Names that are known before a text is read, with the classes they are of: from a list, or from the examples. A name is found wherever
+ * its words stand, in upper or lower case.
  */
 import { fold, tokenize } from "../language/Words.ts"
 

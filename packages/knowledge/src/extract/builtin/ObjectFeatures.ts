@@ -7,7 +7,7 @@ import type { Candidate } from "./Candidates.ts"
 import { beginOfDescription, beginOfList, tokenLeadingTo, verbsBefore } from "./Evidence.ts"
 import { organisationWords, type PropertyView, type Trigger, type WorldNames } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
-import { isEndOfSpan } from "./SubjectTraits.ts"
+import { isEndOfSpan } from "./SubjectFeatures.ts"
 
 /**
  * Where training begins, and what is used as it is when there are no examples. Rounded from fits to sentences of several

@@ -1,7 +1,7 @@
 /** An ontology as the extractor works with it: its properties with their words, prepared once and used for every sentence. */
 import type { OntologyProperty } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { owl, xsd } from "../../rdf/Vocabulary.ts"
+import { isDateType, isNumberType, owl } from "../../rdf/Vocabulary.ts"
 import { unmarked } from "../language/ProseLanguage.ts"
 import { stem, withoutPlural } from "../language/Stem.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"
@@ -120,9 +120,6 @@ const numberWords =
   /\b(?:number|count|cost|price|amount|total|height|length|width|weight|population|budget|revenue|size|age|duration|area|elevation|distance|speed|depth)\b/
 const placeLabel = /\b(?:place|location|city|country|venue|town|region|headquarters)\b/
 
-const dateTypes = new Set([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])
-const numberTypes = /#(?:integer|decimal|double|float|int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned\w+)$/
-
 export const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
   const names = ontology.names(property.iri)
   const stems = contentStems(names)
@@ -134,8 +131,8 @@ export const viewProperty = (ontology: OntologyIndex, property: OntologyProperty
   const named = (words: ReadonlySet<string>) => [...words].some((word) => rangeStems.has(word) || above.has(word))
   const labels = names.map(labelKey)
   const lastWords = labels.map((label) => label.split(" ").at(-1) ?? "")
-  const datesOnly = datatypes.length > 0 && datatypes.every((iri) => dateTypes.has(iri))
-  const numbersOnly = datatypes.length > 0 && datatypes.every((iri) => numberTypes.test(iri))
+  const datesOnly = datatypes.length > 0 && datatypes.every(isDateType)
+  const numbersOnly = datatypes.length > 0 && datatypes.every(isNumberType)
   const open = range.length === 0
   const domain = ontology
     .domainOf(property.iri)

@@ -1,7 +1,7 @@
 /** Takes a chunk apart into what its lines state by their form, and the prose that is left. */
 import type { Span } from "../Fact.ts"
 import { isVerbLike } from "../language/Stem.ts"
-import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, set } from "../language/Words.ts"
+import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, wordSet } from "../language/Words.ts"
 import type { PropertyNames } from "./OntologyView.ts"
 
 export interface Structure {
@@ -82,14 +82,14 @@ const standingAbove = (lines: ReadonlyArray<Piece>, at: number): Piece | undefin
 
 /** What parts of documents are called: a heading that begins or ends with one of these names such a part. */
 const sectionWords =
-  set(`introduction overview summary abstract preface foreword contents background history biography profile details facts
+  wordSet(`introduction overview summary abstract preface foreword contents background history biography profile details facts
   figures notes references sources bibliography appendix conclusion conclusions discussion results methods report reports review reviews
   chapter section page table figure index glossary acknowledgements contact contacts update updates schedule agenda minutes newsletter bulletin
   faq questions answers information description specifications reception plot synopsis demographics legacy career childhood years about`)
 
 /** Words that name a part of a document only beside others such: "Early Life", "Press Releases"; not in "Northlight Press". */
 const looseSectionWords =
-  set(`life work works family education death early late later personal external links list lists gallery awards honours honors
+  wordSet(`life work works family education death early late later personal external links list lists gallery awards honours honors
   members founders annual monthly weekly press release releases programme program statement letter guide handbook manual news products
   services service team staff people events features cast production development design construction operation operations geography climate
   economy politics culture transport notable see also part our first new`)

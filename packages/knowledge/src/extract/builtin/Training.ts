@@ -2,21 +2,27 @@
  * Learns from examples: counts what stands by the objects of each property, fits how far each clue is to be trusted, and
  * finds out on examples held back how sure to be of what comes out. The same examples give the same model to the last bit.
  */
-
 import { splitSentences } from "../../document/Sentences.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { dateOf, type FoundDate } from "../language/Dates.ts"
 import { fold, nameKey, tokenize } from "../language/Words.ts"
-import { type BuiltInModel, calibrate, type Outcome, untrainedModel } from "./BuiltInModel.ts"
+import { type BuiltInModel, type Choices, calibrate, type Outcome, score, trainRanking, untrainedModel } from "./BuiltInModel.ts"
 import type { Candidate } from "./Candidates.ts"
-import { type ReadSentence, readSentence, subjectRows, visitObjectChoices } from "./Choices.ts"
 import { aboutClue, Evidence, objectClues, sentenceClue, subjectClues } from "./Evidence.ts"
 import type { Example, ExampleTriple } from "./Example.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures, objectPrior } from "./ObjectFeatures.ts"
 import { type OntologyView, viewOntology } from "./OntologyView.ts"
-import { type Judge, type Prediction, predict, type Weights } from "./Prediction.ts"
-import { type Choices, score, trainRanking } from "./RankingModel.ts"
+import {
+  type Judge,
+  type Prediction,
+  predict,
+  type ReadSentence,
+  readSentence,
+  subjectRows,
+  visitObjectChoices,
+  type Weights,
+} from "./Prediction.ts"
 import { subjectFeatures, subjectPrior } from "./SubjectFeatures.ts"
 
 export interface TrainingOptions {

@@ -9,7 +9,7 @@
  */
 
 import { baseForm, isFormOf } from "./Stem.ts"
-import { auxiliaries, conjunctions, determiners, prepositions, pronouns, set } from "./Words.ts"
+import { auxiliaries, conjunctions, determiners, prepositions, pronouns, wordSet } from "./Words.ts"
 
 export interface Clauses {
   /** Whether each word stands where something is stated as so. */
@@ -23,7 +23,7 @@ export interface Clauses {
   readonly subjectOf: (at: number) => ReadonlyArray<number>
 }
 
-/** `words` in lower case; `capital` tells which of them begin with a capital letter. */
+/** `words` in lower case; `capital` says which of them begin with a capital letter. */
 export const readClauses = (words: ReadonlyArray<string>, capital: ReadonlyArray<boolean>): Clauses => {
   const reader = new ClauseReader(words, capital)
   for (let at = 0; at < words.length; at++) reader.read(at)
@@ -292,7 +292,7 @@ class ClauseReader {
   private findAttitude(at: number) {
     const word = this.word(at)
     const next = this.word(at + 1)
-    // Most words are none of these, and one look tells.
+    // Most words are none of these, which one lookup shows.
     if (!attitudeWords.has(word) && !isFormOf(attitudes, word)) return undefined
     // "was to be founded"
     if (/^(?:is|was|are|were)$/.test(word) && next === "to" && /^(?:be|have)$/.test(this.word(at + 2))) return this.deny(at, "base")
@@ -499,53 +499,53 @@ const isHypothetical = (words: ReadonlyArray<string>, at: number): boolean => {
 }
 
 /** What joins a clause to the one before. */
-const leading = set("and but or nor so yet then , ; : - later also finally soon eventually")
-const relatives = set("who whom which whose where")
-const articles = set("a an the")
-const adverbialOpeners = set("although though while whereas because since after before when until once")
+const leading = wordSet("and but or nor so yet then , ; : - later also finally soon eventually")
+const relatives = wordSet("who whom which whose where")
+const articles = wordSet("a an the")
+const adverbialOpeners = wordSet("although though while whereas because since after before when until once")
 const closesAtComma: ReadonlySet<string> = new Set(["relative", "aside"])
-const finiteAuxiliaries = set("is am are was were has have had do does did will would shall should can could may might must cannot")
+const finiteAuxiliaries = wordSet("is am are was were has have had do does did will would shall should can could may might must cannot")
 
-const negators = set("never hardly scarcely neither none nobody nothing nowhere no-one")
-const adverbs = set(`allegedly supposedly reportedly purportedly apparently seemingly presumably perhaps maybe possibly probably
+const negators = wordSet("never hardly scarcely neither none nobody nothing nowhere no-one")
+const adverbs = wordSet(`allegedly supposedly reportedly purportedly apparently seemingly presumably perhaps maybe possibly probably
   ostensibly hypothetically theoretically falsely wrongly mistakenly erroneously incorrectly conceivably`)
-const almost = set("almost nearly practically virtually")
-const modals = set("may might could should ought would must")
-const retrospective = set("later eventually soon then subsequently also ultimately finally thereafter afterwards")
+const almost = wordSet("almost nearly practically virtually")
+const modals = wordSet("may might could should ought would must")
+const retrospective = wordSet("later eventually soon then subsequently also ultimately finally thereafter afterwards")
 
 /** What a statement can turn out to be. */
-const refuted = set(`false untrue rejected denied disproved disproven refuted debunked discredited disputed vetoed unfounded unproven
+const refuted = wordSet(`false untrue rejected denied disproved disproven refuted debunked discredited disputed vetoed unfounded unproven
   unconfirmed doubtful dubious mistaken rumoured rumored alleged`)
 
 /** "the proposed merger" is none yet. */
-const unreal = set("proposed attempted alleged supposed purported rumoured rumored would-be so-called failed")
+const unreal = wordSet("proposed attempted alleged supposed purported rumoured rumored would-be so-called failed")
 
-const saying = set("say tell report write")
-const asking = set("ask wonder know doubt question see decide")
-const hearsay = set("legend rumour rumor tradition myth gossip folklore hearsay story")
+const saying = wordSet("say tell report write")
+const asking = wordSet("ask wonder know doubt question see decide")
+const hearsay = wordSet("legend rumour rumor tradition myth gossip folklore hearsay story")
 
 const toVerbs =
-  set(`plan hope want intend aim fail refuse decline try attempt seek wish expect threaten offer promise agree vow pledge propose
+  wordSet(`plan hope want intend aim fail refuse decline try attempt seek wish expect threaten offer promise agree vow pledge propose
   pretend claim allege say believe think suppose rumour rumor report repute assume presume forget neglect struggle desire dream prepare
   hesitate mean need ask tell order urge invite encourage advise long seem appear forbid allege understand suspect estimate purport
   cease volunteer apply bid schedule slate`)
 const thatVerbs =
-  set(`deny doubt claim allege believe think suspect suppose assume presume imagine pretend speculate rumour rumor hope wish fear
+  wordSet(`deny doubt claim allege believe think suspect suppose assume presume imagine pretend speculate rumour rumor hope wish fear
   dream argue suggest propose predict expect guess wonder question ask hypothesize hypothesise theorize theorise conjecture contend dispute
   reject refute lie dismiss worry boast fantasize forecast`)
 const gerundVerbs =
-  set(`deny consider avoid contemplate resist imagine suggest propose discuss envisage envision postpone risk stop quit cease dream
+  wordSet(`deny consider avoid contemplate resist imagine suggest propose discuss envisage envision postpone risk stop quit cease dream
   think decide fail talk refuse oppose debate`)
-const hindering = set("prevent stop keep ban bar discourage prohibit hinder deter block dissuade")
-const refusing = set("reject decline refuse deny")
+const hindering = wordSet("prevent stop keep ban bar discourage prohibit hinder deter block dissuade")
+const refusing = wordSet("reject decline refuse deny")
 const unrealNouns =
-  set(`claim rumour rumor allegation belief theory hypothesis idea suggestion proposal plan intention hope wish attempt failure refusal
+  wordSet(`claim rumour rumor allegation belief theory hypothesis idea suggestion proposal plan intention hope wish attempt failure refusal
   offer bid dream desire promise threat suspicion speculation myth legend lie doubt request application possibility likelihood chance prospect
   demand inability ambition notion assumption fear story pledge vow`)
 const openAdjectives =
-  set(`unable unlikely likely unclear unknown uncertain undecided possible impossible doubtful conceivable plausible probable eager
+  wordSet(`unable unlikely likely unclear unknown uncertain undecided possible impossible doubtful conceivable plausible probable eager
   reluctant unwilling false untrue`)
-const aheadAdjectives = set("about yet going supposed poised")
+const aheadAdjectives = wordSet("about yet going supposed poised")
 
 const attitudes: ReadonlySet<string> = new Set([
   ...toVerbs,
@@ -557,4 +557,4 @@ const attitudes: ReadonlySet<string> = new Set([
   ...saying,
   ...hearsay,
 ])
-const attitudeWords: ReadonlySet<string> = new Set([...openAdjectives, ...aheadAdjectives, ...set("is was are were close far short")])
+const attitudeWords: ReadonlySet<string> = new Set([...openAdjectives, ...aheadAdjectives, ...wordSet("is was are were close far short")])

@@ -1,5 +1,6 @@
 /** The words and forms of French. */
-import { type ProseLanguage, unmarked, withoutEnding, wordSet } from "./ProseLanguage.ts"
+import { type ProseLanguage, unmarked, withoutEnding } from "./ProseLanguage.ts"
+import { wordSet } from "./Words.ts"
 
 const endings =
   "atrices atrice ateurs ateur ations ation ements ement aient erent euses euse eurs eur trices trice ants ant ees ent ait ees ee es er ez ai as e a s"

@@ -1,5 +1,6 @@
 /** The words and forms of German. */
-import { type ProseLanguage, unmarked, withoutEnding, wordSet } from "./ProseLanguage.ts"
+import { type ProseLanguage, unmarked, withoutEnding } from "./ProseLanguage.ts"
+import { wordSet } from "./Words.ts"
 
 const endings = "erinnen ungen innen erin ung ete eten etet test tet ten ern ers est end em en er es et te st in e t s n"
   .split(" ")

@@ -1,7 +1,8 @@
 /** The properties and classes of an ontology by the words of a language: its labels, and words that speak of the same relation. */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { xsd } from "../../rdf/Vocabulary.ts"
+import { isDateType, isNumberType } from "../../rdf/Vocabulary.ts"
 import type { ProseLanguage } from "./ProseLanguage.ts"
+import { readGroups } from "./VerbLexicon.ts"
 import { fold, labelKey } from "./Words.ts"
 
 /** What the values of a property are. */
@@ -20,8 +21,6 @@ export interface Triggered {
   readonly strength: "label" | "related"
 }
 
-const dateTypes: ReadonlySet<string> = new Set([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])
-const numberTypes = /#(?:integer|decimal|double|float|int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned\w+)$/
 const placeClass =
   /(?:^|\s)(?:place|city|town|country|location|region|village|settlement|ort|stadt|land|gemeinde|lieu|ville|pays|région|commune|lugar|ciudad|país|región|municipio)(?:\s|$)/u
 
@@ -34,7 +33,7 @@ export class LanguageProperties {
   constructor(ontology: OntologyIndex, language: ProseLanguage) {
     this.#language = language
     this.#ontology = ontology
-    const related = relatedStems(language)
+    const related = readGroups(language.synonyms, (word) => language.stem(fold(word)))
     for (const { iri, deprecated } of ontology.ontology.properties) {
       const labels = deprecated ? [] : this.#labels(iri)
       const words = labels.map((label) => this.#content(label))
@@ -115,8 +114,8 @@ export class LanguageProperties {
     const has = (set: ReadonlySet<string>) => [...words].some((word) => set.has(word))
     const datatypes = this.#ontology.datatypesOf(iri)
     if (datatypes.length > 0) {
-      if (datatypes.every((one) => dateTypes.has(one))) return "date"
-      return datatypes.every((one) => numberTypes.test(one)) ? "number" : "text"
+      if (datatypes.every(isDateType)) return "date"
+      return datatypes.every(isNumberType) ? "number" : "text"
     }
     const range = this.#ontology.rangeOf(iri).flat()
     if (this.#ontology.properties.get(iri)?.kind === "datatype" || range.length === 0) {
@@ -133,18 +132,4 @@ export class LanguageProperties {
     if (known === undefined) this.#byStem.set(stem, [triggered])
     else if (!known.some(({ property }) => property.iri === triggered.property.iri)) known.push(triggered)
   }
-}
-
-const relatedStems = (language: ProseLanguage): ReadonlyMap<string, ReadonlySet<string>> => {
-  const found = new Map<string, Set<string>>()
-  for (const line of language.synonyms.trim().split("\n")) {
-    const stems = new Set(
-      line
-        .trim()
-        .split(" ")
-        .map((word) => language.stem(fold(word))),
-    )
-    for (const stem of stems) found.set(stem, new Set([...(found.get(stem) ?? []), ...stems]))
-  }
-  return found
 }

@@ -7,9 +7,8 @@ import { french } from "./French.ts"
 import { german } from "./German.ts"
 import { LanguageProperties } from "./LanguageProperties.ts"
 import { type EntityPhrase, phrasesOf, type ValuePhrase } from "./Phrases.ts"
-import type { ProseLanguage } from "./ProseLanguage.ts"
+import type { ProseLanguage, UnreadProse } from "./ProseLanguage.ts"
 import { spanish } from "./Spanish.ts"
-import type { UnreadProse } from "./UnreadProse.ts"
 import { labelKey } from "./Words.ts"
 
 const languages: ReadonlyMap<string, ProseLanguage> = new Map([german, french, spanish].map((language) => [language.tag, language]))
@@ -42,7 +41,7 @@ export interface ReadStatement {
 
 export interface ReadProse {
   readonly statements: ReadonlyArray<ReadStatement>
-  /** Names whose class the text tells. */
+  /** Names whose class the text gives. */
   readonly named: ReadonlyArray<NamedPlace>
 }
 

@@ -1,6 +1,10 @@
-/** What reading sentences of a language takes: its small words, the forms of its verbs, and words that speak of the same relation. */
+/**
+ * What reading sentences of a language takes: its small words, the forms of its verbs, and words that speak of the same relation. And
+ * why the prose of a document is not read, with the next step. Definitions of an API import this, so it loads no code that works on documents.
+ */
+import * as Schema from "effect/Schema"
 
-/** How a word takes part in a sentence, as far as its form tells. */
+/** How a word takes part in a sentence, as far as its form shows. */
 export type WordForm = "participle" | "agent" | "finite" | "other"
 
 export interface ProseLanguage {
@@ -59,8 +63,6 @@ export interface ProseLanguage {
   readonly parts: (word: string) => ReadonlyArray<string>
 }
 
-export const wordSet = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
-
 /** Without the marks above and below letters. */
 export const unmarked = (word: string): string => word.normalize("NFD").replace(/\p{M}/gu, "").replaceAll("ß", "ss")
 
@@ -68,4 +70,27 @@ export const unmarked = (word: string): string => word.normalize("NFD").replace(
 export const withoutEnding = (word: string, endings: ReadonlyArray<string>, least: number): string => {
   const ending = endings.find((one) => word.length - one.length >= least && word.endsWith(one))
   return ending === undefined ? word : word.slice(0, -ending.length)
+}
+
+/** Why the prose of a document is not read: the extractor does not know the language, or the ontology has no labels in it. */
+export const UnreadProse = Schema.Literals(["language", "labels"])
+export type UnreadProse = typeof UnreadProse.Type
+
+/** The languages whose prose the built-in extractor reads. */
+export const proseLanguages: ReadonlyArray<string> = ["en", "de", "fr", "es"]
+
+/** `German` for `de`. Text that is no language tag is returned unchanged. */
+export const languageName = (language: string): string => {
+  if (language === "und") return "an unknown language"
+  if (!/^[a-z]{2,3}$/.test(language)) return language
+  return new Intl.DisplayNames("en", { type: "language", fallback: "none" }).of(language) ?? language
+}
+
+/** The next step for documents in a language whose prose was not read. */
+export const unreadNextStep = (language: string, reason: UnreadProse): string => {
+  const read = proseLanguages.map(languageName)
+  const model = "extract with a model: --extractor openai:MODEL or anthropic:MODEL"
+  if (reason === "labels")
+    return `the ontology has no labels in ${languageName(language)}: add rdfs:label "..."@${language} to its properties, or ${model}`
+  return `the built-in extractor reads prose in ${read.slice(0, -1).join(", ")} and ${read.at(-1)}, and tables and fields in any language; ${model}`
 }

@@ -1,5 +1,6 @@
 /** The words and forms of Spanish. */
-import { type ProseLanguage, unmarked, withoutEnding, wordSet } from "./ProseLanguage.ts"
+import { type ProseLanguage, unmarked, withoutEnding } from "./ProseLanguage.ts"
+import { wordSet } from "./Words.ts"
 
 const endings =
   "adoras adores adora ador aciones acion imientos imiento amiento idores idoras idora idor ieron aron iendo ando adas ados ada ado idas idos ida ido aba ian ia io an en ar er ir as os es a o e s"

@@ -165,16 +165,17 @@ debut premiere open first
 voice dub star
 `
 
-const synonyms: ReadonlyMap<string, ReadonlySet<string>> = readGroups()
-
-function readGroups() {
+/** For each stem of a list of groups, one group a line, the stems that share a group with it. */
+export const readGroups = (lines: string, stemOf: (word: string) => string): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>()
-  for (const line of groups.trim().split("\n")) {
-    const stems = [...new Set(line.split(" ").map(stem))]
+  for (const line of lines.trim().split("\n")) {
+    const stems = [...new Set(line.trim().split(" ").map(stemOf))]
     for (const one of stems) found.set(one, new Set([...(found.get(one) ?? []), ...stems.filter((other) => other !== one)]))
   }
   return found
 }
+
+const synonyms = readGroups(groups, stem)
 
 /** The stems of words that speak of the same as the word of this stem. */
 export const relatedStems = (stemmed: string): ReadonlySet<string> => synonyms.get(stemmed) ?? none

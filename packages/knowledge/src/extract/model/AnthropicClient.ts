@@ -7,9 +7,8 @@ import * as Schema from "effect/Schema"
 import { type ExtractionFailed, Extractor } from "../Extractor.ts"
 import type { Answered } from "./CallGuard.ts"
 import { estimateTokens } from "./Cost.ts"
-import { cutOff, declined, type ModelClient, type ModelRequest, notAnAnswer } from "./ModelClient.ts"
+import { cutOff, declined, type ModelClient, type ModelRequest, makePost, notAnAnswer } from "./ModelClient.ts"
 import { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./ModelExtractor.ts"
-import { makePost } from "./ModelHttp.ts"
 
 export interface AnthropicClientOptions {
   /** Not needed by a gateway that asks for none. */

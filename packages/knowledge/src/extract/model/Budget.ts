@@ -7,8 +7,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
-import type { Usage } from "../Extractor.ts"
-import { addUsage, noUsage } from "./Cost.ts"
+import { addUsage, noUsage, type Usage } from "../Extractor.ts"
 
 export interface BudgetLimits {
   /** In the currency of the price table. */

@@ -10,10 +10,10 @@ import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Result from "effect/Result"
 import { countUsage, timedCall } from "../../KnowledgeMetrics.ts"
-import { ExtractionFailed, type Usage } from "../Extractor.ts"
+import { addUsage, ExtractionFailed, noUsage, type Usage } from "../Extractor.ts"
 import type { Budget } from "./Budget.ts"
 import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "./CircuitBreaker.ts"
-import { addUsage, defaultPrices, type ModelPrice, noUsage, type Tokens, usageOf } from "./Cost.ts"
+import { defaultPrices, type ModelPrice, type Tokens, usageOf } from "./Cost.ts"
 import { makeRateLimiter, type RateLimiter, type RateLimits } from "./RateLimiter.ts"
 
 export interface GuardOptions {

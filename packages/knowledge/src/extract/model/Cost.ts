@@ -59,16 +59,6 @@ export interface Tokens {
 export const costOf = (price: ModelPrice | undefined, tokens: Tokens): number | undefined =>
   price === undefined ? undefined : (tokens.inputTokens * price.input + tokens.outputTokens * price.output) / 1_000_000
 
-export const noUsage: Usage = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
-
-/** A sum of which one part is not known is not known. */
-export const addUsage = (one: Usage, other: Usage): Usage => ({
-  calls: one.calls + other.calls,
-  inputTokens: one.inputTokens + other.inputTokens,
-  outputTokens: one.outputTokens + other.outputTokens,
-  cost: one.cost === undefined || other.cost === undefined ? undefined : one.cost + other.cost,
-})
-
 /** One call's. */
 export const usageOf = (price: ModelPrice | undefined, tokens: Tokens): Usage => ({
   calls: 1,

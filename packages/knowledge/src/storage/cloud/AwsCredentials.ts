@@ -1,8 +1,9 @@
 /**
  * Keys and region of AWS, and of stores that speak its protocol: from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else from the
  * profile that AWS_PROFILE names in the shared files, else from the container that the process runs in (ECS, or EKS with pod
- * identities), else from the machine (EC2).
+ * identities), else from the machine (EC2). And the signature that proves a request to be sent with such keys.
  */
+import { createHash, createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { isIP } from "node:net"
 import { homedir } from "node:os"
@@ -14,7 +15,12 @@ import * as Schema from "effect/Schema"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import { innermostReason } from "../Describe.ts"
 import { type AskOptions, asked, askedText, type Credentials, CredentialsRefused, cached, type Expiring, variable } from "./Credentials.ts"
-import type { AwsKeys } from "./SignatureV4.ts"
+
+export interface AwsKeys {
+  readonly accessKeyId: string
+  readonly secretAccessKey: Redacted.Redacted<string>
+  readonly sessionToken?: Redacted.Redacted<string> | undefined
+}
 
 export interface AwsSettings {
   /** Read anew after they were refused as expired. */
@@ -177,3 +183,81 @@ const linesOf = (file: string): ReadonlyArray<string> => {
     return []
   }
 }
+
+// AWS Signature Version 4 for S3: the headers prove the sender of a request, and that its body is the one that was sent.
+
+export interface UnsignedRequest {
+  readonly method: string
+  /** With path and query percent-encoded as RFC 3986 says. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array | undefined
+}
+
+/** Returns the headers to add to a request. All of its headers are signed. */
+export type Signer = (request: UnsignedRequest, keys: AwsKeys, nowMillis: number) => Readonly<Record<string, string>>
+
+/** The key that signs follows from the secret, the day and the region, and is derived once for all requests of a day. */
+export const signerFor = (region: string): Signer => {
+  let last: { readonly secret: string; readonly day: string; readonly key: Buffer } | undefined
+  const keyOf = (secret: string, day: string): Buffer => {
+    if (last === undefined || last.secret !== secret || last.day !== day)
+      last = { secret, day, key: [region, "s3", "aws4_request"].reduce(hmac, hmac(`AWS4${secret}`, day)) }
+    return last.key
+  }
+  return (request, keys, nowMillis) => signed(request, keys, region, nowMillis, keyOf)
+}
+
+const signed = (
+  request: UnsignedRequest,
+  keys: AwsKeys,
+  region: string,
+  nowMillis: number,
+  keyOf: (secret: string, day: string) => Buffer,
+): Readonly<Record<string, string>> => {
+  const url = new URL(request.url)
+  const time = DateTime.formatIso(DateTime.makeUnsafe(nowMillis)).replace(/[-:]|\.\d{3}/g, "")
+  const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`
+  const contentHash = hashOf(request.body ?? "")
+  const added = {
+    "x-amz-date": time,
+    "x-amz-content-sha256": contentHash,
+    ...(keys.sessionToken === undefined ? {} : { "x-amz-security-token": Redacted.value(keys.sessionToken) }),
+  }
+  const headers = Object.entries({ ...request.headers, ...added, host: url.host })
+    .map(([name, value]) => [name.toLowerCase(), value.trim().replace(/ {2,}/g, " ")] as const)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const names = headers.map(([name]) => name).join(";")
+  const canonical = [
+    request.method,
+    url.pathname,
+    canonicalQuery(url.search),
+    ...headers.map(([name, value]) => `${name}:${value}`),
+    "",
+    names,
+    contentHash,
+  ].join("\n")
+  const toSign = ["AWS4-HMAC-SHA256", time, scope, hashOf(canonical)].join("\n")
+  const signature = hmac(keyOf(Redacted.value(keys.secretAccessKey), time.slice(0, 8)), toSign).toString("hex")
+  return {
+    ...added,
+    authorization: `AWS4-HMAC-SHA256 Credential=${keys.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`,
+  }
+}
+
+/** Every character but letters, digits and `-._~` as a percent sign and two digits. */
+export const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const canonicalQuery = (search: string): string =>
+  search
+    .slice(1)
+    .split("&")
+    .filter((part) => part !== "")
+    .map((part) => (part.includes("=") ? part : `${part}=`))
+    .toSorted()
+    .join("&")
+
+const hashOf = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex")
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest()

@@ -18,6 +18,7 @@ import { anonymous, fromEnvironment, type GoogleCredentials, storageScope } from
 import {
   type Answer,
   clientInContext,
+  joined,
   listedUri,
   locationOf,
   lost,
@@ -36,7 +37,6 @@ import {
   type Upload,
   writeIdName,
 } from "./ObjectStorage.ts"
-import { joined } from "./Transport.ts"
 
 export interface GcsStorageOptions extends BucketScope {
   /** Default: those of the environment, then the service account of the machine. */

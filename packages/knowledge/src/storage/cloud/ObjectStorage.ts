@@ -26,8 +26,16 @@ import {
   type Written,
 } from "../Storage.ts"
 import type { StorageFolder, StorageUri } from "../Uri.ts"
-import type { Answer, ObjectHttp, Target } from "./ObjectHttp.ts"
-import { type ByteStream, ConnectionBroken, joined, type ObjectRequest, type Received } from "./Transport.ts"
+import {
+  type Answer,
+  type ByteStream,
+  ConnectionBroken,
+  joined,
+  type ObjectHttp,
+  type ObjectRequest,
+  type Received,
+  type Target,
+} from "./ObjectHttp.ts"
 
 /** Which blobs of a bucket are served. */
 export interface BucketScope {

@@ -15,7 +15,7 @@ import * as Option from "effect/Option"
 import { Parser } from "htmlparser2"
 import { Generation, Storage, type StorageError, type StorageFailed, type StorageService } from "../Storage.ts"
 import type { StorageUri } from "../Uri.ts"
-import { fromEnvironment } from "./AwsCredentials.ts"
+import { type AwsKeys, encoded, fromEnvironment, signerFor } from "./AwsCredentials.ts"
 import {
   type Answer,
   clientInContext,
@@ -23,6 +23,7 @@ import {
   locationOf,
   lost,
   makeObjectHttp,
+  type ObjectRequest,
   type Problem,
   type RetryOptions,
   type Target,
@@ -39,8 +40,6 @@ import {
   type Upload,
   writeIdName,
 } from "./ObjectStorage.ts"
-import { type AwsKeys, encoded, signerFor } from "./SignatureV4.ts"
-import type { ObjectRequest } from "./Transport.ts"
 
 export interface S3StorageOptions extends BucketScope {
   /** Default: those of the environment, then of the profile. */

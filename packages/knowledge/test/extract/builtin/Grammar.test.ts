@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as BuiltIn from "../../../src/extract/builtin/BuiltIn.ts"
 import { viewSentence } from "../../../src/extract/builtin/SentenceView.ts"
-import { subjectTraits } from "../../../src/extract/builtin/SubjectTraits.ts"
+import { subjectTraits } from "../../../src/extract/builtin/SubjectFeatures.ts"
 import { loadOntology } from "../../../src/ontology/OntologyLoading.ts"
 
 const library = `@prefix : <https://example.org/library#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .

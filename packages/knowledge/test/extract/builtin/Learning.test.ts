@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { calibrate, calibrationPrior, confidenceOf } from "../../../src/extract/builtin/BuiltInModel.ts"
+import { calibrate, calibrationPrior, chancesOf, confidenceOf, trainRanking } from "../../../src/extract/builtin/BuiltInModel.ts"
 import { Evidence } from "../../../src/extract/builtin/Evidence.ts"
-import { chancesOf, trainRanking } from "../../../src/extract/builtin/RankingModel.ts"
 
 const integer = (most: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: most }))
 

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientResponse from "effect/unstable/http/HttpClientResponse"
+import { signerFor } from "../../../src/storage/cloud/AwsCredentials.ts"
 import * as GcsStorage from "../../../src/storage/cloud/GcsStorage.ts"
 import * as S3Storage from "../../../src/storage/cloud/S3Storage.ts"
 import { getText, ifAbsent } from "../../../src/storage/Storage.ts"
@@ -287,4 +288,22 @@ describe("keys of AWS", () => {
       for (const one of [begin, end]) assert.notInclude(Object.keys(one?.headers ?? {}).join(), "x-amz-checksum")
     }).pipe(Effect.scoped),
   )
+})
+
+describe("a signer of requests to S3", () => {
+  it("signs with the keys and the day of each request, though it derives a key once", () => {
+    const request = { method: "GET", url: "https://bucket.s3.us-east-1.amazonaws.com/a", headers: {} }
+    const others = { ...keys, secretAccessKey: Redacted.make("another") }
+    const sign = signerFor("us-east-1")
+    const day = 24 * 3_600_000
+    for (const [by, at] of [
+      [keys, 0],
+      [keys, 1000],
+      [keys, day],
+      [others, day],
+      [keys, 0],
+    ] as const)
+      assert.deepStrictEqual(sign(request, by, at), signerFor("us-east-1")(request, by, at))
+    assert.notStrictEqual(sign(request, keys, 0)["authorization"], sign(request, others, 0)["authorization"])
+  })
 })

@@ -5,13 +5,10 @@ import { brotliCompressSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import * as Redacted from "effect/Redacted"
 import * as Stream from "effect/Stream"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
-import { signerFor } from "../../../src/storage/cloud/SignatureV4.ts"
-import { clientTransport, makeNodeTransport, nodeTransport, type Transport } from "../../../src/storage/cloud/Transport.ts"
-import { keys } from "./fakes.ts"
+import { clientTransport, makeNodeTransport, nodeTransport, type Transport } from "../../../src/storage/cloud/ObjectHttp.ts"
 
 const serving = (listener: RequestListener) =>
   Effect.acquireRelease(
@@ -159,22 +156,4 @@ describe("a connection of Node's client", () => {
       assert.strictEqual(size, content.length)
     }).pipe(Effect.scoped),
   )
-})
-
-describe("a signer", () => {
-  it("signs with the keys and the day of each request, though it derives a key once", () => {
-    const request = { method: "GET", url: "https://bucket.s3.us-east-1.amazonaws.com/a", headers: {} }
-    const others = { ...keys, secretAccessKey: Redacted.make("another") }
-    const sign = signerFor("us-east-1")
-    const day = 24 * 3_600_000
-    for (const [by, at] of [
-      [keys, 0],
-      [keys, 1000],
-      [keys, day],
-      [others, day],
-      [keys, 0],
-    ] as const)
-      assert.deepStrictEqual(sign(request, by, at), signerFor("us-east-1")(request, by, at))
-    assert.notStrictEqual(sign(request, keys, 0)["authorization"], sign(request, others, 0)["authorization"])
-  })
 })
