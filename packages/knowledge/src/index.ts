@@ -192,10 +192,10 @@ export {
   type StatusChange,
 } from "./runs/Run.ts"
 export type { ArtifactError } from "./runs/RunArtifacts.ts"
-export { DocumentChanged, RunFailed } from "./runs/RunFailed.ts"
+export { DocumentChanged, RunFailed, RunStoreFailed } from "./runs/RunFailed.ts"
 export type { RunWork } from "./runs/RunRows.ts"
 export { ArtifactMissing } from "./runs/RunRows.ts"
-export { RunStore, RunStoreFailed } from "./runs/RunStore.ts"
+export { RunStore } from "./runs/RunStore.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
 export type { AwsKeys } from "./storage/cloud/AwsCredentials.ts"
 export { CredentialsRefused } from "./storage/cloud/Credentials.ts"

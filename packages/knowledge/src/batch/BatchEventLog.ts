@@ -24,7 +24,7 @@ import { BatchEvent } from "./BatchEvent.ts"
 const { cases } = BatchEvent
 const primaryKey = ({ batchId }: { readonly batchId: string }) => batchId
 
-export const BatchEvents = EventGroup.empty
+const BatchEvents = EventGroup.empty
   .add({ tag: "BatchCreated", primaryKey, payload: cases.BatchCreated })
   .add({ tag: "DocumentStarted", primaryKey, payload: cases.DocumentStarted })
   .add({ tag: "DocumentCompleted", primaryKey, payload: cases.DocumentCompleted })
@@ -41,7 +41,7 @@ export const BatchEvents = EventGroup.empty
   .add({ tag: "BatchCompleted", primaryKey, payload: cases.BatchCompleted })
   .add({ tag: "BatchFailed", primaryKey, payload: cases.BatchFailed })
 
-export const BatchLogSchema = EventLog.schema(BatchEvents)
+const BatchLogSchema = EventLog.schema(BatchEvents)
 
 const handlers = EventLog.group(BatchEvents, (group) =>
   Effect.gen(function* () {

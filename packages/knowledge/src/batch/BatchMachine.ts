@@ -26,8 +26,6 @@ import {
   Validated,
 } from "./BatchState.ts"
 
-export { S } from "./BatchState.ts"
-
 /** What extraction returns. */
 const Extracted = Schema.Struct(extracted)
 
@@ -61,7 +59,7 @@ export const E = Event({
 })
 
 /** The stages, which return what they have done, and what the batch publishes. */
-export const stages = Slot.Effects({
+const stages = Slot.Effects({
   emitBatchEvent: { event: BatchEvent },
   /** Writes the state of now to `status.json`. */
   writeStatus: {},

@@ -83,8 +83,7 @@ export const StageGraph = Schema.Struct({ uri: StorageUri, hash: ContentHash, tr
 export type StageGraph = typeof StageGraph.Type
 
 /** The list of the documents that a batch brings to the graph and withdraws from it. */
-export const DocumentList = Schema.Struct({ uri: StorageUri, hash: ContentHash, brought: Count, withdrawn: Count })
-export type DocumentList = typeof DocumentList.Type
+const DocumentList = Schema.Struct({ uri: StorageUri, hash: ContentHash, brought: Count, withdrawn: Count })
 
 /** What resolution returns. */
 export const Resolved = Schema.Struct({
@@ -213,7 +212,7 @@ export const S = State({
 export type BatchState = typeof S.Type
 
 /** A state as `status.json` has it. */
-export const BatchStateSchema = S.$schema
+const BatchStateSchema = S.$schema
 
 export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(BatchStateSchema))
 

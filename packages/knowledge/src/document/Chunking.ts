@@ -15,8 +15,8 @@ export interface ChunkingOptions {
   readonly overlap?: number
 }
 
-export const defaultSize = 4000
-export const defaultOverlap = 400
+const defaultSize = 4000
+const defaultOverlap = 400
 
 /** The sizes as they are used: a chunk holds at least one sentence, and an overlap leaves room for something new. */
 const sizesOf = (options: ChunkingOptions) => {

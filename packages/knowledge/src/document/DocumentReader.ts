@@ -119,7 +119,7 @@ export const streamDocument = <E, R>(
     }),
   )
 
-export const collect = <E, R>(
+const collect = <E, R>(
   source: string,
   format: DocumentFormat,
   bytes: Stream.Stream<Uint8Array, E, R>,

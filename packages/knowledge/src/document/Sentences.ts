@@ -10,7 +10,7 @@ import { isFunctionWord } from "../extract/language/Words.ts"
 export const longestSentence = 2000
 
 /** How far past a place one has to see to decide about it. */
-export const lookAhead = 64
+const lookAhead = 64
 
 /** Points, question and exclamation marks of the scripts that have them, and what may close after them. */
 const ends = /[.!?…‥。．！？｡؟۔।॥።፧։៕၊။᙮]/u

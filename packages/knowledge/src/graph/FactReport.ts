@@ -247,7 +247,7 @@ const heldByDocument = (
 }
 
 /** In UTF-16 code units: what is longer is cut in a report. */
-export const longestReportedText = 1_000_000
+const longestReportedText = 1_000_000
 
 /** The text that the spans of a document's facts count in; undefined where it is not stored any more. */
 export const reportedText = ({ runId }: ReportedDocument): Effect.Effect<string | undefined, ArtifactError, Extractions> =>

@@ -231,18 +231,14 @@ PREFIX dcterms: <${dcterms}>
 PREFIX detent: <${detent}>`
 
 /** Between names that are given as one text; in no name, since names have single spaces. */
-export const namesApart = "\n"
+const namesApart = "\n"
 
 interface Keyed {
   readonly after?: string
 }
 
 /** The type is a term of SPARQL. */
-export const entitiesQuery = (
-  { search, after }: Keyed & { readonly search?: string },
-  type: string | undefined,
-  limit: number,
-) => `${prefixes}
+const entitiesQuery = ({ search, after }: Keyed & { readonly search?: string }, type: string | undefined, limit: number) => `${prefixes}
 SELECT ?key (GROUP_CONCAT(DISTINCT ?name; separator=${textOf(namesApart)}) AS ?labels) (GROUP_CONCAT(DISTINCT ?kind; separator=" ") AS ?types) WHERE {
   { SELECT DISTINCT ?entity ?key WHERE {
     ?entity rdfs:label ?match ; a ?any . FILTER(?any != rdf:Statement)
@@ -259,7 +255,7 @@ const relationKey = `CONCAT(STR(?subject), " ", STR(?property), " ", STR(?object
   IF(ISIRI(?object), "", CONCAT(STR(DATATYPE(?object)), "@", LANG(?object))))`
 
 /** Entity and property are terms of SPARQL. */
-export const relationsQuery = ({ after }: Keyed, entity: string | undefined, property: string | undefined, limit: number) => `${prefixes}
+const relationsQuery = ({ after }: Keyed, entity: string | undefined, property: string | undefined, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHERE {
   { SELECT ?key ?subject ?property ?object (MAX(?sure) AS ?confidence) (COUNT(DISTINCT ?fact) AS ?witnesses) WHERE {
     ${entity === undefined ? "" : `VALUES ?entity { ${entity} } { ?fact rdf:subject ?entity } UNION { ?fact rdf:object ?entity }`}
@@ -274,7 +270,7 @@ SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHE
  * Statements are named by document, so those of one document stand together. A document that two batches have read has two
  * runs in one statement; the first of them is given.
  */
-export const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
+const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)
   (MIN(STR(?source)) AS ?document) (MIN(STR(?at)) AS ?address) (MIN(?called) AS ?title) (MIN(?hash) AS ?contentHash) (MIN(?by) AS ?extractor) (MIN(?in) AS ?run)
   (MIN(?who) AS ?acceptedBy) (MIN(STR(?when)) AS ?acceptedAt) ${leastLabels} WHERE {

@@ -350,7 +350,7 @@ const decode = (text: string): string => {
 
 // Triples, found by subject and predicate. Blank nodes that stand for class expressions and lists are followed here.
 
-export class StatementGraph {
+class StatementGraph {
   private readonly bySubject = new Map<string, Map<string, Array<Triple["object"]>>>()
   private readonly byType = new Map<string, Set<string>>()
 
@@ -451,11 +451,11 @@ export class StatementGraph {
   }
 }
 
-export const isBlank = (key: string): boolean => key.startsWith("_:")
+const isBlank = (key: string): boolean => key.startsWith("_:")
 
 const keyOf = (node: Triple["object"]): string => (node.termType === "BlankNode" ? `_:${node.value}` : node.value)
 
-export const distinct = <A>(items: Iterable<A>): ReadonlyArray<A> => [...new Set(items)]
+const distinct = <A>(items: Iterable<A>): ReadonlyArray<A> => [...new Set(items)]
 
 const getOrMake = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
   const found = map.get(key)

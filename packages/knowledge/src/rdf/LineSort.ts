@@ -22,7 +22,7 @@ export interface LineSortOptions {
 }
 
 /** 1,000,000 triples, ten times this much, were written in order with a heap of 128 MB, at 6 µs each. */
-export const defaultMemory = 16_000_000
+const defaultMemory = 16_000_000
 
 const defaultWidth = 64
 
@@ -273,6 +273,6 @@ export const compareCodePoints = (a: string, b: string): number => {
 }
 
 /** Whether JavaScript's own order could differ. */
-export const hasSurrogates = (text: string): boolean => /[\ud800-\udfff]/.test(text)
+const hasSurrogates = (text: string): boolean => /[\ud800-\udfff]/.test(text)
 
 const raised = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)

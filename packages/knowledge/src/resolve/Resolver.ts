@@ -380,7 +380,7 @@ const fullNameInDocument = (mentions: ReadonlyArray<NamedMention>, forms: Readon
 /** A kind of identifier and its value: `["isbn", "978-3-16-148410-0"]`. */
 export type Identifier = readonly [kind: string, value: string]
 
-export class Clusters {
+class Clusters {
   readonly #parent: Array<number> = []
   /** Only sets with identifiers have an entry, under their root. */
   readonly #identifiers = new Map<number, ReadonlyMap<string, string>>()

@@ -16,7 +16,7 @@ import type { Decision } from "./ReviewStore.ts"
 
 const { prov, xsd } = vocabularies
 
-export const acceptedByPredicate = `<${detentVocabulary}acceptedBy>`
+const acceptedByPredicate = `<${detentVocabulary}acceptedBy>`
 
 const acceptancePredicates: ReadonlySet<string> = new Set([
   `<${prov}wasAttributedTo>`,

@@ -31,7 +31,8 @@ import type { ExtractionRun } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import type { RunStoreFailed } from "./RunFailed.ts"
 import { contentKey, entitiesKey, graphKey, reviewKey, type StepResult } from "./RunRows.ts"
-import { type RunStep, RunStore } from "./RunStore.ts"
+import { RunStore } from "./RunStore.ts"
+import type { RunStep } from "./RunWrites.ts"
 
 export interface StepInput extends Equipment {
   readonly run: ExtractionRun

@@ -25,9 +25,9 @@ import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
 import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "./Run.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
-import { isSetAside, isStoreAway, type RunFailed, runFailed } from "./RunFailed.ts"
+import { isSetAside, isStoreAway, type RunFailed, type RunStoreFailed, runFailed } from "./RunFailed.ts"
 import { contentKey, entitiesKey, graphKey } from "./RunRows.ts"
-import { RunStore, type RunStoreFailed } from "./RunStore.ts"
+import { RunStore } from "./RunStore.ts"
 
 export interface ExtractionRequest extends ExtractionSetting {
   readonly sourceUri: StorageUri

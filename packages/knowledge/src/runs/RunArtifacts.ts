@@ -10,8 +10,9 @@ import { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
 import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../storage/Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "../storage/Paths.ts"
 import type { StorageError } from "../storage/Storage.ts"
+import type { RunStoreFailed } from "./RunFailed.ts"
 import { ArtifactMissing, type ArtifactRow, type StoredArtifact } from "./RunRows.ts"
-import { RunStore, type RunStoreFailed } from "./RunStore.ts"
+import { RunStore } from "./RunStore.ts"
 
 /**
  * In characters: what ten chunks of text give is in the row, and shares its commit. A file takes folders, a sync of the disk of

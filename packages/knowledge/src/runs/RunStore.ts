@@ -41,9 +41,6 @@ import {
 import { migrateRuns, runTables } from "./RunTables.ts"
 import { gathered, type NewStatus, type PurgedRuns, purgeRuns, type RunStep, type RunWrite, reopenRun, runWrites } from "./RunWrites.ts"
 
-export { RunStoreFailed } from "./RunFailed.ts"
-export type { RunStep } from "./RunWrites.ts"
-
 /** Where a run stands. */
 export interface RunStanding {
   readonly run: ExtractionRun

@@ -152,7 +152,7 @@ export interface FileTarget {
  * A file's generation is its time of modification, which a writer sets later than the one before. After a removal nothing is
  * left to be later than, so a new file's time is drawn by chance within the second.
  */
-export const generationOf = (stats: { readonly mtimeNs: bigint }): Generation => Generation.make(String(stats.mtimeNs))
+const generationOf = (stats: { readonly mtimeNs: bigint }): Generation => Generation.make(String(stats.mtimeNs))
 
 export const writeFile = <E, R>(
   lock: FileLock,
@@ -324,7 +324,7 @@ const realPathOf = async (path: string): Promise<string> => {
   }
 }
 
-export const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
+const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
   typeof error === "object" && error !== null && "code" in error && codes.some((code) => error.code === code)
 
 /** No room on the disk, in the quota, or under the limit of a file's size. */

@@ -74,7 +74,7 @@ const StoredTask = Schema.Struct({ ...Task.fields, givenUp: Schema.optionalKey(S
 export const activitiesQueue = "activities"
 
 /** Longer than any dispatch deadline of Cloud Tasks. */
-export const longestActivity: Duration.Input = "30 minutes"
+const longestActivity: Duration.Input = "30 minutes"
 
 /** The limits of the specification: five attempts, 10 to 300 seconds apart. */
 export const taskRetries = RetryPolicy.exponential({ initialDelay: "10 seconds", maxDelay: "300 seconds", jitter: 0.1, maxAttempts: 5 })

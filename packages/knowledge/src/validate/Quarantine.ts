@@ -35,7 +35,7 @@ export interface Quarantine extends Found {
 type Reason = Omit<Violation, "sources">
 
 /** Statements of a batch that are held back, by their lines. */
-export class HeldStatements {
+class HeldStatements {
   readonly #lines = new Set<string>()
   /** The reasons of the first. */
   readonly #reasons = new Map<string, Reason>()

@@ -13,13 +13,13 @@ import { detentVocabulary, prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import type { BatchId } from "../storage/Identity.ts"
 
 /** Where a document said what a shape refuses. */
-export const FactSource = Schema.Struct({
+const FactSource = Schema.Struct({
   document: Schema.String,
   quote: Schema.String,
   start: Schema.Int,
   end: Schema.Int,
 })
-export type FactSource = typeof FactSource.Type
+type FactSource = typeof FactSource.Type
 
 export const Severity = Schema.Literals(["Violation", "Warning", "Info"])
 export type Severity = typeof Severity.Type

@@ -47,11 +47,11 @@ export const checkShapes = (shapes: ShapesText): Effect.Effect<void, ShapesError
     return yield* fromOutcome(ShapesError, outcome as Outcome<void>)
   })
 
-export const ShapesError = Schema.Union([RdfSyntaxError, ShapesRefused])
-export type ShapesError = typeof ShapesError.Type
+const ShapesError = Schema.Union([RdfSyntaxError, ShapesRefused])
+type ShapesError = typeof ShapesError.Type
 
-export const ValidationError = Schema.Union([RdfSyntaxError, ShapesRefused, ValidationFailed, SortFailed])
-export type ValidationError = typeof ValidationError.Type
+const ValidationError = Schema.Union([RdfSyntaxError, ShapesRefused, ValidationFailed, SortFailed])
+type ValidationError = typeof ValidationError.Type
 
 /** Shapes as they are written, and what errors call them. */
 export interface ShapesText {
@@ -72,7 +72,7 @@ export type ValidationOutput = Omit<Found, "offenders"> &
     readonly held?: { readonly lines: ReadonlyArray<string>; readonly entities: ReadonlyArray<string> }
   }
 
-export const validation = <E>(
+const validation = <E>(
   { shapes, isQuarantine }: ValidationInput,
   change: GraphChange<E>,
   ontology: OntologyIndex,

@@ -11,8 +11,8 @@ import { subjectPrior } from "./SubjectFeatures.ts"
 // Calibration turns chances into confidences that mean what they say: of the facts given with a confidence of 0.7, seven in ten hold. A
 // straight line through the logarithms of odds, found on examples that were held back while the rest was learnt from.
 
-export const Calibration = Schema.Struct({ shift: Schema.Finite, slope: Schema.Finite })
-export type Calibration = typeof Calibration.Type
+const Calibration = Schema.Struct({ shift: Schema.Finite, slope: Schema.Finite })
+type Calibration = typeof Calibration.Type
 
 /** One fact that was predicted for an example held back, and whether the example states it. */
 export interface Outcome {

@@ -307,7 +307,7 @@ const triggerBefore = (view: SentenceView, before: number): string => {
   return `^|${joined}`
 }
 
-export const shapeOf = (view: SentenceView, candidate: Candidate): string => {
+const shapeOf = (view: SentenceView, candidate: Candidate): string => {
   const { kind, first, last, date, text } = candidate
   if (date !== undefined) return date.day !== undefined ? "day" : date.month !== undefined ? "month" : "year"
   if (kind === "number" || kind === "quotation") return kind

@@ -260,7 +260,7 @@ export interface Value {
 }
 
 /** The first of the property's datatypes that the text can be read as; for a property that names none, what it looks like. */
-export const valueOf = (ontology: OntologyIndex, property: string, text: string, language?: string): Value | undefined => {
+const valueOf = (ontology: OntologyIndex, property: string, text: string, language?: string): Value | undefined => {
   const datatypes = ontology.datatypesOf(property)
   if (datatypes.length === 0) return byAppearance(text, language)
   for (const datatype of datatypes) {

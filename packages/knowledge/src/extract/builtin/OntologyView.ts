@@ -120,7 +120,7 @@ const numberWords =
   /\b(?:number|count|cost|price|amount|total|height|length|width|weight|population|budget|revenue|size|age|duration|area|elevation|distance|speed|depth)\b/
 const placeLabel = /\b(?:place|location|city|country|venue|town|region|headquarters)\b/
 
-export const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
+const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
   const names = ontology.names(property.iri)
   const stems = contentStems(names)
   const range = ontology.rangeOf(property.iri).flat()
@@ -172,7 +172,7 @@ export interface Trigger {
 
 const none: ReadonlyArray<Trigger> = []
 
-export class TriggerIndex {
+class TriggerIndex {
   private readonly byStem = new Map<string, Array<readonly [number, "label" | "related"]>>()
   private readonly compounds: ReadonlyArray<readonly [number, string]>
 
@@ -284,7 +284,7 @@ export interface WorldNames {
   readonly languages: ReadonlySet<string>
 }
 
-export const worldNames = (): WorldNames => ({
+const worldNames = (): WorldNames => ({
   countries: namesOf("region", 65),
   languages: namesOf("language", 97),
 })

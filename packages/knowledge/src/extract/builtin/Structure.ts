@@ -139,7 +139,7 @@ export interface Piece extends Span {
   readonly text: string
 }
 
-export const linesOf = (text: string, offset: number): ReadonlyArray<Piece> => {
+const linesOf = (text: string, offset: number): ReadonlyArray<Piece> => {
   const lines: Array<Piece> = []
   for (let start = 0; start <= text.length; ) {
     const newline = text.indexOf("\n", start)
@@ -152,7 +152,7 @@ export const linesOf = (text: string, offset: number): ReadonlyArray<Piece> => {
 }
 
 /** The part of a piece from one place to another, trimmed. */
-export const pieceOf = (whole: Piece, from: number, to: number): Piece => {
+const pieceOf = (whole: Piece, from: number, to: number): Piece => {
   const part = whole.text.slice(from, to)
   const left = part.length - part.trimStart().length
   const text = part.trim()
@@ -197,7 +197,7 @@ export interface StructuralStatement {
 
 const keyValueLine = /^(\s*(?:[-*•+]\s+)?(?:\*\*|__)?)([^\s:=|][^:=|\n]{0,48}?)((?:\*\*|__)?\s*[:=]\s*(?:\*\*|__)?\s*)(\S.*)$/u
 
-export const readKeyValue = (line: Piece): KeyValue | undefined => {
+const readKeyValue = (line: Piece): KeyValue | undefined => {
   const match = keyValueLine.exec(line.text.trimEnd())
   if (match === null) return undefined
   const [, lead = "", key = "", middle = ""] = match
@@ -224,7 +224,7 @@ export const readHeading = (line: Piece): Piece | undefined => {
 }
 
 /** A short line without a stop, such as stands above the lines about it. */
-export const readName = (line: Piece): Piece | undefined => {
+const readName = (line: Piece): Piece | undefined => {
   const piece = pieceOf(line, 0, line.text.length)
   const isName =
     piece.text !== "" && piece.text.split(/\s+/).length <= 8 && !/[.!?;:,|]$/.test(piece.text) && /^["“\p{Lu}\p{Lo}\p{N}]/u.test(piece.text)
@@ -238,10 +238,10 @@ const nameKeys: ReadonlySet<string> = new Set([
   ...["nombre", "título", "nombre completo", "denominación"],
 ])
 
-export const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
+const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
 
 /** The statements of one block of key-value lines. Without anything they could be about there are none. */
-export const keyValueStatements = (
+const keyValueStatements = (
   pairs: ReadonlyArray<KeyValue>,
   heading: Topic | undefined,
   names: PropertyNames,
@@ -272,7 +272,7 @@ export interface FoundTable {
 }
 
 /** The table that begins at a line, if one does whose headings mean something. */
-export const readTable = (lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): FoundTable | undefined => {
+const readTable = (lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): FoundTable | undefined => {
   for (const delimiter of ["|", "\t", ";", ","] as const) {
     const found = tableWith(delimiter, lines, at, names)
     if (found !== undefined) return found

@@ -89,7 +89,7 @@ export interface Fitted {
   readonly weights: Weights
 }
 
-export const priorWeights = (): Weights => ({
+const priorWeights = (): Weights => ({
   object: Float64Array.from(objectFeatures, (name) => objectPrior[name]),
   subject: Float64Array.from(subjectFeatures, (name) => subjectPrior[name]),
 })
@@ -102,7 +102,7 @@ const objectHold = 64
 const subjectHold = 200
 const rounds = 40
 
-export const fit = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSentence>): Fitted => {
+const fit = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSentence>): Fitted => {
   const { objectEvidence, subjectEvidence } = countEvidence(ontology, sentences)
   const { objects, subjects } = choicesOf(ontology, sentences, objectEvidence, subjectEvidence)
   const prior = priorWeights()
@@ -116,7 +116,7 @@ export const fit = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSen
   }
 }
 
-export const countEvidence = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSentence>) => {
+const countEvidence = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSentence>) => {
   const objectEvidence = new Evidence(ontology.properties.length)
   const subjectEvidence = new Evidence(1)
   for (const sentence of sentences) count(sentence, objectEvidence, subjectEvidence, 1)
@@ -124,7 +124,7 @@ export const countEvidence = (ontology: OntologyView, sentences: ReadonlyArray<T
 }
 
 /** The choices of each sentence, described by what all the other sentences say. */
-export const choicesOf = (
+const choicesOf = (
   ontology: OntologyView,
   sentences: ReadonlyArray<TrainingSentence>,
   objectEvidence: Evidence,
@@ -208,10 +208,10 @@ export interface TrainingSentence {
 }
 
 /** The property a triple names, by IRI or by label. */
-export const propertyNamed = (ontology: OntologyIndex, name: string): string | undefined =>
+const propertyNamed = (ontology: OntologyIndex, name: string): string | undefined =>
   ontology.properties.has(name) ? name : ontology.withLabel(name).properties[0]
 
-export const trainingSentences = (
+const trainingSentences = (
   ontology: OntologyView,
   examples: ReadonlyArray<Example>,
   given: ReadonlyArray<{ readonly name: string; readonly types: ReadonlyArray<string> }>,
@@ -235,7 +235,7 @@ export const trainingSentences = (
 }
 
 /** The names of things that examples mention, which are worth looking for in other texts. */
-export const exampleNames = (examples: ReadonlyArray<Example>) =>
+const exampleNames = (examples: ReadonlyArray<Example>) =>
   examples.flatMap((example) => example.triples.map((triple) => ({ name: triple.obj, types: [] })))
 
 const wordsKey = (name: string): string =>

@@ -6,7 +6,7 @@ import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { labelKey } from "./Words.ts"
 
 /** The language of a tag such as `de-AT`, in small letters; undefined for what is no tag. */
-export const languageOfTag = (tag: string): string | undefined =>
+const languageOfTag = (tag: string): string | undefined =>
   /^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*$/.test(tag.trim()) ? tag.trim().split(/[-_]/)[0]?.toLowerCase() : undefined
 
 /** What an extractor has to know to read a document. */
@@ -96,7 +96,7 @@ export const languagesOfOntology = (ontology: OntologyIndex): ReadonlySet<string
 // from a sentence or two; a word that several languages have counts less for each.
 
 /** By language tag. */
-export const commonWords: Readonly<Record<string, string>> = {
+const commonWords: Readonly<Record<string, string>> = {
   en: `the of and to in is was for on that by with as are were be this from at it an his her its they which or had has have not but
     their been who he she also when into after first other more than there would about these two between`,
   de: `der die das und ist war wurde von den dem des ein eine einer einem einen im am zu zum zur mit auf für als auch sich nicht aus bei
@@ -131,7 +131,7 @@ export const commonWords: Readonly<Record<string, string>> = {
 }
 
 /** Letters that hint at a language, each as a small part of a word's weight. */
-export const hintingLetters: Readonly<Record<string, string>> = {
+const hintingLetters: Readonly<Record<string, string>> = {
   de: "äöüß",
   fr: "éèêàçùœîôû",
   es: "ñáíóúé¿¡",
@@ -152,7 +152,7 @@ export const hintingLetters: Readonly<Record<string, string>> = {
 }
 
 /** Endings of long words. */
-export const hintingEndings: Readonly<Record<string, string>> = {
+const hintingEndings: Readonly<Record<string, string>> = {
   en: "ing tion ment ness ship ed ly ght",
   de: "ung ungen keit heit lich isch schaft chen gen ter tum",
   fr: "eur euse tion ment aire elle eaux ette iste ique",
@@ -166,10 +166,10 @@ export const hintingEndings: Readonly<Record<string, string>> = {
 // looked at, which is bounded, and the same text always gives the same answer.
 
 /** In UTF-16 code units: more text changes no answer. */
-export const detectedWithin = 8000
+const detectedWithin = 8000
 
 /** Of a text that is clearly in none of the known languages. */
-export const undetermined = "und"
+const undetermined = "und"
 
 /** How much a word counts for each language that has it. */
 const weights: ReadonlyMap<string, ReadonlyArray<readonly [language: string, weight: number]>> = readWords()
@@ -197,7 +197,7 @@ const endings = ownersOf(hintingEndings, " ")
 const hintWeight = 0.3
 
 /** How far each language is borne out by the words of a text in Latin script. */
-export const languageScores = (text: string): ReadonlyMap<string, number> => {
+const languageScores = (text: string): ReadonlyMap<string, number> => {
   const scores = new Map<string, number>()
   const add = (language: string, weight: number) => scores.set(language, (scores.get(language) ?? 0) + weight)
   for (const { 0: word } of text
@@ -224,7 +224,7 @@ const leastScore = 1.5
 const overEnglish = 1.3
 
 /** The language with the most evidence: English where it is close, undefined where there is too little for any. */
-export const mostLikely = (scores: ReadonlyMap<string, number>): string | undefined => {
+const mostLikely = (scores: ReadonlyMap<string, number>): string | undefined => {
   const english = scores.get("en") ?? 0
   const [best] = [...scores].sort(([one, left], [other, right]) => right - left || (one < other ? -1 : 1))
   if (best === undefined) return undefined
@@ -268,7 +268,7 @@ const byScript: Readonly<Record<string, (text: string) => string>> = {
 }
 
 /** The language that a text's script tells; undefined where most of it is in Latin script, or in none. */
-export const languageOfScript = (text: string): string | undefined => {
+const languageOfScript = (text: string): string | undefined => {
   const part = text.slice(0, detectedWithin)
   const counts = new Map(scripts.map(([script, pattern]) => [script, part.match(pattern)?.length ?? 0]))
   const all = part.match(/\p{L}/gu)?.length ?? 0
@@ -288,7 +288,7 @@ const isSentence = (line: string): boolean => {
 }
 
 /** The lines of a text that are prose: what can be read only in a language that the extractor knows. */
-export const proseOf = (text: string): string =>
+const proseOf = (text: string): string =>
   text
     .slice(0, detectedWithin)
     // A paragraph that is broken to a width is one line.

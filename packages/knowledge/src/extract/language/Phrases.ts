@@ -60,7 +60,7 @@ export interface PhrasedSentence {
 /** French joins small words to the next one: `l'entreprise`, `d'Oslo`. */
 const elision = /^(?:l|d|s|n|qu|j|c|m|t|jusqu|lorsqu)['’](?=\p{L})/iu
 
-export const tokensOf = (language: ProseLanguage, text: string, offset: number): ReadonlyArray<Token> =>
+const tokensOf = (language: ProseLanguage, text: string, offset: number): ReadonlyArray<Token> =>
   mergedNumbers(
     tokenize(text, offset).flatMap((token): ReadonlyArray<Token> => {
       const elided = language.tag === "fr" && token.kind === "word" ? elision.exec(token.text)?.[0] : undefined

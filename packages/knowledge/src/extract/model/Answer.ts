@@ -234,14 +234,14 @@ export interface Rejection {
   readonly said: string
 }
 
-export const rejectionOf = (of: Rejection["of"], reason: RejectionReason, said: unknown): Rejection => ({
+const rejectionOf = (of: Rejection["of"], reason: RejectionReason, said: unknown): Rejection => ({
   of,
   reason,
   said: JSON.stringify(said)?.slice(0, 300) ?? "",
 })
 
 /** By extractor and reason. */
-export const rejectedCounter = Metric.counter("detent_extraction_rejected", {
+const rejectedCounter = Metric.counter("detent_extraction_rejected", {
   description: "What extractors said and was not taken",
   incremental: true,
 })

@@ -145,7 +145,7 @@ export const waitAfter = (policy: RetryPolicy, attempt: number, chance: number):
   return whole / 2 + (whole / 2) * chance
 }
 
-export const retried = <A, R>(call: Effect.Effect<A, ExtractionFailed, R>, policy: RetryPolicy): Effect.Effect<A, ExtractionFailed, R> => {
+const retried = <A, R>(call: Effect.Effect<A, ExtractionFailed, R>, policy: RetryPolicy): Effect.Effect<A, ExtractionFailed, R> => {
   const attempt = (number: number): Effect.Effect<A, ExtractionFailed, R> =>
     Effect.catch(call, (error) =>
       Effect.gen(function* () {

@@ -22,7 +22,7 @@ export interface OpenAiClientOptions {
   readonly api?: "chat" | "responses"
 }
 
-export const openAiUrl = "https://api.openai.com/v1"
+const openAiUrl = "https://api.openai.com/v1"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
