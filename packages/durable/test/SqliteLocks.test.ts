@@ -50,6 +50,17 @@ const longestGap = Effect.acquireRelease(
 )
 
 describe("a SQLite file that others use", () => {
+  it.live("a file whose tables are as they should be is opened while another process writes", () =>
+    Effect.gen(function* () {
+      const filename = yield* freshFile
+      const opened = Effect.scoped(Layer.build(SqliteStore.layer({ filename })))
+      yield* opened
+      const lock = yield* lockFor(filename, 20_000)
+      yield* opened
+      assert.isTrue(lock.isHeld())
+    }),
+  )
+
   it.live("a file that another process has locked for itself, as one does that makes it, is opened once it is free", () =>
     Effect.gen(function* () {
       const filename = yield* freshFile

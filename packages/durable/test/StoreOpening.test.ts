@@ -4,10 +4,12 @@ import { chmodSync, copyFileSync, existsSync, mkdirSync, writeFileSync } from "n
 import { createServer } from "node:net"
 import { dirname, join } from "node:path"
 import { promisify } from "node:util"
+import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { inject, vi } from "vitest"
 import { Commands, StoreNotOpened } from "../src/index.ts"
@@ -93,6 +95,19 @@ describe("a SQLite file", () => {
 })
 
 describe("PostgreSQL", () => {
+  it.live("is opened while a dump runs, which holds a lock on every table until it ends", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const opened = Effect.scoped(Layer.build(PostgresStore.layer({ url })))
+      yield* opened
+      const dump = PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })
+      const duringDump = Effect.flatMap(SqlClient, (sql) =>
+        sql.withTransaction(Effect.andThen(sql`lock table detent.migrations, detent.instances in access share mode`, opened)),
+      )
+      yield* Effect.timeout(Effect.provide(duringDump, dump), "10 seconds")
+    }),
+  )
+
   const openRefused = (url: string) =>
     Effect.map(refused(PostgresStore.layer({ url, maxConnections: 1 })), (message) => {
       assert.notInclude(message, "secret")

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { migrating } from "../sql/migrating.ts"
+import { areDone, type Migrations, migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
@@ -25,11 +25,12 @@ const lockKey = 0x646574656e74
 export const migrateTables = (
   schema: string,
   table: string,
-  migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>,
+  migrations: Migrations,
 ): Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> =>
   migrating(
     Effect.gen(function* () {
       const sql = yield* SqlClient
+      if (yield* areDone(sql, `select 1 where to_regclass('${schema}.${table}') is not null`, `${schema}.${table}`, migrations)) return
       // `if not exists` does not keep two from creating the same at once. Once the table is there, the migrator locks it.
       const prepare = Effect.gen(function* () {
         yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`

@@ -1,10 +1,30 @@
-/** Effect SQL reports a migration that fails, and a COMMIT that does, as defects. The caller that opens a store can act on both. */
+/** What migrations have in common on SQLite and PostgreSQL. */
 import * as Effect from "effect/Effect"
 import { MigrationError } from "effect/unstable/sql/Migrator"
+import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { isSqlError } from "effect/unstable/sql/SqlError"
+import { type Row, wholeOf } from "./Row.ts"
 
+/** The steps of one part of the package, by names that begin with their number. */
+export type Migrations = Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>
+
+/** Effect SQL reports a migration that fails, and a COMMIT that does, as defects. The caller that opens a store can act on both. */
 export const migrating = <A, R>(effect: Effect.Effect<A, MigrationError | SqlError, R>): Effect.Effect<A, MigrationError | SqlError, R> =>
   Effect.catchDefect(effect, (defect) =>
     isSqlError(defect) || defect instanceof MigrationError ? Effect.fail(defect) : Effect.die(defect),
   )
+
+/**
+ * Whether all steps have been taken. Reads only, so that a process can start while another one holds a lock: a dump of PostgreSQL
+ * holds one on every table until it ends, and a long transaction the one of a SQLite file. A step and its row are one transaction, so
+ * that the row of the newest step says that all are done. `exists` selects a row where the table exists.
+ */
+export const areDone = (client: SqlClient, exists: string, table: string, migrations: Migrations): Effect.Effect<boolean, SqlError> =>
+  Effect.gen(function* () {
+    const sql = client.withoutTransforms()
+    if ((yield* sql.unsafe(exists)).length === 0) return false
+    const [row] = yield* sql.unsafe<Row>(`select coalesce(max(migration_id), 0) as newest from ${table}`)
+    const known = Object.keys(migrations).map((name) => Number.parseInt(name, 10))
+    return row !== undefined && wholeOf(row, "newest") >= Math.max(0, ...known)
+  })

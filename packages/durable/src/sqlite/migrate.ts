@@ -5,7 +5,7 @@ import type { MigrationError } from "effect/unstable/sql/Migrator"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
-import { migrating } from "../sql/migrating.ts"
+import { areDone, type Migrations, migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"
 import { rounds } from "./migrations/0003_rounds.ts"
@@ -28,15 +28,13 @@ const isUnderway = (error: MigrationError | SqlError): Effect.Effect<boolean> =>
     : Effect.succeed(false)
 
 /** The migrations of one part of the package, in a table of their own: a part that is not used has no tables. */
-export const migrateTables = (
-  table: string,
-  migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>,
-): Effect.Effect<void, MigrationError | SqlError, SqlClient> =>
+export const migrateTables = (table: string, migrations: Migrations): Effect.Effect<void, MigrationError | SqlError, SqlClient> =>
   Effect.retry(migrating(migrateOnce(table, migrations)), { schedule: Schedule.spaced("1 second"), times: patience, while: isUnderway })
 
-const migrateOnce = (table: string, migrations: Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>) =>
+const migrateOnce = (table: string, migrations: Migrations) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
+    if (yield* areDone(sql, `select 1 from sqlite_master where name = '${table}'`, table, migrations)) return
     yield* sql.unsafe(`create table if not exists ${table} (
       migration_id integer primary key not null,
       created_at datetime not null default current_timestamp,

@@ -65,13 +65,14 @@ const changesOf = (result: unknown): number => {
 /** Whether the client says how many rows a statement changed, and which it inserted last: that of Bun, for one, does not. */
 export const tellsChanges = (sql: SqlClient): Effect.Effect<boolean, SqlError> =>
   Effect.scoped(
-    Effect.flatMap(sql.reserve, (connection) =>
-      Effect.map(
-        connection.executeRaw("update detent_instances set resident = 0 where instance is null", []),
-        (result) =>
-          Predicate.hasProperty(result, "changes") && Number(result.changes) === 0 && Predicate.hasProperty(result, "lastInsertRowid"),
-      ),
-    ),
+    Effect.gen(function* () {
+      const connection = yield* sql.reserve
+      // A table of the connection's own: a write to the file would wait for other processes that write.
+      yield* connection.executeRaw("create temp table detent_probe (n integer)", [])
+      const result = yield* connection.executeRaw("update temp.detent_probe set n = 0", [])
+      yield* connection.executeRaw("drop table temp.detent_probe", [])
+      return Predicate.hasProperty(result, "changes") && Number(result.changes) === 0 && Predicate.hasProperty(result, "lastInsertRowid")
+    }),
   )
 
 const wrapped = <A>(run: Run, use: (run: Run) => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
