@@ -11,8 +11,8 @@ import * as Schema from "effect/Schema"
 import { reportExtracted, reportGivenUp, runActivity } from "../batch/Activities.ts"
 import { BatchEventLog } from "../batch/BatchEventLog.ts"
 import { Batches } from "../batch/Batches.ts"
-import { type BatchState, isTerminal } from "../batch/BatchState.ts"
-import { stateOfActivity } from "../batch/StageRun.ts"
+import { isTerminal } from "../batch/BatchState.ts"
+import { stageOrder, stateOfActivity } from "../batch/StageRun.ts"
 import { describe } from "../storage/Describe.ts"
 import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -105,8 +105,6 @@ const postponedBy = (cause: Cause.Cause<unknown>) =>
 
 type Waiting = typeof Target.Type
 
-const stages: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
-
 /** Why the batch does not wait for this task; undefined where it does. */
 const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, validatedUri }: Waiting) =>
   Effect.gen(function* () {
@@ -116,7 +114,7 @@ const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, v
     const state = found.value
     if (state.attempt !== attempt) return late(`is in attempt ${state.attempt}, and this is a task of attempt ${attempt}`)
     if (isTerminal(state)) return late(`is ${state._tag}`)
-    if (stages.indexOf(state._tag) > stages.indexOf(stateOfActivity[activity])) return late(`is ${state._tag}: it has the result`)
+    if (stageOrder.indexOf(state._tag) > stageOrder.indexOf(stateOfActivity[activity])) return late(`is ${state._tag}: it has the result`)
     // Another batch has published meanwhile, so that this one was resolved again.
     const isOther = (graph: { readonly uri: string }, uri: string | undefined) => uri !== undefined && uri !== graph.uri
     if (state._tag === "Validating" && activity === "validation" && isOther(state.resolvedGraph, resolvedUri))
