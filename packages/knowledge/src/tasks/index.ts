@@ -1,5 +1,6 @@
-export * as CloudTasks from "./CloudTasks.ts"
 /** The queue of activities: what a server, a job and a worker need to run tasks. */
+
+export * as CloudTasks from "./CloudTasks.ts"
 export { ActivityName, keyOfCall, Task, taskName } from "./Task.ts"
 export { CallerRefused, KeysUnavailable, TaskCallers, type TaskCallersService } from "./TaskCallers.ts"
 export {
