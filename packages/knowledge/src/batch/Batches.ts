@@ -258,11 +258,11 @@ export const warnOfOtherData = (folder: StorageFolder) =>
     const [latest] = (yield* batches.list({ order: "newest", limit: 1 })).instances
     if (latest === undefined) return
     const { batchId, manifestUri } = yield* batches.state(BatchId.make(latest.id))
-    yield* Effect.catchTag(storage.info(manifestUri), ["AddressRefused", "BlobNotFound"], () =>
-      Effect.logWarning(
-        `the data is at ${folder}, and the file ${manifestUri} of ${batchId}, which is in the same database, is not there: give every ` +
-          "process of a database the same --data, a folder that all of them see or a bucket",
-      ),
+    const found = yield* Effect.catchTag(storage.info(manifestUri), "AddressRefused", () => Effect.succeedNone)
+    if (Option.isSome(found)) return
+    yield* Effect.logWarning(
+      `the data is at ${folder}, and the file ${manifestUri} of ${batchId}, which is in the same database, is not there: give every ` +
+        "process of a database the same --data, a folder that all of them see or a bucket",
     )
   }).pipe(
     Effect.catch(({ message }) => Effect.logWarning(`whether the data of this process belongs to its database is not known: ${message}`)),

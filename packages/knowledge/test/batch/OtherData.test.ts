@@ -1,12 +1,14 @@
 /** One database that is used with two data folders. */
+import { rmSync } from "node:fs"
 import { join } from "node:path"
-import { pathToFileURL } from "node:url"
+import { fileURLToPath, pathToFileURL } from "node:url"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
 import { Batches, warnOfOtherData } from "../../src/batch/Batches.ts"
+import { BatchId } from "../../src/storage/Identity.ts"
 import { StorageFolder } from "../../src/storage/Uri.ts"
 import { harbour, manifest } from "./sea.ts"
 
@@ -36,6 +38,15 @@ it.live("a process whose data folder is not that of the batches of its database 
       yield* warnOfOtherData(folderOf(first.data))
     }).pipe(Effect.provide(Layer.provideMerge(first.layer, logs)))
     assert.deepStrictEqual(heard, [])
+    // Another host with a folder of the same name, which is not shared, has none of its files.
+    yield* Effect.gen(function* () {
+      const batches = yield* Batches
+      const [batch] = (yield* batches.list({ limit: 1 })).instances
+      const { manifestUri } = yield* batches.state(BatchId.make(batch?.id ?? ""))
+      rmSync(fileURLToPath(manifestUri))
+      yield* warnOfOtherData(folderOf(first.data))
+    }).pipe(Effect.provide(Layer.provideMerge(first.layer, logs)))
+    assert.include(heard.splice(0).join("; "), "is not there: give every process of a database the same --data")
     const second = yield* harbour({ files, store: () => SqliteStore.layer({ filename: join(first.root, "batches.db") }) })
     const warned = Effect.repeat(
       Effect.delay(
