@@ -67,6 +67,12 @@ describe("packed packages", { timeout: 300_000 }, () => {
       assert.include(killed.out + resumed + mails, `mail: Your lamp is on its way: NL-${id}`)
     }
 
+    // Nothing but the packages says which versions of their dependencies belong together: the project has no lock file yet.
+    const server = new Running(join(cwd, "node_modules/.bin/detent"), ["dev", "--port", "0"], { cwd, env: { PATH: env.PATH } })
+    await server.until(/http:\/\/\S+:\d+\n/)
+    assert.strictEqual((await fetch(`${/http:\/\/\S+:\d+/.exec(server.out)?.[0]}/health/ready`)).status, 200)
+    await server.stop("SIGTERM")
+
     assert.include((await npm("test")).stdout, "pass 2")
     writeFileSync(join(cwd, "src/wrong.ts"), `import { E } from "./Order.ts"\nE.Pay({ transactionId: 7 })\n`)
     const refused: { stdout: string } = await npm("run", "check").then(
