@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import { Journal } from "../src/store/Journal.ts"
-import type { Lease } from "../src/store/Leases.ts"
+import type { Lease, LeasesService } from "../src/store/Leases.ts"
 import { Leases } from "../src/store/Leases.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
 import { commit, freshKey, stored } from "./samples.ts"
@@ -16,7 +16,7 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
         const leases = yield* Leases
         const lease = yield* acquired(yield* freshName, "first", 60_000)
         assert.deepStrictEqual(yield* leases.acquire(lease.name, "second", 60_000), { _tag: "Busy", holder: lease })
-        assert.deepStrictEqual(yield* leases.get(lease.name), Option.some(lease))
+        assert.deepStrictEqual(yield* heldAs(leases, lease.name), lease)
       }),
     )
 
@@ -40,7 +40,7 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
         assert.strictEqual(extended.token, lease.token)
         assert.isTrue(Option.isNone(yield* leases.extend({ ...lease, owner: "second" }, 60_000)))
         assert.isTrue(Option.isNone(yield* leases.extend({ ...lease, token: lease.token + 1 }, 60_000)))
-        assert.deepStrictEqual(yield* leases.get(lease.name), Option.some(extended))
+        assert.deepStrictEqual(yield* heldAs(leases, lease.name), extended)
       }),
     )
 
@@ -74,7 +74,7 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
         yield* leases.release(last)
         const kept = yield* acquired(held, "first", 60_000)
         assert.isAtLeast(yield* leases.purge(0, 1_000), 1)
-        assert.deepStrictEqual(yield* leases.get(held), Option.some(kept))
+        assert.deepStrictEqual(yield* heldAs(leases, held), kept)
         assert.isAbove((yield* acquired(gone, "second", 60_000)).token, last.token)
         // One that its holder did not release, because it was killed.
         const expired = yield* acquired(yield* freshName, "killed", 1)
@@ -95,7 +95,7 @@ export const leasesConformance = <R = never>(name: string, store: StoreLayer<R>)
         const held = yield* acquired(lost.name, "first", 60_000)
         assert.isTrue(Option.isNone(yield* leases.extend(lost, 60_000)))
         assert.isFalse(yield* leases.release(lost))
-        assert.deepStrictEqual(yield* leases.get(lost.name), Option.some(held))
+        assert.deepStrictEqual(yield* heldAs(leases, lost.name), held)
       }),
     )
 
@@ -141,3 +141,12 @@ const acquired = (name: string, owner: string, millis: number): Effect.Effect<Le
       result._tag === "Acquired" ? Effect.succeed(result.lease) : Effect.fail(result),
     ),
   )
+
+/** The lease that is held under a name, once its remaining time has been checked. */
+const heldAs = (leases: LeasesService, name: string) =>
+  Effect.map(leases.get(name), (found) => {
+    const { remainingMillis = 0, ...lease } = Option.getOrThrow(found)
+    assert.isAbove(remainingMillis, 0)
+    assert.isAtMost(remainingMillis, 60_000)
+    return lease
+  })

@@ -37,6 +37,11 @@ export interface PlacementService {
   /** Whether the owner is a node that is alive. The store's answer is believed for 250 milliseconds. */
   readonly isAlive: (owner: string) => Effect.Effect<boolean>
   /**
+   * In how many milliseconds the first lease ends of those that `isAlive` found held, where none is extended. Undefined where none is
+   * known.
+   */
+  readonly nextEnd?: () => number | undefined
+  /**
    * Makes sure that a node whose lease has ended cannot commit any more, before its instances are taken over. False where it is
    * alive after all.
    */
@@ -147,6 +152,8 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     yield* forkLoop(`the lease of node ${nodeId}`, oneLife, Math.min(longestPauseMillis, millis / 3))
 
     const ask = asking(millis)
+    const clock = yield* Clock.Clock
+    const known = new KnownOwners(leases, ask, clock, () => (life?.isHeld() ? life.lease.owner : undefined))
     // A timer of the runtime, see watchdogMillis.
     // @effect-diagnostics-next-line globalTimersInEffect:off
     const watchdog = setInterval(() => life?.isHeld(), watchdogMillis)
@@ -157,7 +164,8 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     return {
       node: () => name,
       fence: () => (life?.isHeld() ? { lease: life.lease.name, token: life.lease.token } : undefined),
-      isAlive: liveness(leases, ask, () => (life?.isHeld() ? life.lease.owner : undefined)),
+      isAlive: (owner) => known.isAlive(owner),
+      nextEnd: () => known.nextEnd(),
       bury: burial(leases, ask),
       onLost: lost.add,
       onRegained: regained.add,
@@ -210,21 +218,56 @@ const asking =
       }),
     )
 
-/** Asks the store once for all instances of one owner. */
-const liveness = (leases: LeasesService, ask: Ask, self: () => string | undefined) => {
-  const known = new Map<string, { readonly isAlive: boolean; readonly until: number }>()
-  return (owner: string): Effect.Effect<boolean> =>
-    Effect.gen(function* () {
-      if (owner === self()) return true
-      const now = yield* Clock.currentTimeMillis
-      const believed = known.get(owner)
+interface KnownOwner {
+  readonly isAlive: boolean
+  /** How long the answer is believed, and when the lease ends that it found held. By the monotonic clock, in milliseconds. */
+  readonly until: number
+  readonly endsAt: number
+}
+
+/** What the store said of other owners. It is asked once for all instances of one owner. */
+class KnownOwners {
+  readonly #leases: LeasesService
+  readonly #ask: Ask
+  readonly #clock: Clock.Clock
+  readonly #self: () => string | undefined
+  readonly #known = new Map<string, KnownOwner>()
+
+  constructor(leases: LeasesService, ask: Ask, clock: Clock.Clock, self: () => string | undefined) {
+    this.#leases = leases
+    this.#ask = ask
+    this.#clock = clock
+    this.#self = self
+  }
+
+  isAlive(owner: string): Effect.Effect<boolean> {
+    return Effect.gen({ self: this }, function* () {
+      if (owner === this.#self()) return true
+      const now = this.#now
+      const believed = this.#known.get(owner)
       if (believed !== undefined && believed.until > now) return believed.isAlive
-      for (const [name, { until }] of known) if (until <= now) known.delete(name)
-      const lease = hasEnded(owner) ? Option.none() : yield* ask(leases.get(leaseNameOf(owner)))
-      const isAlive = Option.isSome(lease) && lease.value.owner === owner
-      known.set(owner, { isAlive, until: now + believedMillis })
+      for (const [name, { until }] of this.#known) if (until <= now) this.#known.delete(name)
+      const held = hasEnded(owner) ? undefined : Option.getOrUndefined(yield* this.#ask(this.#leases.get(leaseNameOf(owner))))
+      const isAlive = held !== undefined && held.owner === owner
+      const endsAt = isAlive ? now + (held.remainingMillis ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY
+      this.#known.set(owner, { isAlive, until: Math.min(now + believedMillis, endsAt), endsAt })
       return isAlive
     })
+  }
+
+  nextEnd(): number | undefined {
+    const now = this.#now
+    let next: number | undefined
+    for (const { endsAt } of this.#known.values()) {
+      const remaining = endsAt - now
+      if (remaining > 0 && Number.isFinite(remaining) && (next === undefined || remaining < next)) next = remaining
+    }
+    return next
+  }
+
+  get #now(): number {
+    return Number(this.#clock.monotonicTimeNanosUnsafe()) / 1_000_000
+  }
 }
 
 /** A life that was buried never holds its lease again: its name is used once. */

@@ -34,6 +34,12 @@ const firstPageSize = 250
 const intervalMillis = 500
 const longestIntervalMillis = 5000
 
+/**
+ * How long after the end of a lease a node looks whether it was extended. Nodes that wait for the same lease look at different times, so
+ * that most of them find its work taken over.
+ */
+const afterEndMillis = { least: 10, most: 60 }
+
 /** How long an instance that is behind its row is waited for before the row is read again. */
 const behindMillis = 50
 
@@ -157,8 +163,12 @@ export class WorkTakeover {
             this.#hasGained ||= hasGained
           }),
         )
-        const pause = isShared ? intervalMillis : this.#aloneMillis
-        yield* Effect.timeoutOption(this.#woken.await, Math.ceil(pause * (0.8 + 0.4 * (yield* Random.next))))
+        const chance = yield* Random.next
+        const pause = (isShared ? intervalMillis : this.#aloneMillis) * (0.8 + 0.4 * chance)
+        // The lease of a node that missed its heartbeats ends before the next look.
+        const end = this.#node.placement?.nextEnd?.() ?? Number.POSITIVE_INFINITY
+        const afterEnd = end + afterEndMillis.least + (afterEndMillis.most - afterEndMillis.least) * chance
+        yield* Effect.timeoutOption(this.#woken.await, Math.ceil(Math.min(pause, afterEnd)))
       })
       yield* forkLoop("takeover of state work", turn)
     })

@@ -63,6 +63,9 @@ export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
           .sort((left, right) => compareText(left.name, right.name))
           .slice(0, limit),
       ),
-    get: (name) => Effect.map(Clock.currentTimeMillis, (now) => Option.fromNullishOr(held(name, now))),
+    get: (name) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        Option.map(Option.fromNullishOr(held(name, now)), (lease) => ({ ...lease, remainingMillis: lease.expiresAt - now })),
+      ),
   }
 }

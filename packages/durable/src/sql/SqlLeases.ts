@@ -58,7 +58,11 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
       ),
     get: (name) =>
       persisting("get", { machine: "lease", id: name })(
-        Effect.flatMap(now, (time) => Effect.map(holderOf(dialect, name, time), ([row]) => Option.map(Option.fromNullishOr(row), leaseOf))),
+        Effect.flatMap(now, (time) =>
+          Effect.map(holderOf(dialect, name, time), ([row]) =>
+            Option.map(Option.fromNullishOr(row), (held) => ({ ...leaseOf(held), remainingMillis: wholeOf(held, "remaining") })),
+          ),
+        ),
       ),
   }
 }
@@ -91,7 +95,7 @@ const growToken = ({ sql, leases }: Dialect, name: string, ended: string | undef
 }
 
 const holderOf = ({ sql, leases }: Dialect, name: string, now: Fragment) => sql<Row>`
-  select name, owner, token, expires_at from ${leases} where name = ${name} and expires_at > ${now}`
+  select name, owner, token, expires_at, expires_at - ${now} as remaining from ${leases} where name = ${name} and expires_at > ${now}`
 
 const heldRows = ({ sql, leases }: Dialect, prefix: string, limit: number, now: Fragment) => sql<Row>`
   select name, owner, token, expires_at from ${leases}

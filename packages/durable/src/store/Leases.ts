@@ -14,6 +14,8 @@ export interface Lease {
   readonly token: number
   /** Milliseconds since 1970, by the store's clock. */
   readonly expiresAt: number
+  /** How long the lease is still held by the store's clock, in milliseconds. Only `get` says so. */
+  readonly remainingMillis?: number
 }
 
 export type LeaseResult = { readonly _tag: "Acquired"; readonly lease: Lease } | { readonly _tag: "Busy"; readonly holder: Lease }

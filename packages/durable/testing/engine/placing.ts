@@ -187,4 +187,20 @@ export const placing = ({ describe, leaseTest }: Kit) =>
         expect(asked).toBe(2)
       }),
     )
+
+    leaseTest("when the lease of a silent node ends is known ahead, and that it has ended right after", (rig) =>
+      Effect.gen(function* () {
+        const one = yield* nodeOn(rig, { lease: "600 millis", nodeId: "one" })
+        const two = yield* nodeOn(rig, { lease: "1 hour", nodeId: "two" })
+        expect(two.placement.nextEnd?.()).toBeUndefined()
+        one.probe.onLease = () => Effect.fail(outage("extend"))
+        expect(yield* two.placement.isAlive(one.placement.node())).toBe(true)
+        const end = two.placement.nextEnd?.() ?? expect.fail("the end is not known")
+        expect(end).toBeGreaterThan(0)
+        expect(end).toBeLessThanOrEqual(600)
+        yield* rig.pass(`${Math.ceil(end) + 30} millis`)
+        expect(two.placement.nextEnd?.()).toBeUndefined()
+        expect(yield* two.placement.isAlive(one.placement.node())).toBe(false)
+      }),
+    )
   })
