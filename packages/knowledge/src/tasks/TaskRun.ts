@@ -48,7 +48,8 @@ export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp"
 /** Tasks of batches have an attempt, and name the document or the graph that they read; a call by hand may have no attempt. */
 const Target = Schema.Struct({
   batchId: BatchId,
-  attempt: Count,
+  /** Default: the batch's current one. */
+  attempt: Schema.optionalKey(Count),
   documentId: Schema.optionalKey(DocumentId),
   resolvedUri: Schema.optionalKey(Schema.String),
   validatedUri: Schema.optionalKey(Schema.String),
@@ -77,9 +78,9 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
     // The batch may have ended, or gone back a stage, because of this failure or meanwhile.
     const since = target === undefined ? undefined : yield* lateness(activity, target)
     if (since !== undefined && isPassed(error)) return since
+    // The caller made the mistake, or called too early, and gets the problem. The batch still waits for the right call.
+    if (target?.attempt === undefined && (isOfInput(error) || isPassed(error))) return yield* new TaskGivenUp({ problem, isOfInput: true })
     if (isTransient(error) && !isLast) return yield* new TaskPostponed({ problem })
-    // The caller made the mistake and gets the problem. The batch still waits for the right call.
-    if (target === undefined && isOfInput(error)) return yield* new TaskGivenUp({ problem, isOfInput: true })
     const isNotified = yield* Effect.catchCause(Effect.as(reportGivenUp(folder, activity, input, problem), true), (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : hasNoBatch(cause) ? Effect.succeed(false) : postponedBy(cause),
     )
@@ -90,7 +91,7 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
 export const giveUpTask = (folder: StorageFolder, { activity, input }: Pick<Task, "activity" | "input">, problem: string) =>
   Effect.gen(function* () {
     const target = Option.getOrUndefined(decodeTarget(input))
-    if (target === undefined || (yield* lateness(activity, target)) !== undefined) return
+    if (target?.attempt === undefined || (yield* lateness(activity, target)) !== undefined) return
     yield* Effect.catchTag(reportGivenUp(folder, activity, input, problem), "ActivityInputRefused", () => Effect.void)
   })
 
@@ -105,15 +106,21 @@ const postponedBy = (cause: Cause.Cause<unknown>) =>
 
 type Waiting = typeof Target.Type
 
-/** Why the batch does not wait for this task; undefined where it does. */
+/**
+ * Why the batch does not wait for this task; undefined where it does. A call without an attempt is one by hand: a batch or a graph that
+ * it names wrongly is its mistake, and a stage that is over gives its result again, which the next call needs.
+ */
 const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, validatedUri }: Waiting) =>
   Effect.gen(function* () {
     const late = (reason: string) => ({ outcome: "late", reason: `${batchId} ${reason}` }) as const satisfies TaskOutcome
     const found = yield* storedState(batchId)
-    if (Option.isNone(found)) return late("is not there any more")
+    if (Option.isNone(found)) return attempt === undefined ? undefined : late("is not there any more")
     const state = found.value
-    if (state.attempt !== attempt) return late(`is in attempt ${state.attempt}, and this is a task of attempt ${attempt}`)
+    if (attempt !== undefined && state.attempt !== attempt)
+      return late(`is in attempt ${state.attempt}, and this is a task of attempt ${attempt}`)
+    if (state._tag === "Failed" || state._tag === "Cancelled") return late(`is ${state._tag}; resume it first`)
     if (isTerminal(state)) return late(`is ${state._tag}`)
+    if (attempt === undefined) return undefined
     if (stageOrder.indexOf(state._tag) > stageOrder.indexOf(stateOfActivity[activity])) return late(`is ${state._tag}: it has the result`)
     // Another batch has published meanwhile, so that this one was resolved again.
     const isOther = (graph: { readonly uri: string }, uri: string | undefined) => uri !== undefined && uri !== graph.uri
@@ -139,7 +146,10 @@ const checkTaken = (folder: StorageFolder, activity: Task["activity"], { batchId
   Effect.gen(function* () {
     const isWaiting = Effect.map(
       storedState(batchId),
-      (state) => Option.isSome(state) && state.value._tag === stateOfActivity[activity] && state.value.attempt === attempt,
+      (state) =>
+        Option.isSome(state) &&
+        state.value._tag === stateOfActivity[activity] &&
+        (attempt === undefined || state.value.attempt === attempt),
     )
     if (!(yield* isWaiting)) return
     if (activity === "extraction" && documentId !== undefined) {

@@ -23,9 +23,11 @@ export class ActivityApi extends HttpApiGroup.make("activities")
       .annotate(OpenApi.Summary, "Run an activity")
       .annotate(
         OpenApi.Description,
-        "What Cloud Tasks calls, with an OIDC token of the service account that `knowledge.tasks` names; an operator may call it too. The body is " +
-          "the input of the activity. 200: it is done, it is late (its batch does not wait for it), or it is a dead letter. 503: call " +
-          "it again. 422: the input is wrong; or it failed for good, its batch knows, and it is a dead letter.",
+        "Called by Cloud Tasks, with an OIDC token of the service account that `knowledge.tasks` names; an operator may call it too. The body is " +
+          "the input of the activity. `attempt` in it is the attempt of the batch that the call is for; without it, it is for the current " +
+          "one. 200: it is done, it is late (its batch has ended or does not wait for it), or it is a dead letter. 400: the body is not JSON, or " +
+          "no activity has this name. 422: the input is wrong; the batch is not yet at this stage; or it failed for good, was reported to its " +
+          "batch, and is a dead letter. 503: call it again.",
       ),
   )
   .annotate(OpenApi.Description, "Activities of batches, as a queue calls them.") {}

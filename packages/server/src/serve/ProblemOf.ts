@@ -46,22 +46,28 @@ export interface OperationError {
   readonly message: string
 }
 
-/** Failures of the store and of machines are described in general terms: their messages may hold an address with a password. The log has them. */
-const isOurs = (status: number): boolean => status === 503 || status === 500
+/**
+ * Failures of the store and of machines get a general message: their own may hold an address with a password. The log has them. The
+ * caller of a postponed task is a queue or an operator, who needs the reason.
+ */
+const isOurs = (status: number, tag: string): boolean => (status === 503 || status === 500) && tag !== "TaskPostponed"
+
+/** A postponed task may repeat the address of a store. */
+const withoutCredentials = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+(?=@)/gi, "$1•••")
 
 const generalTerms = (tag: string): string =>
   tag === "ActionFailed" || tag === "EndlessTransition"
-    ? "the machine failed at it, and nothing changed; see the server's log for why"
-    : "the store cannot be reached or failed; nothing was changed unless it is shown, so try again with the same Idempotency-Key"
+    ? "the machine failed; see the server's log for the cause, and whether the transition stands"
+    : "the store failed, or its answer was lost; a change may have been made, so retry with the same Idempotency-Key"
 
-/** An engine that takes no events knows no state of the instance, only the reason. */
+/** An engine that is stopping does not know the state of the instance, only the reason. */
 const messageOf = (error: OperationError): string =>
   inOneLine(error instanceof MachineStopped && error.state === "(unknown)" ? error.reason : messageOn("http", error))
 
 export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
   const { status, title } = outcomeOf(error._tag)
-  const detail = isOurs(status) ? generalTerms(error._tag) : messageOf(error)
+  const detail = isOurs(status, error._tag) ? generalTerms(error._tag) : withoutCredentials(messageOf(error))
   const Class = classOf[status] ?? Failed
   return new Class({ type: kind(error._tag), title, status, detail })
 }
@@ -85,7 +91,7 @@ export const isProblem = (error: unknown): error is Problem => classes.some((one
 export const badRequest = (name: string, detail: string): BadRequest =>
   new BadRequest({ type: kind(name), title: "The request cannot be understood", status: 400, detail })
 
-/** Failures that the caller meets by calling again, as a queue does by itself. */
+/** Failures after which the caller should retry, as a queue does by itself. */
 const isRepeated = ({ _tag }: OperationError): boolean => _tag === "TaskPostponed"
 
 /** Runs an operation and maps its errors to problems. Errors of the server itself are logged as they are. */

@@ -29,6 +29,16 @@ describe("a problem", () => {
     assert.include(problemOf(new MachineStopped({ ...stopped, state: "Paid" })).detail, "ended in state Paid")
   })
 
+  it("of a task that is to be delivered again says why, and repeats no password", () => {
+    const postponed = (message: string) => problemOf({ _tag: "TaskPostponed", message })
+    assert.deepInclude(postponed("it is to be tried again: gs://docs/a.txt is locked"), {
+      status: 503,
+      detail: "it is to be tried again: gs://docs/a.txt is locked",
+    })
+    const { detail } = postponed("it is to be tried again: no answer from postgres://ada:hunter2@db/detent")
+    assert.strictEqual(detail, "it is to be tried again: no answer from postgres://•••@db/detent")
+  })
+
   it.effect("that a queue meets by calling again is a warning in the log, another one of the server's an error", () =>
     Effect.gen(function* () {
       const logged: Array<string> = []

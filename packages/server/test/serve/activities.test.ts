@@ -1,5 +1,5 @@
 /** `POST /activities/:name`, and a whole batch that Cloud Tasks carries there. */
-import { readFile } from "node:fs/promises"
+import { readdir, readFile, stat } from "node:fs/promises"
 import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { Batches, type BatchId, type BatchState } from "@detent/knowledge"
@@ -9,6 +9,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
 import { afterAll, beforeAll } from "vitest"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
 import { json, request, served } from "../support/served.ts"
@@ -78,6 +79,13 @@ const ended = (home: Effect.Success<ReturnType<typeof served>>, config: object) 
     return { files: yield* Effect.promise(() => Promise.all(files.map(async (file) => withoutTimes(await readFile(file, "utf8"))))) }
   }).pipe(Effect.provideContext(home.context as Context.Context<Batches>))
 
+/** The files of the data folder's batches, each with its last change. */
+const written = (data: string) =>
+  Effect.promise(async () => {
+    const names = (await readdir(join(data, "batches"), { recursive: true })).toSorted()
+    return Promise.all(names.map(async (name) => [name, (await stat(join(data, "batches", name))).mtimeMs] as const))
+  })
+
 describe("activities over HTTP", { timeout: 120_000 }, () => {
   it.live("carry a batch of Cloud Tasks to the same end, byte for byte, though a third of the calls fail, come twice or late", () =>
     Effect.gen(function* () {
@@ -118,7 +126,7 @@ describe("activities over HTTP", { timeout: 120_000 }, () => {
         ["of an account that is not verified", fake.token({ ...good, email_verified: false }), 403],
       ] as const)
         assert.strictEqual((yield* asked(given)).status, status, what)
-      // The input is refused, after the caller was recognised. Nothing is kept of a call that is no task.
+      // The input is refused, after the caller was recognised. Nothing is kept of a call that is not a task.
       const document = { documentId: "doc-1a2b3c4d5e6f", sourceUri: "file:///a.txt", ontologyUri: "file:///o.ttl" }
       for (const caller of [fake.token(good), token])
         for (const [input, problem] of [
@@ -165,6 +173,37 @@ describe("activities over HTTP", { timeout: 120_000 }, () => {
       assert.deepStrictEqual(JSON.parse(late.text), { outcome: "late", reason: `${batchId} is Completed` })
       assert.deepInclude(JSON.parse((yield* call({ batchId, attempt: 3 })).text), { outcome: "late" })
       assert.deepInclude(JSON.parse((yield* call({ batchId: "batch-ffffffffffff", attempt: 0 })).text), { outcome: "late" })
+      // Without an attempt it is a call for the current one.
+      const before = yield* written(home.data)
+      const byHand = yield* call({ batchId })
+      assert.strictEqual(byHand.status, 200, byHand.text)
+      assert.deepStrictEqual(JSON.parse(byHand.text), { outcome: "late", reason: `${batchId} is Completed` })
+      assert.deepStrictEqual(yield* written(home.data), before)
+    }).pipe(Effect.scoped),
+  )
+
+  it.live("say what an operator does first for a batch that is cancelled, or not yet at the stage", () =>
+    Effect.gen(function* () {
+      const home = yield* cloud
+      const call = (name: string, body: RequestInit) => request(`${home.endpoint}/activities/${name}`, body)
+      const authorization = `Bearer ${token}`
+      const resolution = call("resolution", json({ batchId }, { authorization }))
+      yield* Effect.gen(function* () {
+        const batches = yield* Batches
+        yield* batches.start(corpusFolder as never, smallManifest as never, { batchId, config: { dispatch: "activities" } })
+        yield* Stream.runHead(Stream.filter(batches.watch(batchId), ({ _tag }) => _tag === "Extracting"))
+        const early = yield* resolution
+        assert.strictEqual(early.status, 422, early.text)
+        assert.include(early.text, `${batchId} is Extracting with 2 documents to extract; run the activity extraction first`)
+        yield* batches.cancel(batchId)
+        const cancelled = yield* resolution
+        assert.strictEqual(cancelled.status, 200, cancelled.text)
+        assert.deepStrictEqual(JSON.parse(cancelled.text), { outcome: "late", reason: `${batchId} is Cancelled; resume it first` })
+      }).pipe(Effect.provideContext(home.context as Context.Context<Batches>))
+      const unknown = yield* call("other", json({ batchId }, { authorization }))
+      assert.strictEqual(unknown.status, 400, unknown.text)
+      const broken = { ...json({}, { authorization }), body: "{" }
+      assert.strictEqual((yield* call("resolution", broken)).status, 400)
     }).pipe(Effect.scoped),
   )
 })
