@@ -117,10 +117,10 @@ export const dockerfileProblems = (stages: ReadonlyArray<Stage>, ignored: Readon
   const say = (isRight: boolean, problem: string) => (isRight ? [] : [`Dockerfile: ${problem}`])
   const user = lastOf(last, "USER")?.value ?? "root"
   return [
-    ...stages.flatMap(({ image }) => say(/^node:24(?:\.\d+)*-slim$/.test(image) || names.has(image), `${image} is no Node 24 slim`)),
+    ...stages.flatMap(({ image }) => say(/^node:24(?:\.\d+)*-slim$/.test(image) || names.has(image), `${image} is not a Node 24 slim`)),
     ...stages.flatMap(({ instructions }) =>
       instructions.flatMap((one) => {
-        if (one.name === "COPY" && one.from !== undefined) return say(names.has(one.from), `COPY from ${one.from}, which is no stage`)
+        if (one.name === "COPY" && one.from !== undefined) return say(names.has(one.from), `COPY from ${one.from}, which is not a stage`)
         if (one.name === "RUN") return say(!/(?:^|[\s=])\/\w/.test(one.script), `RUN ${one.script}: use paths relative to its WORKDIR`)
         return []
       }),

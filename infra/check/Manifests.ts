@@ -46,6 +46,8 @@ export const composeOf = (file: Node): Deployment => {
       place: `compose.yaml: ${name}`,
       role: roleOf(service),
       names: new Set(service.at("environment").entries.map(([variable]) => variable)),
+      referred: new Set<string>(),
+      commands: [service.at("entrypoint"), service.at("command"), service.at("healthcheck", "test")].map(lineOf),
     })),
     problems: [
       ...own.flatMap(([name, service]) => [
@@ -75,7 +77,7 @@ export const composeOf = (file: Node): Deployment => {
         ...service
           .at("depends_on")
           .entries.flatMap(([other, condition]) => [
-            ...say(name, services.at(other).value !== undefined, `waits for ${other}, which is no service`),
+            ...say(name, services.at(other).value !== undefined, `waits for ${other}, which is not a service`),
             ...say(name, condition.at("condition").text === "service_healthy", `does not wait until ${other} is healthy`),
           ]),
       ]),
@@ -88,6 +90,9 @@ export const composeOf = (file: Node): Deployment => {
     ],
   }
 }
+
+/** A command is a list of words, or a line for a shell. */
+const lineOf = (command: Node): string => (command.list.length === 0 ? command.text : command.list.map(({ text }) => text).join(" "))
 
 const roleOf = (service: Node): Role => (service.at("command", 0).text === "worker" ? "worker" : "server")
 
@@ -109,6 +114,15 @@ export const kubernetesAt = (root: string): Deployment => {
       .map((name) => readYaml(join(folder, name))),
   )
 }
+
+/** A deployment may do without them. */
+const optionalVariables: ReadonlySet<string> = new Set([
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "DETENT_DATA",
+])
 
 export const kubernetesOf = (manifests: ReadonlyArray<Node>): Deployment => {
   const sets = manifests.filter((one) => /^(?:StatefulSet|Deployment)$/.test(one.at("kind").text))
@@ -140,10 +154,23 @@ export const kubernetesOf = (manifests: ReadonlyArray<Node>): Deployment => {
       say(container.at("resources", "limits", "memory").text !== "", "there is no limit of memory")
       const mounts = new Set(container.at("volumeMounts").list.map((one) => one.at("mountPath").text))
       for (const path of ["/data", "/tmp"]) say(mounts.has(path), `nothing is mounted at ${path}, and the rest is read-only`)
+      for (const variable of container.at("env").list)
+        if (optionalVariables.has(variable.at("name").text))
+          say(
+            ["secretKeyRef", "configMapKeyRef"].some((kind) => variable.at("valueFrom", kind, "optional").value === true),
+            `no pod starts without ${variable.at("name").text}: make it optional`,
+          )
       containers.push({
         place,
         role: "node",
         names: new Set(container.at("env").list.map((one) => one.at("name").text)),
+        referred: new Set([...JSON.stringify(container.value).matchAll(/\$\((\w+)\)/g)].map(([, name = ""]) => name)),
+        commands: [
+          new Node([...container.at("command").list, ...container.at("args").list].map(({ value }) => value)),
+          ...[...container.at("lifecycle").entries, ...container.entries.filter(([name]) => name.endsWith("Probe"))].map(([, one]) =>
+            one.at("exec", "command"),
+          ),
+        ].map(lineOf),
       })
     }
   }

@@ -81,7 +81,7 @@ export const moduleProblems = (modules: ReadonlyArray<Module>): ReadonlyArray<st
       ...[...used].flatMap((name) => say(declared.has(name), `var.${name} is not declared`)),
       ...[...locals].flatMap((name) => say(localsUsed.has(name), `local ${name} is not used`)),
       ...[...localsUsed].flatMap((name) => say(locals.has(name), `local.${name} is not declared`)),
-      ...[...referred].flatMap((name) => say(resources.has(name), `${name} is no resource of the module`)),
+      ...[...referred].flatMap((name) => say(resources.has(name), `${name} is not a resource of the module`)),
       ...Object.entries(isBlock(module.blocks["variable"]) ? module.blocks["variable"] : {}).flatMap(([name, variable]) => [
         ...say(at(variable, "description") !== undefined, `variable ${name} has no description`),
         ...say(at(variable, "type") !== undefined, `variable ${name} has no type`),
@@ -170,7 +170,7 @@ export const designProblems = (modules: ReadonlyArray<Module>): ReadonlyArray<st
     [...codeOf(text).matchAll(/\brole\s*=\s*"([^"]+)"/g)].map(([, role = ""]) => `${path} ${role}`),
   )
   return [
-    ...granted.filter((one) => !roles.includes(one)).map((one) => `infra/google/${one} is no role of the design`),
+    ...granted.filter((one) => !roles.includes(one)).map((one) => `infra/google/${one} is not a role of the design`),
     ...roles.filter((one) => !granted.includes(one)).map((one) => `infra/google/${one} is not granted`),
     ...modules
       .filter(({ text }) => /"google_project_iam_/.test(codeOf(text)))
@@ -188,13 +188,30 @@ export const designProblems = (modules: ReadonlyArray<Module>): ReadonlyArray<st
 /** The containers of the service and the job. Both get the maps of the root module; the service adds its own. */
 export const googleContainers = (modules: ReadonlyArray<Module>): ReadonlyArray<Container> => {
   const root = modules.find(({ path }) => path === "")
-  const common = ["environment", "secret_environment"].flatMap((name) => keysOf(at(root?.blocks["locals"], name)))
-  const added = (path: string) => referencesIn(modules.find((one) => one.path === path)?.text ?? "", /[{,]\s*([A-Z][A-Z0-9_]+)\s*=/g)
-  return [
-    { place: "infra/google/modules/api", role: "server", names: new Set([...common, ...added("modules/api")]) },
-    { place: "infra/google/modules/activity-runner", role: "activity", names: new Set([...common, ...added("modules/activity-runner")]) },
-  ]
+  const common = ["environment", "secret_environment"].flatMap((name) => variablesOf(root?.blocks["locals"], name))
+  const containerAt = (path: string, role: Container["role"]): Container => {
+    const text = codeOf(modules.find((one) => one.path === path)?.text ?? "")
+    return {
+      place: `infra/google/${path}`,
+      role,
+      names: new Set([...common, ...variablesSet(text)]),
+      referred: new Set(),
+      commands: [...text.matchAll(/\b(?:args|command)\s*=\s*\[([^\]]*)\]/g)].map(([, words = ""]) => words.replaceAll(/"|,(?=\s)/g, "")),
+    }
+  }
+  return [containerAt("modules/api", "server"), containerAt("modules/activity-runner", "activity")]
 }
+
+/** The keys of a local value: of a map, and of the maps and local values that an expression names. */
+const variablesOf = (locals: unknown, name: string): ReadonlyArray<string> => {
+  const value = at(locals, name)
+  if (typeof value !== "string") return keysOf(value)
+  const others = [...referencesIn(value, /\blocal\.(\w+)/g)].filter((other) => other !== name)
+  return [...variablesSet(value), ...others.flatMap((other) => variablesOf(locals, other))]
+}
+
+/** The names that maps in an expression set. */
+const variablesSet = (expression: string): ReadonlyArray<string> => [...referencesIn(expression, /[{,]\s*([A-Z][A-Z0-9_]+)\s*=/g)]
 
 /** What `terraform fmt` would change: indentation by two, no trailing blanks, and `=` aligned in lines that follow each other. */
 export const formatProblems = (name: string, text: string): ReadonlyArray<string> => {

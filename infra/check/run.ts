@@ -12,7 +12,7 @@ import { dashboardProblems, metricsDefined } from "./Dashboards.ts"
 import { dockerfileProblems, environmentOf, readDockerfile, readIgnored } from "./Dockerfile.ts"
 import { composeAt, kubernetesAt } from "./Manifests.ts"
 import { designProblems, formatProblems, googleContainers, moduleProblems, readModules } from "./Terraform.ts"
-import { variableProblems, variablesRead } from "./variables.ts"
+import { guideProblems, variableProblems, variablesRead } from "./variables.ts"
 
 const root = join(import.meta.dirname, "../..")
 const read = (file: string) => readFileSync(join(root, file), "utf8")
@@ -34,6 +34,10 @@ const problems = [
   ...globSync("infra/grafana/*.json", { cwd: root }).flatMap((file) =>
     dashboardProblems(file, JSON.parse(read(file)), metricsDefined(root)),
   ),
+  ...globSync(["docs/**/*.md", "kubernetes/*.md", "infra/**/*.md", "packages/*/README.md"], {
+    cwd: root,
+    exclude: (path) => path.includes("node_modules"),
+  }).flatMap((file) => guideProblems(file, read(file))),
   ...variableProblems(variablesRead(root), new Set(Object.keys(image === undefined ? {} : environmentOf(image))), [
     ...compose.containers,
     ...kubernetes.containers,

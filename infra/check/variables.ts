@@ -20,13 +20,20 @@ export type Variable =
 
 const user: Variable = { set: "user" }
 
+const everyRole: ReadonlyArray<Role> = ["server", "worker", "node", "activity"]
+
 export const variables: Readonly<Record<string, Variable>> = {
   DETENT_DATA: { set: "image" },
   XDG_STATE_HOME: { set: "image" },
-  DETENT_DATABASE_URL: { set: "deployment", for: ["server", "worker", "node", "activity"] },
+  DETENT_DATABASE_URL: { set: "deployment", for: everyRole },
   DETENT_TOKEN: { set: "deployment", for: ["server", "node"] },
   DETENT_CLUSTER_TOKEN: { set: "deployment", for: ["node"] },
-  ANTHROPIC_API_KEY: { set: "deployment", for: ["server", "worker", "activity"] },
+  // Optional in a deployment, which has to pass them on all the same: a process without a way in for the key cannot call the model, and
+  // one without the endpoint is not seen, since workers and jobs have no port.
+  ANTHROPIC_API_KEY: { set: "deployment", for: everyRole },
+  OPENAI_API_KEY: { set: "deployment", for: everyRole },
+  OPENAI_BASE_URL: { set: "deployment", for: everyRole },
+  OTEL_EXPORTER_OTLP_ENDPOINT: { set: "deployment", for: everyRole },
   ACTIVITY_NAME: { set: "task" },
   ACTIVITY_INPUT: { set: "task" },
   ACTIVITY_KEY: { set: "task" },
@@ -34,9 +41,12 @@ export const variables: Readonly<Record<string, Variable>> = {
   // Cloud Run sets it.
   CLOUD_RUN_TASK_ATTEMPT: { set: "task" },
   DETENT_READ_TOKEN: user,
-  OPENAI_API_KEY: user,
-  OPENAI_BASE_URL: user,
-  OTEL_EXPORTER_OTLP_ENDPOINT: user,
+  // Read by the image's own configuration: where Cloud Tasks is used.
+  GCP_PROJECT_ID: user,
+  GCP_REGION: user,
+  TASKS_ENDPOINT: user,
+  TASKS_SERVICE_ACCOUNT: user,
+  TASKS_JOB: user,
   // Credentials: Google gives them to its own machines.
   GOOGLE_APPLICATION_CREDENTIALS: user,
   CLOUDSDK_CONFIG: user,
@@ -64,16 +74,6 @@ export const variables: Readonly<Record<string, Variable>> = {
   NODE_ENV: { set: "image" },
 }
 
-/** For configurations of projects, which read them themselves; the names are those of the specification. */
-export const forProjects: ReadonlyArray<string> = [
-  "GCP_PROJECT_ID",
-  "GCP_REGION",
-  "STORAGE_BUCKET",
-  "TASKS_ENDPOINT",
-  "TASKS_SERVICE_ACCOUNT",
-  "TASKS_JOB",
-]
-
 /** How the sources read a variable. */
 const reads: ReadonlyArray<RegExp> = [
   /\bprocess\.env\["([A-Z][A-Z0-9_]+)"\]/g,
@@ -83,47 +83,80 @@ const reads: ReadonlyArray<RegExp> = [
   /"([A-Z]+_API_KEY)"/g,
 ]
 
-/** The variables that the packages read, with the files that do. */
+/** `const { NAME: name } = process.env`. */
+const destructured = /\bconst \{([^}]*)\} = process\.env\b/g
+
+/** The variables that the packages and the image's own configuration read, with the files that do. */
 export const variablesRead = (root: string): ReadonlyMap<string, ReadonlyArray<string>> => {
   const found = new Map<string, Array<string>>()
-  for (const file of globSync("packages/*/{src,bin}/**/*.{ts,mjs}", { cwd: root }))
+  for (const file of globSync(["packages/*/{src,bin}/**/*.{ts,mjs}", "infra/container/*.js"], { cwd: root }))
     for (const name of variablesIn(readFileSync(join(root, file), "utf8"))) found.set(name, [...(found.get(name) ?? []), file])
   return found
 }
 
 export const variablesIn = (source: string): ReadonlySet<string> =>
-  new Set(reads.flatMap((pattern) => [...source.matchAll(pattern)].map(([, name = ""]) => name)))
+  new Set([
+    ...reads.flatMap((pattern) => [...source.matchAll(pattern)].map(([, name = ""]) => name)),
+    ...[...source.matchAll(destructured)].flatMap(([, names = ""]) => names.match(/\b[A-Z][A-Z0-9_]+\b/g) ?? []),
+  ])
 
-/** A container of a deployment, and the variables that it sets. */
+/** A container of a deployment, the variables that it sets, and what it runs. */
 export interface Container {
   /** For messages: `compose.yaml: server`. */
   readonly place: string
   readonly role: Role
   readonly names: ReadonlySet<string>
+  /** Names that the manifest itself uses in other values, such as `$(POD_NAME)`. */
+  readonly referred: ReadonlySet<string>
+  /** The command lines of the process, its hooks and its probes. */
+  readonly commands: ReadonlyArray<string>
 }
 
 export const variableProblems = (
   read: ReadonlyMap<string, ReadonlyArray<string>>,
   image: ReadonlySet<string>,
   containers: ReadonlyArray<Container>,
-): ReadonlyArray<string> => [
-  ...[...read].flatMap(([name, [file]]) =>
-    name in variables ? [] : [`${file} reads ${name}; say in infra/check/variables.ts who sets it in a deployment`],
-  ),
-  ...Object.entries(variables).flatMap(([name, variable]) => {
-    if (!read.has(name) && name !== "NODE_ENV") return [`infra/check/variables.ts: no package reads ${name}; remove it`]
-    if (variable.set === "image") return image.has(name) ? [] : [`Dockerfile: ENV does not set ${name}`]
-    if (variable.set !== "deployment") return []
-    return containers.flatMap(({ place, role, names }) =>
-      variable.for.includes(role) && !names.has(name) ? [`${place} does not set ${name}`] : [],
-    )
-  }),
-  ...containers.flatMap(({ place, names }) =>
-    [...names].flatMap((name) =>
-      isOwn(name) && !(name in variables) ? [`${place} sets ${name}, which nothing reads; correct its name or remove it`] : [],
+): ReadonlyArray<string> => {
+  const isUnread = (name: string) => !read.has(name) && !ofTheSystem.includes(name)
+  return [
+    ...[...read].flatMap(([name, [file]]) =>
+      name in variables ? [] : [`${file} reads ${name}; say in infra/check/variables.ts who sets it in a deployment`],
     ),
-  ),
+    ...Object.entries(variables).flatMap(([name, variable]) => {
+      if (isUnread(name)) return [`infra/check/variables.ts: no source reads ${name}; remove it`]
+      if (variable.set === "image") return image.has(name) ? [] : [`Dockerfile: ENV does not set ${name}`]
+      if (variable.set !== "deployment") return []
+      return containers.flatMap(({ place, role, names }) =>
+        variable.for.includes(role) && !names.has(name) ? [`${place} does not set ${name}`] : [],
+      )
+    }),
+    ...[...image].filter(isUnread).map((name) => `Dockerfile: ENV sets ${name}, which no source reads; correct its name or remove it`),
+    ...containers.flatMap(({ place, names, referred }) =>
+      [...names]
+        .filter((name) => isUnread(name) && !referred.has(name))
+        .map((name) => `${place} sets ${name}, which no source reads; correct its name or remove it`),
+    ),
+    ...containers.flatMap(({ place, commands }) => commands.flatMap((line) => hiddenBy(line).map((problem) => `${place} ${problem}`))),
+  ]
+}
+
+/** Node and the shell read these. */
+const ofTheSystem: ReadonlyArray<string> = ["NODE_ENV", "PATH"]
+
+/** Options that beat a variable: a deployment that sets the variable would set it in vain. */
+const hiding: ReadonlyArray<readonly [string, string]> = [
+  ["--data", "DETENT_DATA"],
+  ["--database", "DETENT_DATABASE_URL"],
 ]
 
-/** A manifest may define further variables to build values from them, as Kubernetes does with the name of a pod. */
-const isOwn = (name: string): boolean => !forProjects.includes(name) && !/^(?:POD|NODE)_/.test(name)
+const hiddenBy = (line: string): ReadonlyArray<string> =>
+  hiding.flatMap(([option, variable]) =>
+    line.split(/[\s=]+/).includes(option) ? [`passes ${option}, which beats ${variable}; leave it out: ${line}`] : [],
+  )
+
+/** Commands of a guide that run in a container, and pass what the container's environment says. */
+export const guideProblems = (file: string, text: string): ReadonlyArray<string> =>
+  text
+    .split("\n")
+    .filter((line) => /\b(?:kubectl|docker|docker compose) exec\b/.test(line))
+    .flatMap((line) => hiddenBy(line).map((problem) => `${file} ${problem}`))

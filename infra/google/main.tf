@@ -17,22 +17,26 @@ locals {
   # The address of the service follows from its name, so that the service itself can be given it.
   endpoint = "https://api-server-${data.google_project.main.number}.${var.region}.run.app"
 
-  # What the image and the configuration of a project read.
-  environment = merge(local.telemetry, local.settings)
+  # What the packages and the image's own configuration (infra/container/detent.config.js) read.
+  environment = merge(local.telemetry, local.model_server, local.settings)
 
-  telemetry = var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint }
+  telemetry    = var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint }
+  model_server = var.openai_base_url == "" ? {} : { OPENAI_BASE_URL = var.openai_base_url }
 
   settings = {
     GCP_PROJECT_ID        = var.project_id
     GCP_REGION            = var.region
-    STORAGE_BUCKET        = module.storage.bucket_name
     DETENT_DATA           = local.data_location
     TASKS_ENDPOINT        = local.endpoint
     TASKS_SERVICE_ACCOUNT = module.service_accounts.tasks_invoker_email
     TASKS_JOB             = "activity-runner"
   }
 
-  secret_environment = {
+  secret_environment = merge(local.openai_secret, local.secrets)
+
+  openai_secret = var.openai_api_key_secret == "" ? {} : { OPENAI_API_KEY = var.openai_api_key_secret }
+
+  secrets = {
     ANTHROPIC_API_KEY   = data.google_secret_manager_secret.anthropic_api_key.secret_id
     DETENT_DATABASE_URL = module.database.database_url_secret
   }

@@ -70,6 +70,18 @@ variable "otlp_endpoint" {
   default     = ""
 }
 
+variable "openai_api_key_secret" {
+  description = "Name of the secret with the key of OpenAI, or of a server that speaks its protocol. Default: none."
+  type        = string
+  default     = ""
+}
+
+variable "openai_base_url" {
+  description = "Server that speaks OpenAI's protocol, such as `https://models.example.org/v1`. Default: that of OpenAI."
+  type        = string
+  default     = ""
+}
+
 variable "deletion_protection" {
   description = "Whether database, service, job and objects are kept when `terraform destroy` runs."
   type        = bool

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest"
 import { dashboardProblems, metricsDefined, metricsIn } from "../../infra/check/Dashboards.ts"
 import { dockerfileProblems, isIgnored, readDockerfile, readIgnored } from "../../infra/check/Dockerfile.ts"
 import { composeOf, kubernetesOf, Node } from "../../infra/check/Manifests.ts"
-import { designProblems, formatProblems, type Module, moduleProblems } from "../../infra/check/Terraform.ts"
-import { variableProblems, variables, variablesIn } from "../../infra/check/variables.ts"
+import { designProblems, formatProblems, googleContainers, type Module, moduleProblems } from "../../infra/check/Terraform.ts"
+import { type Container, guideProblems, variableProblems, variables, variablesIn } from "../../infra/check/variables.ts"
 
 const ignored = [".git", ".env*", "**/node_modules", "**/*.db", "packages/*/test"]
 
@@ -37,8 +37,8 @@ describe("the check of the Dockerfile", () => {
   it("refuses root, another base, other stages, absolute paths, sources in the image and a shell before the process", () => {
     const problemsOf = (text: string) => dockerfileProblems(readDockerfile(text), ignored).join("\n")
     expect(problemsOf(good.replace("USER node\n", ""))).toContain("runs as root")
-    expect(problemsOf(good.replace("FROM node:24-slim\n", "FROM node:22\n"))).toContain("node:22 is no Node 24 slim")
-    expect(problemsOf(good.replace("--from=build", "--from=other"))).toContain("COPY from other, which is no stage")
+    expect(problemsOf(good.replace("FROM node:24-slim\n", "FROM node:22\n"))).toContain("node:22 is not a Node 24 slim")
+    expect(problemsOf(good.replace("--from=build", "--from=other"))).toContain("COPY from other, which is not a stage")
     expect(problemsOf(good.replace("npm ci", "mkdir /data"))).toContain("use paths relative to its WORKDIR")
     expect(problemsOf(good.replace("USER node", "COPY . .\nUSER node"))).toContain("more than what the stages before have built")
     expect(problemsOf(good.replace("STOPSIGNAL SIGTERM\n", ""))).toContain("STOPSIGNAL")
@@ -69,7 +69,9 @@ describe("the check of manifests", () => {
     ])
       expect(text).toContain(problem)
     expect(text).toContain("the volume data, which is not declared")
-    expect(containers).toEqual([{ place: "compose.yaml: server", role: "server", names: new Set(["DETENT_TOKEN"]) }])
+    expect(containers).toEqual([
+      { place: "compose.yaml: server", role: "server", names: new Set(["DETENT_TOKEN"]), referred: new Set(), commands: ["", "", ""] },
+    ])
   })
 
   it("refuses a workload without a disruption budget, probes and a security context", () => {
@@ -79,26 +81,68 @@ describe("the check of manifests", () => {
       expect(text).toContain(problem)
     expect(kubernetesOf([new Node({ kind: "Service" })]).problems).toEqual(["kubernetes: there is no workload"])
   })
+
+  it("reads the command lines of a workload and the names that it builds values from, and refuses a key that pods cannot do without", () => {
+    const secret = (name: string, optional: boolean) => ({ name, valueFrom: { secretKeyRef: { name: "detent", key: "x", optional } } })
+    const container = {
+      image: "detent:1",
+      command: ["detent"],
+      args: ["serve", "--cluster=$(NODE)"],
+      env: [{ name: "NODE", value: "a" }, secret("OPENAI_API_KEY", true), secret("ANTHROPIC_API_KEY", false)],
+      lifecycle: { preStop: { exec: { command: ["sh", "-c", "detent cluster drain"] } } },
+    }
+    const set = { kind: "StatefulSet", metadata: { name: "x" }, spec: { template: { spec: { containers: [container] } } } }
+    const { containers, problems } = kubernetesOf([new Node(set)])
+    expect(containers).toMatchObject([
+      { referred: new Set(["NODE"]), commands: ["detent serve --cluster=$(NODE)", "sh -c detent cluster drain"] },
+    ])
+    expect(problems.filter((one) => one.includes("optional"))).toEqual([
+      "kubernetes: StatefulSet x: no pod starts without ANTHROPIC_API_KEY: make it optional",
+    ])
+  })
 })
 
 describe("the check of variables", () => {
   it("finds how sources read them", () => {
     const source = `process.env["ONE_A"]; Config.String("TWO_B"); variable("THREE"); setting("FOUR"); ok ? "FIVE_API_KEY" : "x"`
     expect([...variablesIn(source)].toSorted()).toEqual(["FIVE_API_KEY", "FOUR", "ONE_A", "THREE", "TWO_B"])
+    expect([...variablesIn("const {\n  SIX_A: six,\n  SEVEN,\n} = process.env")]).toEqual(["SIX_A", "SEVEN"])
   })
 
+  const read = new Map(Object.keys(variables).map((name) => [name, ["x.ts"]]))
+  const image = new Set(["DETENT_DATA", "XDG_STATE_HOME", "NODE_ENV", "PATH"])
+  const names = new Set(Object.keys(variables).filter((name) => variables[name]?.set === "deployment"))
+  const server: Container = { place: "here", role: "server", names, referred: new Set(), commands: ["serve --port=4400"] }
+  const without = (name: string) => new Set([...names].filter((one) => one !== name))
+
   it("refuses a variable that no deployment knows, one that a container lacks, and one that nothing reads", () => {
-    const read = new Map(Object.keys(variables).map((name) => [name, ["x.ts"]]))
-    const image = new Set(["DETENT_DATA", "XDG_STATE_HOME", "NODE_ENV"])
-    const names = new Set(["DETENT_DATABASE_URL", "DETENT_TOKEN", "ANTHROPIC_API_KEY", "GCP_PROJECT_ID", "GCP_REGION"])
-    const server = { place: "here", role: "server", names } as const
     expect(variableProblems(read, image, [server])).toEqual([])
     expect(variableProblems(new Map([...read, ["NEW_ONE", ["a.ts"]]]), image, [])).toEqual([expect.stringContaining("a.ts reads NEW_ONE")])
     expect(variableProblems(read, new Set(["NODE_ENV", "DETENT_DATA"]), [])).toEqual(["Dockerfile: ENV does not set XDG_STATE_HOME"])
-    const lacking = { ...server, names: new Set([...names].filter((name) => name !== "DETENT_TOKEN")) }
+    const lacking = { ...server, names: without("DETENT_TOKEN") }
     expect(variableProblems(read, image, [lacking])).toEqual(["here does not set DETENT_TOKEN"])
-    const misspelt = { ...server, names: new Set([...names, "DETENT_TOKN"]) }
-    expect(variableProblems(read, image, [misspelt])).toEqual([expect.stringContaining("sets DETENT_TOKN, which nothing reads")])
+    const misspelt = { ...server, names: new Set([...names, "DETENT_TOKN", "STORAGE_BUCKET"]) }
+    expect(variableProblems(read, image, [misspelt])).toEqual([
+      expect.stringContaining("here sets DETENT_TOKN, which no source reads"),
+      expect.stringContaining("here sets STORAGE_BUCKET, which no source reads"),
+    ])
+    expect(variableProblems(read, image, [{ ...misspelt, referred: new Set(["DETENT_TOKN", "STORAGE_BUCKET"]) }])).toEqual([])
+    expect(variableProblems(read, new Set([...image, "DETENT_DIR"]), [])).toEqual([expect.stringContaining("ENV sets DETENT_DIR")])
+  })
+
+  it("refuses a server, a worker, a node or an activity without a way in for keys of models and for the address of the collector", () => {
+    for (const role of ["server", "worker", "node", "activity"] as const)
+      for (const name of ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"])
+        expect(variableProblems(read, image, [{ ...server, role, names: without(name) }])).toEqual([`here does not set ${name}`])
+  })
+
+  it("refuses a container and a guide that pass --data or --database, which beat the environment", () => {
+    const problemsOf = (...commands: ReadonlyArray<string>) => variableProblems(read, image, [{ ...server, commands }])
+    expect(problemsOf("serve --data=/data")).toEqual(["here passes --data, which beats DETENT_DATA; leave it out: serve --data=/data"])
+    expect(problemsOf("serve", 'sh -c detent cluster drain "$NODE" --data /data && sleep 5')).toHaveLength(1)
+    expect(problemsOf("worker --database postgres://db/x")).toEqual([expect.stringContaining("beats DETENT_DATABASE_URL")])
+    const guide = "kubectl exec detent-0 -- detent cluster status --data /data\ndetent serve --data new\n"
+    expect(guideProblems("a.md", guide)).toEqual([expect.stringContaining("a.md passes --data, which beats DETENT_DATA")])
   })
 })
 
@@ -128,7 +172,7 @@ describe("the check of Terraform", () => {
       "infra/google: output id of module a is not used",
     ])
     expect(moduleProblems([{ ...child, text: "google_y.main.id var.name" }])).toEqual([
-      "infra/google/modules/a: google_y.main is no resource of the module",
+      "infra/google/modules/a: google_y.main is not a resource of the module",
     ])
     expect(moduleProblems([{ ...child, text: "var.other" }])).toEqual([
       "infra/google/modules/a: variable name is not used",
@@ -136,10 +180,30 @@ describe("the check of Terraform", () => {
     ])
   })
 
+  it("finds the variables and arguments of containers, also those behind merge and a condition", () => {
+    const locals = [
+      {
+        environment: `\${merge(local.telemetry, local.settings)}`,
+        telemetry: `\${var.endpoint == "" ? {} : { OTEL_ENDPOINT = var.endpoint }}`,
+        settings: { STORAGE_BUCKET: "x" },
+        secret_environment: { KEY: "k" },
+      },
+    ]
+    const service: Module = {
+      path: "modules/api",
+      text: 'args = ["serve", "--data=/data"]\nfor_each = merge(x, { TOKEN = 1 })',
+      blocks: {},
+    }
+    expect(googleContainers([{ path: "", text: "", blocks: { locals } }, service])).toMatchObject([
+      { role: "server", names: new Set(["OTEL_ENDPOINT", "STORAGE_BUCKET", "KEY", "TOKEN"]), commands: ["serve --data=/data"] },
+      { role: "activity", names: new Set(["OTEL_ENDPOINT", "STORAGE_BUCKET", "KEY"]), commands: [] },
+    ])
+  })
+
   it("refuses a role that the design does not name, and one on the whole project", () => {
     const text = 'resource "google_project_iam_member" "x" { role = "roles/owner" }'
     const problems = designProblems([{ ...child, text }]).join("\n")
-    expect(problems).toContain("infra/google/modules/a roles/owner is no role of the design")
+    expect(problems).toContain("infra/google/modules/a roles/owner is not a role of the design")
     expect(problems).toContain("a role on the whole project")
     expect(problems).toContain("infra/google/modules/storage roles/storage.objectAdmin is not granted")
   })
