@@ -27,7 +27,7 @@ import * as Layer from "effect/Layer"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
 import { BatchEventLog } from "./batch/BatchEventLog.ts"
-import { Batches, type BatchesOptions, warnOfOtherData } from "./batch/Batches.ts"
+import { Batches, type BatchesOptions, refuseOtherData, warnOfOtherData } from "./batch/Batches.ts"
 import * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 import { GraphFacts } from "./graph/GraphFacts.ts"
 import { GraphQuery } from "./graph/GraphQuery.ts"
@@ -92,6 +92,7 @@ export const layer = (options: KnowledgeOptions) => {
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
     Layer.provideMerge(DurableWorkflow.layer({ ...placement, ...options.workflow })),
+    Layer.provideMerge(otherDataRefusal({ ...options, continues: options.engine?.resume !== false })),
     // One process is one node with one lease, for its batches and for the runs of their documents.
     Layer.provideMerge(Layer.effect(Placement, Placement.inContextOrMake(placement))),
     Layer.provideMerge(kept(options)),
@@ -99,7 +100,10 @@ export const layer = (options: KnowledgeOptions) => {
 }
 
 /** Options of a pipeline on engines that its caller opens. */
-export type OnEngineOptions = Omit<KnowledgeOptions, "nodeId" | "engine" | "workflow">
+export interface OnEngineOptions extends Omit<KnowledgeOptions, "nodeId" | "engine" | "workflow"> {
+  /** Whether the engines continue unfinished batches, and do not only act on what they are asked to. Default: true. */
+  readonly continues?: boolean
+}
 
 /**
  * The pipeline on the engines in the context. Those must close before this layer does: until then batches and runs use its services.
@@ -109,12 +113,17 @@ export const layerOnEngine = (options: OnEngineOptions) =>
     Layer.provideMerge(withReviews(options, options)),
     Layer.provideMerge(Layer.mergeAll(ExtractionWorkflow.layer, asking(options))),
     Layer.provideMerge(Extractions.layer),
+    Layer.provideMerge(otherDataRefusal(options)),
     Layer.provideMerge(kept(options)),
   ) satisfies Layer.Layer<
     Batches | Reviews | GraphQuery | GraphFacts,
     unknown,
-    Engine | WorkflowEngine.WorkflowEngine | Commands | SqlClient
+    Engine | WorkflowEngine.WorkflowEngine | Journal | Commands | SqlClient
   >
+
+/** Before the first run or batch continues. */
+const otherDataRefusal = ({ folder, continues = true }: OnEngineOptions) =>
+  continues ? Layer.effectDiscard(refuseOtherData(StorageLocation.folderAt(folder))) : Layer.empty
 
 /** A storage that is away does not hold up the start. */
 const otherDataWarning = ({ folder }: OnEngineOptions) =>

@@ -18,6 +18,7 @@ export {
   type BatchesOptions,
   type BatchesService,
   BatchNotFound,
+  OtherData,
   type RetryChange,
   type SelectionChange,
 } from "./batch/Batches.ts"

@@ -1,6 +1,6 @@
 /**
  * The one registry of errors that operations fail with. A kind gives the HTTP status and the exit code; an entry may name a more
- * exact status, and where the caller finds what there is.
+ * exact status, and the request or command that lists what exists.
  */
 
 export type ErrorKind = "usage" | "not found" | "conflict" | "refused" | "forbidden" | "unavailable" | "failed"
@@ -17,7 +17,7 @@ interface KindOutcome {
 const outcomes: Readonly<Record<ErrorKind, KindOutcome>> = {
   usage: { status: 422, exitCode: 2, title: "The content cannot be accepted" },
   "not found": { status: 404, exitCode: 3, title: "Not found" },
-  conflict: { status: 409, exitCode: 4, title: "Not possible as things stand" },
+  conflict: { status: 409, exitCode: 4, title: "Not possible in the current state" },
   refused: { status: 422, exitCode: 4, title: "The content cannot be accepted" },
   forbidden: { status: 403, exitCode: 4, title: "Not allowed" },
   unavailable: { status: 503, exitCode: 1, title: "Not available now" },
@@ -39,22 +39,22 @@ const forbidden: Entry = { kind: "forbidden" }
 const unavailable: Entry = { kind: "unavailable" }
 const failed: Entry = { kind: "failed" }
 const tooLarge: Entry = { kind: "refused", status: 413, title: "Too large" }
-const timedOut: Entry = { kind: "failed", status: 504, title: "It took too long" }
+const timedOut: Entry = { kind: "failed", status: 504, title: "The request took too long" }
 
 /** By the tag of the error. An error without an entry is a failure. */
 const registry: Readonly<Record<string, Entry>> = {
   // Operations
-  MachineNotFound: { ...notFound, next: { http: "GET /api/v1/machines lists those there are", cli: "see `detent machine list`" } },
+  MachineNotFound: { ...notFound, next: { http: "GET /api/v1/machines lists them", cli: "see `detent machine list`" } },
   MachineUnregistered: {
     ...notFound,
     next: { http: "add it to machines there, and restart the server", cli: "add it to machines there" },
   },
   SystemOff: notFound,
-  NodeNotFound: { ...notFound, next: { http: "GET /api/v1/nodes lists those there are", cli: "see `detent cluster status`" } },
+  NodeNotFound: { ...notFound, next: { http: "GET /api/v1/nodes lists them", cli: "see `detent cluster status`" } },
   WorkflowNotFound: notFound,
   ExecutionNotFound: {
     ...notFound,
-    next: { http: "GET /api/v1/executions lists those there are", cli: "see `detent execution list`" },
+    next: { http: "GET /api/v1/executions lists them", cli: "see `detent execution list`" },
   },
   ExecutionEnded: conflict,
   ExecutionExists: { ...conflict, next: { http: "choose another id", cli: "choose another with --id" } },
@@ -70,21 +70,22 @@ const registry: Readonly<Record<string, Entry>> = {
     title: "Not found",
     next: { http: "POST /api/v1/executions/WORKFLOW/ID/events sends one", cli: "see `detent execution send`" },
   },
-  InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists those there are", cli: "see `detent instance list`" } },
+  InstanceUnknown: { ...notFound, next: { http: "GET /api/v1/instances lists them", cli: "see `detent instance list`" } },
   InstanceAmbiguous: usage,
   StateUnknown: usage,
   InputNeeded: usage,
   InputTwice: usage,
   KeyTaken: refused,
+  OtherData: usage,
   RequestKeyTaken: refused,
-  CommandNotFound: { ...notFound, next: { http: "GET /api/v1/commands lists those there are", cli: "see `detent command list`" } },
+  CommandNotFound: { ...notFound, next: { http: "GET /api/v1/commands lists them", cli: "see `detent command list`" } },
   CommandNotFailed: conflict,
   RetryRefused: conflict,
   TimerNotSet: notFound,
-  TimerNotFound: { ...notFound, next: { http: "GET /api/v1/timers/dead lists those there are", cli: "see `detent timer list`" } },
+  TimerNotFound: { ...notFound, next: { http: "GET /api/v1/timers/dead lists them", cli: "see `detent timer list`" } },
   ArtifactNotFound: {
     ...notFound,
-    next: { http: "GET /api/v1/batch/ID/artifacts lists those there are", cli: "see `detent batch artifacts ID`" },
+    next: { http: "GET /api/v1/batch/ID/artifacts lists them", cli: "see `detent batch artifacts ID`" },
   },
   GraphNotFound: notFound,
   DocumentNotFound: notFound,
@@ -111,7 +112,7 @@ const registry: Readonly<Record<string, Entry>> = {
   RepairRefused: conflict,
   PreviewRefused: conflict,
   SequenceConflict: conflict,
-  EventReplayError: { ...failed, status: 409, title: "Not possible as things stand" },
+  EventReplayError: { ...failed, status: 409, title: "Not possible in the current state" },
   LockingFailed: conflict,
   PersistenceFailed: unavailable,
   StoreNotOpened: unavailable,
@@ -133,8 +134,8 @@ const registry: Readonly<Record<string, Entry>> = {
   WithdrawalRefused: {
     ...conflict,
     next: {
-      http: 'withdraw or correct what it names, or send {"force": true} to withdraw it all the same',
-      cli: "withdraw or correct what it names, or withdraw it all the same with --force",
+      http: 'withdraw or correct what it names, or send {"force": true} to withdraw it anyway',
+      cli: "withdraw or correct what it names, or withdraw it anyway with --force",
     },
   },
   RunStatusRefused: conflict,
@@ -165,7 +166,7 @@ const registry: Readonly<Record<string, Entry>> = {
   ItemNotFound: notFound,
   StoredItemNotFound: notFound,
   ItemStillInvalid: refused,
-  UploadUnknown: { ...notFound, next: { http: "GET /api/v1/upload-kinds lists those there are", cli: "see `detent upload kinds`" } },
+  UploadUnknown: { ...notFound, next: { http: "GET /api/v1/upload-kinds lists them", cli: "see `detent upload kinds`" } },
   FieldNotIndexed: usage,
   FileNotFound: notFound,
   FileInvalid: refused,
@@ -191,7 +192,7 @@ export interface ErrorOutcome extends KindOutcome {
   readonly kind: ErrorKind
 }
 
-/** What an error means to its caller. */
+/** The status, exit code and title of an error. */
 export const outcomeOf = (tag: string): ErrorOutcome => {
   const { kind, status, title } = registry[tag] ?? failed
   const outcome = outcomes[kind]
@@ -211,7 +212,7 @@ export interface AnsweredProblem {
   readonly detail: string
 }
 
-/** What the problem of a server means on the command line: as if the operation had failed there, with the next step of a command. */
+/** The problem of a server as a command-line error: as if the operation had failed there, with the next step of a command. */
 export const onCommandLine = ({ tag, status, detail }: AnsweredProblem): Pick<KindOutcome, "exitCode"> & { readonly message: string } => {
   const entry = registry[tag]
   const { exitCode } = entry === undefined ? outcomes[kindOfStatus(status)] : outcomes[entry.kind]

@@ -1,23 +1,30 @@
 /**
- * The folders whose documents a workspace in a bucket may read, in `sources.json` of the bucket: who starts a batch allows its
- * folder on every machine. Folders of one machine are not in it, since no other machine has them.
+ * The folders whose documents a workspace in a bucket may read, in `sources.json` of the bucket. Starting a batch allows its folder on
+ * every machine where it is in a bucket, and on this machine where it is a local folder: no other machine has that.
  */
-
+import { statSync } from "node:fs"
+import { hostname } from "node:os"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { blobIn, ifAbsent, ifGeneration, type StorageError, StorageFailed } from "@detent/knowledge"
 import * as StorageLocation from "@detent/knowledge/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
-const SourcesJson = Schema.fromJsonString(Schema.Struct({ readable: Schema.Array(Schema.String) }))
+const SourcesJson = Schema.fromJsonString(
+  Schema.Struct({
+    readable: Schema.Array(Schema.String),
+    /** Local folders, by the name of their host. */
+    local: Schema.optionalKey(Schema.Record(Schema.String, Schema.Array(Schema.String))),
+  }),
+)
 
 const listIn = (data: string) =>
   Effect.gen(function* () {
     const storage = yield* StorageLocation.make({ location: data })
     const uri = blobIn(StorageLocation.folderAt(data), "sources.json")
     const blob = yield* Effect.catchTag(storage.get(uri), "BlobNotFound", () => Effect.undefined)
-    if (blob === undefined) return { storage, uri, readable: [], precondition: ifAbsent }
-    const { readable } = yield* Effect.mapError(
+    if (blob === undefined) return { storage, uri, readable: [], local: {}, precondition: ifAbsent }
+    const { readable, local = {} } = yield* Effect.mapError(
       Schema.decodeEffect(SourcesJson)(new TextDecoder().decode(blob.bytes)),
       () =>
         new StorageFailed({
@@ -27,16 +34,30 @@ const listIn = (data: string) =>
           cause: new Error("it is damaged: remove it, and start the batch again"),
         }),
     )
-    return { storage, uri, readable, precondition: ifGeneration(blob.generation) }
+    return { storage, uri, readable, local, precondition: ifGeneration(blob.generation) }
   })
 
+/** Of the folders of this machine, those that are still there. */
 export const sharedSources = (data: string): Effect.Effect<ReadonlyArray<string>, StorageError> =>
-  Effect.scoped(Effect.map(listIn(data), ({ readable }) => readable))
+  Effect.scoped(
+    Effect.map(listIn(data), ({ readable, local }) => [
+      ...readable,
+      ...(local[hostname()] ?? []).filter((folder) => statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true),
+    ]),
+  )
 
 export const shareSource = (data: string, folder: string): Effect.Effect<void, StorageError> =>
   Effect.gen(function* () {
-    if (!isBucketLocation(folder)) return
-    const { storage, uri, readable, precondition } = yield* listIn(data)
-    if (readable.includes(folder)) return
-    yield* storage.set(uri, Schema.encodeSync(SourcesJson)({ readable: [...readable, folder] }), precondition)
+    const { storage, uri, readable, local, precondition } = yield* listIn(data)
+    const host = hostname()
+    const known = isBucketLocation(folder) ? readable : (local[host] ?? [])
+    if (known.includes(folder)) return
+    const changed = isBucketLocation(folder)
+      ? { readable: [...readable, folder], ...(Object.keys(local).length === 0 ? {} : { local }) }
+      : { readable, local: { ...local, [host]: [...known, folder] } }
+    yield* storage.set(uri, Schema.encodeSync(SourcesJson)(changed), precondition)
+    if (!isBucketLocation(folder))
+      yield* Effect.logWarning(
+        `${folder} is a folder of this machine: only processes on it can continue the batch; copy the documents to a bucket to let others`,
+      )
   }).pipe(Effect.scoped, Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))

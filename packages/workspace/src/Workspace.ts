@@ -51,12 +51,12 @@ import { bulkMachine, isStored, type KnowledgeServices, Systems } from "./System
 export { DatabaseRefused, type Stores } from "./Database.ts"
 export { type KnowledgeServices, Systems } from "./Systems.ts"
 
-/** `observe` reads only, also while another process works; `work` resumes everything that is unfinished. */
+/** `observe` reads only, also while another process works; `work` resumes all unfinished work. */
 export type Role = "observe" | "work"
 
 export interface WorkspaceOptions {
   /**
-   * The data folder, created if it is missing, or `gs://BUCKET/PREFIX` or `s3://BUCKET/PREFIX`, which need a database besides.
+   * The data folder, created if it is missing, or `gs://BUCKET/PREFIX` or `s3://BUCKET/PREFIX`, which also need a database.
    * Default: `.detent`.
    */
   readonly data?: string
@@ -65,23 +65,23 @@ export interface WorkspaceOptions {
   readonly role: Role
   /**
    * Machines, workflows and settings of the user, from `defineConfig` or `readConfig`. Without one, a system is on where the
-   * database has anything of it.
+   * database has data of it.
    */
   readonly config?: Config | undefined
   readonly engine?: EngineOptions
-  /** How executions of Effect workflows are kept. */
+  /** The settings of executions of workflows. */
   readonly workflow?: DurableWorkflow.WorkflowOptions
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
   /** Folders that were allowed since the workspace was opened. Asked when a document is in none of the others. */
   readonly allowedSince?: Knowledge.KnowledgeOptions["allowedSince"]
-  /** Turns knowledge on, whatever the configuration says. */
+  /** Turns knowledge on, regardless of the configuration. */
   readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "allowedSince" | "nodeId">
-  /** Turns uploads on, whatever the configuration says. */
+  /** Turns uploads on, regardless of the configuration. */
   readonly uploads?: Omit<UploadsOptions, "folder">
   /**
    * Systems that the caller asks for by name. They are on where there is no configuration, where it has their section, and where the
-   * database has something of them.
+   * database has data of them.
    */
   readonly asked?: ReadonlyArray<SystemName>
   /**
@@ -115,7 +115,7 @@ export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("Wo
   }
 }
 
-/** What every workspace provides. */
+/** The services of every workspace. */
 export type WorkspaceServices = Workspace | Machines | RequestKeys | ClusterMember | ProvidedServices
 
 /** The services of the systems that the options turn on. Those that a configuration turns on are in `Systems`. */
@@ -130,7 +130,7 @@ export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@
   static readonly open = <const O extends WorkspaceOptions>(
     options: O,
   ): Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError> =>
-    // The systems that are on are in the context; which these are is known here from the type of the options only.
+    // The context has the systems that are on. Here only the type of the options tells which.
     opened(options) as Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError>
 }
 
@@ -161,7 +161,7 @@ const opened = (options: WorkspaceOptions) =>
     }),
   )
 
-/** A bucket has no room for a database, and an address that is none must not be found out by the first batch. */
+/** A bucket cannot hold a database, and an invalid address must not be found only by the first batch. */
 const checkBucket = (data: string, database: string) =>
   Effect.gen(function* () {
     const refused = (nextStep: string, cause: Error) =>
@@ -180,7 +180,7 @@ const refuseHalfRestored = (data: string, database: Database) =>
     const place = database._tag === "Sqlite" ? "" : " --database postgres://…"
     return Effect.fail(
       new WorkspaceRefused({
-        problem: `${data} is no workspace yet`,
+        problem: `${data} is not a workspace yet`,
         nextStep: `restore it again: detent data restore --from ${note.from} --data ${data}${place}`,
         cause: new Error(`the restore of the backup of ${note.createdAt} has not ended`),
       }),
@@ -193,7 +193,7 @@ const refuseHalfCopied = Layer.effectDiscard(
     const copy = yield* storedCopy(yield* SqlClient)
     if (copy === undefined || copy.completedAt !== undefined) return
     return yield* new WorkspaceRefused({
-      problem: "the database holds no whole workspace yet",
+      problem: "the database does not hold a complete workspace yet",
       nextStep: "start the same `detent data restore` or `detent data copy` again: it resumes",
       cause: new Error(`the copy of ${copy.source} into it has not ended`),
     })
@@ -269,7 +269,7 @@ const inhabited = (options: Opening) =>
     ]
     const events = new Map(configured.map((one) => [definitionOf(one)._tag, eventsOf(one)]))
     const machines = yield* build(Machines.layer(known, events), provided)
-    // A process that acts on one thing and ends does not take up the jobs of others.
+    // A process that acts on one thing and ends does not resume other jobs.
     if (options.role === "observe" || runsWorkflows(options)) {
       const registering = registerBulk(config?.retention?.[bulkMachine])
       yield* Effect.provideContext(registering, Context.merge(provided, machines))
@@ -282,7 +282,7 @@ const notWritable =
   ({ cause }: WriteFailed): WorkspaceRefused =>
     new WorkspaceRefused({
       problem: `no process can work in the folder ${data}`,
-      nextStep: "let this user write to it, and make room on its disk",
+      nextStep: "give this user write access to it, and free space on its disk",
       cause,
     })
 
@@ -306,23 +306,23 @@ const enginesOf = (options: Opening) =>
     const { node: nodeId } = options
     if (nodeId === undefined) return observingEngines(options)
     const settings = clusterOf(options)
-    // A command that acts on one thing and ends is no node.
+    // A command that acts on one thing and ends is not a node.
     const isPassing = engineOptions(options).resume === false
     if (settings === undefined || settings === false || isPassing) return Layer.merge(workingEngines(options, nodeId), alone)
     return workingEngines(options, nodeId).pipe(Layer.provideMerge(yield* memberOf(settings)))
   })
 
-/** What the caller says replaces what the configuration says, setting by setting. */
+/** The caller's settings replace those of the configuration, one by one. */
 const clusterOf = ({ cluster, config }: Opening): ClusterSettings | false | undefined =>
   cluster === undefined || cluster === false ? (cluster ?? config?.cluster) : { ...config?.cluster, ...cluster }
 
 const alone = Layer.succeed(ClusterMember, Option.none())
 
-/** No workflow is known to its workflow engine, so it runs none. */
+/** Its workflow engine has no workflows, so it runs none. */
 const observingEngines = (options: Opening): Layer.Layer<Engines, never, Stores> =>
   Layer.mergeAll(Engine.layer({ ...engineOptions(options), observe: true }), WorkflowEngine.layerMemory, alone)
 
-/** The node of a cluster. Its code is loaded here, since most workspaces are none. */
+/** The node of a cluster. Its code is loaded here, since most workspaces are not nodes. */
 const memberOf = (settings: ClusterSettings) =>
   Effect.gen(function* () {
     const { database } = yield* Workspace
@@ -350,7 +350,7 @@ const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | 
   }
   const lease = engine.lease ?? workflow.lease
   const node: LeasePlacementOptions = { nodeId: engine.nodeId ?? workflow.nodeId ?? nodeId, ...optional({ lease }) }
-  // What is built last ends first: instances stop before the executions that they wait for.
+  // The layer that is built last ends first: instances stop before the executions that they wait for.
   return Engine.layer({ ...node, ...engine }).pipe(
     Layer.provideMerge(DurableWorkflow.layer({ ...node, ...workflow })),
     // One process is one node with one lease, for its instances and for its executions.
@@ -358,7 +358,7 @@ const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | 
   )
 }
 
-/** The limits of the configuration, and what the caller says besides. */
+/** The limits of the configuration, and those of the caller. */
 const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions => {
   const { eventSize, stateSize, mailbox, commands } = config?.limits ?? {}
   const given = { ...knowledge?.engine, ...engine }
@@ -370,8 +370,8 @@ const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions =>
 }
 
 /**
- * Without a configuration, what the database has decides: batches that were started by a command are known to the next server. A
- * system that is asked for is on, except where a configuration leaves it out and the database has nothing of it.
+ * Without a configuration, the data of the database decides: the next server finds batches that a command started. A system that is
+ * asked for is on, except where a configuration leaves it out and the database has no data of it.
  */
 const isOn = (system: SystemName, { config, asked = [], ...options }: Opening) => {
   if (options[system] !== undefined || config?.[system] !== undefined) return Effect.succeed(true)
@@ -382,11 +382,13 @@ const isOn = (system: SystemName, { config, asked = [], ...options }: Opening) =
 
 const loadKnowledge = Effect.promise(() => import("@detent/knowledge"))
 
-const knowledgeIn = ({ data, role, readable = [], allowedSince, knowledge = {}, config }: Opening) =>
+const knowledgeIn = (opening: Opening) =>
   Effect.map(loadKnowledge, ({ Knowledge }) => {
+    const { data, role, readable = [], allowedSince, knowledge = {}, config } = opening
     const { engine: _, workflow: __, ...given } = knowledge
     const kept = optional({ settings: config?.knowledge, retention: config?.retention?.["batch"] })
-    const options = { ...kept, ...given, folder: data, readable, allowedSince }
+    const continues = engineOptions(opening).resume !== false
+    const options = { ...kept, ...given, folder: data, readable, allowedSince, continues }
     return role === "observe" ? Knowledge.layerOnObservingEngine(options) : Knowledge.layerOnEngine(options)
   })
 

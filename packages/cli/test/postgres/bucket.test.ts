@@ -155,6 +155,32 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
     }).pipe(Effect.scoped),
   )
 
+  it.live("do not touch a batch whose files are elsewhere; one of local documents is finished on the same machine, in any folder", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const { env } = yield* stores.gs
+      yield* Effect.promise(async () => {
+        const [one, other] = [await machine(env), await machine(env)]
+        const place = ["--data", `gs://${bucket}/data`, "--database", url]
+        await copyFewDocuments(join(one.cwd ?? "", "corpus"))
+        const batch = start(["batch", "run", "corpus", "--json", ...place], one)
+        await batch.until('"Extracting"')
+        await batch.stop("SIGKILL")
+        assert.include(batch.err, "only processes on it can continue the batch")
+
+        for (const data of [["--data", `gs://${bucket}/dta`], []]) {
+          const mistaken = await detentProcess(["worker", "--until-idle", "--database", url, ...data], other)
+          assert.strictEqual(mistaken.code, 2, mistaken.err)
+          assert.include(mistaken.err, "give every process of a database the same --data")
+        }
+        const worked = await detentProcess(["worker", "--until-idle", ...place], other)
+        assert.strictEqual(worked.code, 0, worked.err)
+        const batches = await detent(["batch", "list", "--json", ...place], other)
+        assert.match(batches.out, /"state":"Completed"/, batches.out)
+      })
+    }),
+  )
+
   it.live("are refused without a database, and where the bucket is missing, with the next step", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase

@@ -9,7 +9,7 @@
  * ```
  */
 
-import { Engine, forkLoop, type Instance, type InstancePage, type ListOptions, type ReadError } from "@detent/durable"
+import { Engine, forkLoop, type Instance, type InstancePage, Journal, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -34,7 +34,7 @@ import { blobIn, type StorageFolder } from "../storage/Uri.ts"
 import type { TaskQueue } from "../tasks/TaskQueue.ts"
 import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
-import { E } from "./BatchMachine.ts"
+import { BatchMachine, E } from "./BatchMachine.ts"
 import { type Purged, purgeBatches } from "./BatchRetention.ts"
 import { type BatchState, isTerminal, S } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
@@ -244,6 +244,44 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
       list: (options) => engine.list(machine, options),
     }
     return service
+  })
+
+/** The unfinished batches of the database have their files elsewhere. Nothing was changed. */
+export class OtherData extends Schema.TaggedError<OtherData>()("OtherData", {
+  folder: Schema.String,
+  manifestUri: Schema.String,
+  batchId: Schema.String,
+}) {
+  override get message() {
+    return (
+      `the data is at ${this.folder}, and ${this.batchId}, which continues in this database, has no file ${this.manifestUri} there: ` +
+      "give every process of a database the same --data, a folder that all of them see or a bucket; or cancel the batch where its files are"
+    )
+  }
+}
+
+/** How many unfinished batches of each state are looked at. */
+const mostLookedAt = 20
+
+const unfinished: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
+
+/**
+ * Refuses to continue the unfinished batches of the database where the folder has the files of none of them: they would all fail. A
+ * storage that is away does not keep a process from starting.
+ */
+export const refuseOtherData = (folder: StorageFolder) =>
+  Effect.gen(function* () {
+    const [journal, storage] = [yield* Journal, yield* Storage]
+    let missing: OtherData | undefined
+    for (const tag of unfinished) {
+      for (const { id } of (yield* journal.list({ machine: BatchMachine.name, tag }, mostLookedAt)).instances) {
+        const manifestUri = blobIn(folder, pathsOfBatch(BatchId.make(id)).manifest)
+        const isHere = yield* Effect.match(storage.info(manifestUri), { onFailure: () => true, onSuccess: Option.isSome })
+        if (isHere) return
+        missing ??= new OtherData({ folder, manifestUri, batchId: id })
+      }
+    }
+    if (missing !== undefined) return yield* missing
   })
 
 /**

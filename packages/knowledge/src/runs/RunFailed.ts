@@ -13,6 +13,7 @@ import type { DocumentSetAside } from "../document/ReadError.ts"
 import { ExtractionFailed } from "../extract/Extractor.ts"
 import { describe } from "../storage/Describe.ts"
 import { RunId } from "../storage/Identity.ts"
+import { AddressRefused, StorageFailed } from "../storage/Storage.ts"
 import type { ExtractionRun } from "./Run.ts"
 
 export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
@@ -40,9 +41,14 @@ export const runFailed = (runId: RunId) => (error: { readonly _tag: string; read
     detail: describe(error),
     retryable: error.retryable ?? false,
     ...(error._tag === "ExtractorRefused" ? { stops: "ExtractorRefused" } : {}),
+    ...(isSourceRefused(error) ? { stops: "SourceRefused" } : {}),
     ...(error.stops === undefined ? {} : { stops: error.stops }),
   })
 }
+
+/** Whether this process may not read or write where it has to: then no document of the batch is to blame, and each would fail. */
+const isSourceRefused = (error: { readonly _tag: string }): boolean =>
+  error instanceof AddressRefused || (error instanceof StorageFailed && error.noAccess === true)
 
 /** The code of a run whose document exceeded a limit as often as it may. */
 export const setAsideCode: DocumentSetAside["_tag"] = "DocumentSetAside"

@@ -170,6 +170,8 @@ export class StorageFailed extends Schema.TaggedError<StorageFailed>()("StorageF
   uri: Schema.String,
   operation: Schema.Literals(["read", "write", "list", "remove", "open"]),
   retryable: Schema.Boolean,
+  /** Set where the storage gives this process no access, so that every other blob would fail the same way. */
+  noAccess: Schema.optionalKey(Schema.Literal(true)),
   cause: Schema.Defect(),
 }) {
   override get message() {

@@ -99,6 +99,9 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
   const failed = ({ uri, operation }: Target, retryable: boolean, problem: string) =>
     new StorageFailed({ uri, operation, retryable, cause: new Error(problem) })
 
+  const noAccess = ({ uri, operation }: Target, problem: string) =>
+    new StorageFailed({ uri, operation, retryable: false, noAccess: true, cause: new Error(problem) })
+
   const problemOf = (answer: Answer) => options.problemOf(answer.body)
 
   const failure = (target: Target, answer: Answer): StorageError => {
@@ -108,10 +111,10 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
     if (status === 507) return new StorageFull({ uri: target.uri, cause: new Error(said) })
     if (isTransient(status)) return failed(target, true, said)
     if (status === 401 || options.isExpired(status, { code, message }))
-      return failed(target, false, `${said}; ${options.nextSteps.unauthorized}`)
-    if (status === 403) return failed(target, false, `${said}; ${options.nextSteps.forbidden}`)
-    if (status === 404) return failed(target, false, `${said}; ${options.nextSteps.missing}`)
-    if (status >= 300 && status < 400) return failed(target, false, `${said}; the bucket is elsewhere: correct the region or the endpoint`)
+      return noAccess(target, `${said}; ${options.nextSteps.unauthorized}`)
+    if (status === 403) return noAccess(target, `${said}; ${options.nextSteps.forbidden}`)
+    if (status === 404) return noAccess(target, `${said}; ${options.nextSteps.missing}`)
+    if (status >= 300 && status < 400) return noAccess(target, `${said}; the bucket is elsewhere: correct the region or the endpoint`)
     return failed(target, false, said)
   }
 
@@ -120,7 +123,9 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
   const attempt = (target: Target, request: ObjectRequest) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const proof = yield* Effect.mapError(options.authorize(request, now), (error) => failed(target, error.retryable, error.message))
+      const proof = yield* Effect.mapError(options.authorize(request, now), (error) =>
+        error.retryable ? failed(target, true, error.message) : noAccess(target, error.message),
+      )
       return yield* transport({ ...request, headers: { ...request.headers, ...proof } }).pipe(
         Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(new ConnectionBroken({ message: "no answer came in time" })) }),
         Effect.result,
