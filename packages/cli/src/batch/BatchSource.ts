@@ -1,4 +1,4 @@
-/** What `detent batch run` is given: a manifest, a folder that has one, or a folder of documents and an ontology. */
+/** The source of `detent batch run`: a manifest, a folder that has one, or a folder of documents and an ontology. */
 import { statSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -24,6 +24,7 @@ import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
+import type { ReadBySource } from "../workspace/Sources.ts"
 
 /** Which options say what the batch is made of. */
 export interface SourceInput {
@@ -36,14 +37,14 @@ export interface SourceInput {
 }
 
 export interface BatchSource {
-  /** What the references of the manifest are beside. */
+  /** The folder that the references of the manifest are relative to. */
   readonly folder: StorageFolder
   readonly manifest: ManifestFile
 }
 
-/** All folders that the batch has to read. Whether those of a bucket are there is found out when they are read. */
-export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<string>, NothingFound | WrongUsage> =>
-  Effect.suspend((): Effect.Effect<ReadonlyArray<string>, NothingFound | WrongUsage> => {
+/** What the batch has to read, as absolute paths and addresses. Folders of a bucket are checked when they are read. */
+export const readBySource = (input: SourceInput): Effect.Effect<ReadBySource, NothingFound | WrongUsage> =>
+  Effect.suspend((): Effect.Effect<ReadBySource, NothingFound | WrongUsage> => {
     const kind = kindOf(input.source)
     if (kind === undefined)
       return Effect.fail(new NothingFound({ what: `file or folder ${input.source}`, nextStep: "name a manifest.json or a folder" }))
@@ -51,11 +52,12 @@ export const foldersOf = (input: SourceInput): Effect.Effect<ReadonlyArray<strin
     const missing = named.find(({ file }) => kindOf(file) !== "file")
     if (missing !== undefined)
       return Effect.fail(new WrongUsage({ problem: `--${missing.option} ${missing.file}: there is no such file`, nextStep: "name one" }))
-    const locations = [kind === "folder" ? locationOf(input.source) : besideOf(input.source), ...named.map(({ file }) => besideOf(file))]
-    const wrong = locations.find((location) => Result.isFailure(locate(location)))
+    const folder = kind === "folder" ? locationOf(input.source) : besideOf(input.source)
+    const files = named.map(({ file }) => locationOf(file))
+    const wrong = [folder, ...files].find((location) => Result.isFailure(locate(location)))
     return wrong === undefined
-      ? Effect.succeed(locations)
-      : Effect.fail(new WrongUsage({ problem: `${wrong} is no folder of a bucket`, nextStep: "write it as gs://BUCKET/PREFIX" }))
+      ? Effect.succeed({ folder, files })
+      : Effect.fail(new WrongUsage({ problem: `${wrong} is not a folder of a bucket`, nextStep: "write it as gs://BUCKET/PREFIX" }))
   })
 
 const locationOf = (text: string): string => (isBucketLocation(text) ? text.replace(/\/{1,100}$/, "") : resolve(text))
@@ -71,10 +73,10 @@ const namedFiles = (input: SourceInput) =>
 
 /** A problem with a file that an option names, worded with the option as the user gave it; undefined where no option names the file. */
 export const problemOfOption = (input: SourceInput, problem: string): string | undefined => {
-  const told = namedFiles(input).reduce((text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`), problem)
-  if (told === problem) return undefined
-  // Who wrote no manifest need not hear of one.
-  return told.replace(/^\S+ is no manifest that can be worked on: /, "").replace(/; correct it and start again$/, "")
+  const reworded = namedFiles(input).reduce((text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`), problem)
+  if (reworded === problem) return undefined
+  // The user wrote no manifest, so the message does not mention one.
+  return reworded.replace(/^\S+ is not a manifest that can be worked on: /, "").replace(/; correct it and start again$/, "")
 }
 
 export const sourceOf = (input: SourceInput) =>
@@ -107,7 +109,7 @@ export const sourceOf = (input: SourceInput) =>
 
 const decodeManifest = decodeStrictly(Schema.toCodecJson(ManifestFile))
 
-/** A misspelt setting of a manifest must not be dropped without a word. */
+/** A misspelt setting of a manifest must not be ignored silently. */
 const hasKnownKeys = (uri: StorageUri, text: string): Effect.Effect<void, ManifestRefused> =>
   Effect.suspend(() => {
     // The manifest.json that a batch has stored has keys of its own.
@@ -138,5 +140,6 @@ const namespaceOf = (text: string): Effect.Effect<Namespace, WrongUsage> =>
 export const batchIdOf = (text: string): Effect.Effect<BatchId, WrongUsage> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(BatchId)(text),
-    () => new WrongUsage({ problem: `${text} is no id of a batch`, nextStep: "it looks like batch-3f9c2a71b0d4; see `detent batch list`" }),
+    () =>
+      new WrongUsage({ problem: `${text} is not an id of a batch`, nextStep: "it looks like batch-3f9c2a71b0d4; see `detent batch list`" }),
   )

@@ -19,7 +19,7 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
-import { batchIdOf, foldersOf, sourceOf } from "../batch/BatchSource.ts"
+import { batchIdOf, readBySource, sourceOf } from "../batch/BatchSource.ts"
 import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
 import { decideReview, outcomeText, ownName, type ReviewAction, reviewPlaceFrom, reviewPlaceText, reviewText } from "../batch/Reviewing.ts"
@@ -35,7 +35,7 @@ import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
 import { knowledge, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
-import { allowSource } from "../workspace/Sources.ts"
+import { allowedSource } from "../workspace/Sources.ts"
 import { keyOption, paging } from "./shared.ts"
 
 const { acting, estimating, observing, working } = knowledge
@@ -57,7 +57,7 @@ const run = command(
         name: "ontology",
         kind: "text",
         value: "FILE",
-        summary: "what can be said about what; for a folder without manifest",
+        summary: "the ontology: classes and properties; for a folder without manifest",
         complete: "file",
       },
       { name: "namespace", kind: "text", value: "NAME", summary: "the graph to add to; for a folder without manifest" },
@@ -83,14 +83,14 @@ const run = command(
         summary: "a server that speaks the provider's protocol. Default: OPENAI_BASE_URL for OpenAI, then the provider's own",
       },
       { name: "budget", kind: "text", value: "AMOUNT", summary: "stop before models cost more, like 5usd or 200000tokens" },
-      { name: "estimate", kind: "flag", summary: "print chunks, tokens and cost, and stop: no model is asked" },
+      { name: "estimate", kind: "flag", summary: "print chunks, tokens and cost, and stop: no model is called" },
       {
         name: "on-failure",
         kind: "text",
         value: "POLICY",
         choices: ["continue", "failFast", "retryFailed"],
         default: "continue",
-        summary: "what becomes of the batch when a document fails",
+        summary: "what the batch does when a document fails",
       },
       {
         name: "validation",
@@ -98,16 +98,17 @@ const run = command(
         value: "POLICY",
         choices: ["quarantine", "fail", "warn"],
         default: "quarantine",
-        summary: "what becomes of statements that the shapes refuse",
+        summary: "what happens to statements that violate the shapes",
       },
-      { name: "concurrency", kind: "integer", value: "N", default: 64, minimum: 1, summary: "documents worked on at once" },
+      { name: "concurrency", kind: "integer", value: "N", default: 64, minimum: 1, summary: "documents extracted at the same time" },
       {
         name: "dispatch",
         kind: "text",
         value: "WHO",
         choices: ["process", "tasks", "activities"],
         default: "process",
-        summary: "who does the work: this process, tasks of the queue in knowledge.tasks, or `detent activity` calls of a job runner",
+        summary:
+          "where activities run: in this process, as tasks of the queue in knowledge.tasks, or as `detent activity` calls of a job runner",
       },
       { name: "max-retries", kind: "integer", value: "N", minimum: 0, summary: "how often the batch can be retried. Default: 3" },
       { name: "no-resolution", kind: "flag", summary: "leave mentions of the same thing apart" },
@@ -131,11 +132,11 @@ const run = command(
   },
   (input) =>
     Effect.gen(function* () {
-      const folders = yield* foldersOf(input)
+      const read = yield* readBySource(input)
+      const locations = [read.folder, ...read.files]
       const selection = yield* selectionOf(input)
-      if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, folders))
+      if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, locations))
       const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
-      for (const folder of folders) yield* allowSource(input.data, folder)
       const dispatch = input.dispatch === "process" ? {} : { dispatch: input.dispatch }
       const config = {
         failurePolicy: input["on-failure"],
@@ -148,13 +149,14 @@ const run = command(
       }
       if (server !== undefined) {
         yield* noBaseUrl(input)
-        const batchId = yield* Effect.provide(startBatch(server, input, config, input.key), observing(input))
+        const started = allowedSource(input.data, read, startBatch(server, input, config, input.key))
+        const batchId = yield* Effect.provide(started, observing(input))
         return yield* given(input, batchId)
       }
       return yield* Effect.gen(function* () {
-        const batchId = yield* startBatch(undefined, input, config, input.key)
+        const batchId = yield* allowedSource(input.data, read, startBatch(undefined, input, config, input.key))
         return yield* input.dispatch === "activities" ? awaitingActivities(batchId) : workedOn(input, batchId)
-      }).pipe(Effect.provide(working(input, folders)))
+      }).pipe(Effect.provide(working(input, locations)))
     }),
 )
 
@@ -166,7 +168,7 @@ const estimated = (input: Parameters<typeof sourceOf>[0], config: Effect.Success
     yield* output.value(estimate, () => estimateText(estimate, output.style))
   })
 
-/** Nothing works on it until the first activity, so there is nothing to follow. */
+/** No process works on it until the first activity, so there is no progress to follow. */
 const awaitingActivities = (id: BatchId) =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -200,7 +202,7 @@ const watched = (place: Place, id: BatchId) =>
     return yield* Effect.onInterrupt(followElsewhere(id, place), () => left)
   })
 
-/** What people need to know when it is stopped is said at once: who kills it with -9 hears nothing any more. */
+/** Says at the start how to resume: after kill -9 there is no message. */
 const workedOn = (place: Place, id: BatchId) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
@@ -212,7 +214,7 @@ const workedOn = (place: Place, id: BatchId) =>
 const list = command(
   {
     name: "batch list",
-    summary: "batches and where they stand",
+    summary: "batches with their states",
     arguments: [],
     options: [
       {
@@ -368,12 +370,12 @@ const documentsOf = (
   Effect.gen(function* () {
     const place = after === undefined ? undefined : Schema.decodeUnknownOption(DocumentId)(after)
     if (place !== undefined && Option.isNone(place))
-      return yield* new WrongUsage({ problem: `--after ${after} is no cursor`, nextStep: "copy it from the end of the page before" })
+      return yield* new WrongUsage({ problem: `--after ${after} is not a cursor`, nextStep: "copy it from the end of the page before" })
     const status = which === "all" ? undefined : which
     return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place?.value })
   })
 
-/** What validation held back, with the documents that state it. */
+/** The statements that validation held back, with the documents that state them. */
 const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
   Effect.gen(function* () {
     const report = yield* operations.validationReport(id)
@@ -393,7 +395,7 @@ const sourcesOf = (manifestUri: StorageUri) =>
 const artifacts = command(
   {
     name: "batch artifacts",
-    summary: "list what a batch has stored, or print or download one file of it",
+    summary: "list the files that a batch has stored, or print or download one",
     detail: "Artifacts are the manifest, what each document gave, the resolved graph, and the report of validation.",
     arguments: [batch, { name: "artifact", summary: "a name of the list; its content is printed as it is", optional: true }],
     options: [{ name: "output", kind: "text", value: "FILE", summary: "write the content there instead of to stdout", complete: "file" }],
@@ -532,7 +534,7 @@ const filterOf = ({ property, below }: ReviewInput) =>
   Effect.gen(function* () {
     const limit = below === undefined ? undefined : Number(below)
     if (limit !== undefined && (below?.trim() === "" || !(limit >= 0 && limit <= 1)))
-      return yield* new WrongUsage({ problem: `--below ${below} is no confidence`, nextStep: "it is a number from 0 to 1, like 0.4" })
+      return yield* new WrongUsage({ problem: `--below ${below} is not a confidence`, nextStep: "it is a number from 0 to 1, like 0.4" })
     return { ...(property === undefined ? {} : { property }), ...(limit === undefined ? {} : { below: limit }) }
   })
 
@@ -595,7 +597,7 @@ const withdraw = command(
       "Refused where the graph would violate shapes that it does not violate now.",
     arguments: [batch],
     options: [{ name: "force", kind: "flag", summary: "also where the graph would not conform then" }, keyOption],
-    examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes agrees" }],
+    examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes confirms" }],
   },
   (input) =>
     afterAsking(
@@ -615,7 +617,7 @@ const withdraw = command(
     ),
 )
 
-/** Asks about a batch that there is, then changes it: through the server that works in the workspace, or here where none does. */
+/** Asks for confirmation, then changes an existing batch: through the server of the workspace, or here without one. */
 const afterAsking = <A, E, R>(
   input: Place & { readonly batch: string },
   question: (state: BatchState) => string,
@@ -662,7 +664,7 @@ const documentsIn = (text: string | undefined): Effect.Effect<ReadonlyArray<Docu
     ? Effect.succeed(documents.value)
     : Effect.fail(
         new WrongUsage({
-          problem: `--documents ${text} are no ids of documents`,
+          problem: `--documents ${text} are not ids of documents`,
           nextStep: "see `detent batch show ID --documents failed --json`",
         }),
       )
@@ -694,7 +696,10 @@ const setGoing = (
     const changes = { ...(budget === undefined ? {} : { budget }), ...(baseUrl === undefined ? {} : { baseUrl }) }
     const server = input.detach ? yield* neededServer(input, "knowledge") : yield* runningServerWith(input, "knowledge")
     if (server !== undefined && budget !== undefined && documents !== undefined)
-      return yield* new WrongUsage({ problem: "a server takes --budget and --documents one by one", nextStep: "retry with --budget first" })
+      return yield* new WrongUsage({
+        problem: "a server does not take --budget and --documents together",
+        nextStep: "retry with --budget first",
+      })
     const body = budget === undefined ? (documents === undefined ? undefined : { documents }) : { budget }
     const change = changed(
       server,

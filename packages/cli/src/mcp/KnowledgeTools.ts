@@ -1,4 +1,4 @@
-/** What an agent can ask for where knowledge is on, and how it is done. Imported only there. */
+/** The tools of an agent where knowledge is on, with their handlers. Imported only there. */
 import { BatchId, isTerminal } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
@@ -10,7 +10,7 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Tool from "effect/unstable/ai/Tool"
 import * as Toolkit from "effect/unstable/ai/Toolkit"
-import { batchIdOf, foldersOf, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
+import { batchIdOf, readBySource, type SourceInput, sourceOf } from "../batch/BatchSource.ts"
 import { selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchView } from "../batch/BatchView.ts"
 import { decideReview, ownName, reviewPlaceFrom, reviewPlaceText } from "../batch/Reviewing.ts"
@@ -44,7 +44,7 @@ export const WatchBatch = Tool.make("watch_batch", {
   .annotate(Tool.Destructive, false)
   .annotate(Tool.Strict, true)
 
-/** What a batch is made of, and which extractor reads it. No base URL: an agent must not choose where a key of the user is sent. */
+/** The sources of a batch and its extractor. No base URL: an agent must not choose where a key of the user is sent. */
 const batchParameters = {
   source: Schema.String.annotate({
     description: "path of a manifest.json, of a folder that has one, or of a folder of documents; below the working folder",
@@ -64,7 +64,7 @@ type BatchParameters = Schema.Struct<typeof batchParameters>["Type"]
 
 export const EstimateBatch = Tool.make("estimate_batch", {
   ...looking,
-  description: "What a batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored.",
+  description: "Estimates a batch: chunks, calls, tokens and cost. No model is called, and nothing is stored.",
   parameters: argumentsOf(batchParameters),
   success: Schema.Struct({ estimate: Schema.Json }),
 })
@@ -77,7 +77,7 @@ export const StartBatch = Tool.make("start_batch", {
   description: "Starts a batch that turns documents into facts of the graph; follow it with watch_batch. Needs the role operate.",
   parameters: argumentsOf({
     ...batchParameters,
-    key: optional(Schema.String, "your own id for it: started again under the same one, it is answered, not repeated"),
+    key: optional(Schema.String, "idempotency key: a repeated request returns the first result"),
   }),
   success: Schema.Struct({ batch: Schema.Json }),
 })
@@ -118,7 +118,7 @@ export const DecideReview = Tool.make("decide_review", {
       .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
       .annotate({ description: "ids of list_review" }),
     by: optional(Schema.String, "who decides. Default: the name of the user that runs this program"),
-    key: optional(Schema.String, "your own id for it: decided again under the same one, it is answered, not repeated"),
+    key: optional(Schema.String, "idempotency key: a repeated request returns the first result"),
   }),
   success: Schema.Struct({ outcome: Schema.Json }),
 })
@@ -172,7 +172,7 @@ export const knowledgeToolHandlers = (
           answering(
             Effect.gen(function* () {
               const input = inputOf(parameters)
-              yield* foldersOf(input)
+              yield* readBySource(input)
               const config = yield* selectionOf(parameters)
               const { folder, manifest } = yield* sourceOf(input)
               return { estimate: json(yield* batches.estimate({ folder, manifest, config })) }
@@ -182,7 +182,7 @@ export const knowledgeToolHandlers = (
           operating(
             Effect.gen(function* () {
               const input = inputOf(parameters)
-              yield* foldersOf(input)
+              yield* readBySource(input)
               const id = yield* startBatch(serverWithKnowledge(session), input, yield* selectionOf(parameters), key)
               const state = yield* batches.state(id)
               return { batch: json(batchView(state)) }

@@ -1,15 +1,19 @@
 /**
- * The folders whose documents a workspace may read. Who starts a batch from a folder has allowed it; the list is kept with the data,
- * so that a process that resumes the batch may read them too, on another machine where the data is in a bucket.
+ * The folders whose documents a workspace may read. Starting a batch from a folder allows that folder; the list is kept with the data,
+ * so that a process that resumes the batch may read them too, on another machine where the data is in a bucket. Ontology, shapes and
+ * examples are copied when a batch starts: their files are in the list until it has started.
  */
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import type { StorageError } from "@detent/knowledge"
+import { outcomeOf } from "@detent/workspace/ErrorKind"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import { messageOf, WrongUsage } from "../Failure.ts"
+import { messageOf, ServerRefused, WrongUsage } from "../Failure.ts"
 import { madeFolder } from "./Folder.ts"
 
 const SourcesJson = Schema.fromJsonString(Schema.Struct({ readable: Schema.Array(Schema.String) }))
@@ -29,7 +33,7 @@ export const knownSources = (data: string): Effect.Effect<ReadonlyArray<string>,
       Schema.decodeEffect(SourcesJson)(text),
       () => new WrongUsage({ problem: `${fileOf(data)} is damaged`, nextStep: "remove it; `detent batch run` allows its folders again" }),
     )
-    return readable.filter((folder) => isBucketLocation(folder) || statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true)
+    return readable.filter((one) => isBucketLocation(one) || statSync(one, { throwIfNoEntry: false }) !== undefined)
   })
 
 /** The same for a process that is running. A list that is being replaced or is damaged allows nothing. */
@@ -47,13 +51,59 @@ export const sourcesNow = (data: string): ReadonlyArray<string> | Promise<Readon
   })
 }
 
-export const allowSource = (data: string, folder: string): Effect.Effect<void, WrongUsage | StorageError> =>
+/** What a batch reads. */
+export interface ReadBySource {
+  /** Where its documents are. */
+  readonly folder: string
+  /** Files that are copied when it starts. */
+  readonly files: ReadonlyArray<string>
+}
+
+/**
+ * Starts a batch, and allows its folder. Other processes may begin with its documents as soon as it has started, so its folder is in
+ * the list before; a start that is refused leaves the list as it was. A start whose outcome is not known, such as one whose answer was
+ * lost, leaves the folder allowed.
+ */
+export const allowedSource = <A, E, R>(data: string, { folder, files }: ReadBySource, start: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
-    const absolute = isBucketLocation(folder) ? folder : resolve(folder)
-    if (isBucketLocation(data)) return yield* (yield* loadShared).shareSource(data, absolute)
     const known = yield* knownSources(data)
-    if (known.includes(absolute)) return
-    const text = Schema.encodeSync(SourcesJson)({ readable: [...known, absolute] })
+    const added = [...new Set([folder, ...files])].filter((one) => !known.includes(one))
+    if (added.length === 0) return yield* start
+    const end = (exit: Exit.Exit<A, E>) => {
+      const isKept = Exit.isSuccess(exit) || !isRefusal(exit.cause)
+      return change(data, { added: isKept ? [folder] : [], removed: added.filter((one) => !isKept || one !== folder) })
+    }
+    yield* change(data, { added, removed: [] })
+    return yield* Effect.onExit(start, end)
+  })
+
+/** Whether it is certain that nothing was started. */
+const isRefusal = <E>(cause: Cause.Cause<E>): boolean => {
+  if (!Cause.hasFails(cause)) return false
+  const error = Cause.squash(cause)
+  const tag = typeof error === "object" && error !== null && "_tag" in error ? String(error._tag) : ""
+  return error instanceof ServerRefused || !["unavailable", "failed"].includes(outcomeOf(tag).kind)
+}
+
+interface Change {
+  readonly added: ReadonlyArray<string>
+  readonly removed: ReadonlyArray<string>
+}
+
+const changedList = (known: ReadonlyArray<string>, { added, removed }: Change): ReadonlyArray<string> => [
+  ...new Set([...known.filter((one) => !removed.includes(one)), ...added]),
+]
+
+const isSame = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
+  one.length === other.length && one.every((location) => other.includes(location))
+
+const change = (data: string, asked: Change): Effect.Effect<void, WrongUsage | StorageError> =>
+  Effect.gen(function* () {
+    if (isBucketLocation(data)) return yield* changeShared(data, asked)
+    const known = yield* knownSources(data)
+    const next = changedList(known, asked)
+    if (isSame(known, next)) return
+    const text = Schema.encodeSync(SourcesJson)({ readable: next })
     yield* madeFolder(data)
     yield* Effect.try({
       try: () => replaceFile(data, `${text}\n`),
@@ -61,6 +111,26 @@ export const allowSource = (data: string, folder: string): Effect.Effect<void, W
         new WrongUsage({ problem: `${data} cannot be written to: ${messageOf(cause)}`, nextStep: "choose another folder with --data" }),
     })
   })
+
+/** The list of a bucket has no folders of one machine: no other machine has them. */
+const changeShared = (data: string, { added, removed }: Change): Effect.Effect<void, StorageError> =>
+  Effect.gen(function* () {
+    const { shareSource } = yield* loadShared
+    for (const location of added) yield* shareSource(data, location)
+    if (removed.some(isBucketLocation)) yield* unshareSources(data, removed)
+  })
+
+const unshareSources = (data: string, removed: ReadonlyArray<string>): Effect.Effect<void, StorageError> =>
+  Effect.gen(function* () {
+    const { blobIn, ifGeneration } = yield* Effect.promise(() => import("@detent/knowledge"))
+    const { folderAt, make } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
+    const storage = yield* make({ location: data })
+    const uri = blobIn(folderAt(data), "sources.json")
+    const { bytes, generation } = yield* storage.get(uri)
+    const { readable } = yield* Effect.orDie(Schema.decodeEffect(SourcesJson)(new TextDecoder().decode(bytes)))
+    const next = changedList(readable, { added: [], removed })
+    if (!isSame(readable, next)) yield* storage.set(uri, Schema.encodeSync(SourcesJson)({ readable: next }), ifGeneration(generation))
+  }).pipe(Effect.scoped, Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))
 
 /** A concurrent reader finds the old list or the new one. */
 const replaceFile = (data: string, text: string): void => {

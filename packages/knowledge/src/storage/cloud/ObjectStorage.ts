@@ -141,7 +141,8 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
 
   const readable = (uri: StorageUri | StorageFolder): Effect.Effect<void, AddressRefused> =>
     Effect.suspend(() => {
-      const isIn = (folder: StorageFolder) => uri.startsWith(folder) && uri.startsWith(client.start)
+      // A single file may be opened too: then the folder is its address and a slash.
+      const isIn = (folder: StorageFolder) => `${uri}/`.startsWith(folder) && uri.startsWith(client.start)
       if (opened.some(isIn)) return Effect.void
       const nextStep =
         opened.length === 0
