@@ -261,7 +261,7 @@ for (const { name, root, open } of stores) {
             yield* Effect.flip(storage.info(blobIn(folder, "a"))),
             yield* Effect.flip(Stream.runDrain(storage.list(folder))),
           ]) {
-            assert.deepInclude(failed, { _tag: "StorageFailed", retryable: false })
+            assert.deepInclude(failed, { _tag: "StorageFailed", retryable: false, noAccess: true })
             assert.include(failed.message, says)
             // Its words end with the next step.
             if (folder === missing) assert.isTrue(failed.message.endsWith(says), failed.message)
