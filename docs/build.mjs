@@ -13,7 +13,7 @@ import { dirname, join } from "node:path"
 import { parseArgs } from "node:util"
 import { installOnDemand } from "../scripts/install-on-demand.mjs"
 import { generated, pageOf } from "./pages.mjs"
-import { searchProblems } from "./search.mjs"
+import { searchProblems, servedAt } from "./search.mjs"
 
 const here = import.meta.dirname
 const node = join(here, "..", "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
@@ -31,7 +31,7 @@ const { status, error } = spawnSync(node, [tool, values.serve ? "dev" : "build",
 if (error) console.error(error.message)
 process.exitCode = status ?? 1
 if (status === 0 && !values.serve) {
-  const problems = await searchProblems(values.base ?? "/docs/guide/")
+  const problems = await searchProblems(values.base ?? servedAt)
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) process.exitCode = 1
 }

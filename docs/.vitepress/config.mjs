@@ -1,5 +1,6 @@
 /** The site: local search, no request to any other host. */
 import { slug } from "../../scripts/markdown.mjs"
+import { searchOptions } from "../searchOptions.mjs"
 import { sidebar } from "../sidebar.mjs"
 
 export default {
@@ -17,7 +18,7 @@ export default {
   vite: { build: { chunkSizeWarningLimit: 2000 } },
   themeConfig: {
     logo: "/logo.svg",
-    search: { provider: "local" },
+    search: { provider: "local", options: { miniSearch: { searchOptions } } },
     sidebar,
     outline: { level: [2, 3] },
     nav: [
