@@ -112,13 +112,14 @@ export function readmeFiguresTable(recording = readRecording()) {
     if (part === undefined) throw new Error(`docs/benchmarks.json has no ${figure.group} ${figure.part}; record it with npm run bench`)
     return [{ ...figure, recorded: part }]
   })
-  const rows = recorded.map(({ what, group, part, text, recorded: { figures, quick } }) => [
+  const rows = recorded.map(({ what, group, part, text, recorded: { figures, quick, machine } }) => [
     what,
     text(figures),
+    String(machine.load),
     `\`npm run bench -- ${group} --only ${part}${quick ? " --quick" : ""}\``,
   ])
-  const places = [...new Set(recorded.map(({ recorded: { date, machine } }) => `${date} on ${describe(machine)}`))]
-  return `${aligned(["what", "measured", "command"], rows)}\n\nMeasured ${places.join("; ")}.`
+  const places = [...new Set(recorded.map(({ recorded: { date, machine } }) => `${date} on ${hostOf(machine)}`))]
+  return `${aligned(["what", "measured", "load before", "command"], rows)}\n\nMeasured ${places.join("; ")}. The load is the load average before the start.`
 }
 
 /**
@@ -147,9 +148,14 @@ function circumstances({ date, quick, machine }) {
 }
 
 /** @param {import("../../bench/record.mjs").MachineDescription} machine */
-function describe({ cpu, cores, memoryGb, system, node, load }) {
+function describe(machine) {
+  return `${hostOf(machine)}, load average ${machine.load} before the start`
+}
+
+/** @param {import("../../bench/record.mjs").MachineDescription} machine */
+function hostOf({ cpu, cores, memoryGb, system, node }) {
   const name = cpu === "unknown" ? "" : ` (${cpu})`
-  return `${cores} cores${name}, ${memoryGb} GB of memory, ${system}, Node.js ${node}, load average ${load} before the start`
+  return `${cores} cores${name}, ${memoryGb} GB of memory, ${system}, Node.js ${node}`
 }
 
 /** @param {Goal} goal @param {number} value */
