@@ -34,6 +34,7 @@ import * as Scope from "effect/Scope"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type * as Workflow from "effect/unstable/workflow/Workflow"
 import * as WorkflowEngine from "effect/unstable/workflow/WorkflowEngine"
+import { type EndedBatch, reportBatchEnds } from "./BatchEnds.ts"
 import { ClusterMember, type ClusterSettings } from "./ClusterMember.ts"
 import { type Config, type ConfiguredWorkflow, decodeConfig, type ProvidedServices, type WorkflowEvents } from "./Config.ts"
 import { type Database, databaseOf, type Stores, storesIn } from "./Database.ts"
@@ -91,6 +92,8 @@ export interface WorkspaceOptions {
   readonly cluster?: ClusterSettings | false
   /** Whether the tasks of batches are run here. Default: where commands are executed. */
   readonly tasks?: boolean
+  /** Called when a batch has ended in this process, where it resumes unfinished work. */
+  readonly onBatchEnd?: (batch: EndedBatch) => void
 }
 
 /** The facts about the opened workspace. */
@@ -236,7 +239,11 @@ const inhabited = (options: Opening) =>
     const workflowEngine = Context.get(built, WorkflowEngine.WorkflowEngine)
     const engines = Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered))
 
-    const knowledge = (yield* isOn("knowledge", options)) ? yield* build(yield* knowledgeIn(options), engines) : undefined
+    const hasKnowledge = yield* isOn("knowledge", options)
+    // Before machines are registered: a batch that is taken over may end immediately.
+    if (hasKnowledge && runsWorkflows(options))
+      yield* Scope.provide(reportBatchEnds(Context.get(built, Engine), options.onBatchEnd), enginesScope)
+    const knowledge = hasKnowledge ? yield* build(yield* knowledgeIn(options), engines) : undefined
     const uploads = (yield* isOn("uploads", options)) ? yield* build(yield* uploadsIn(options), engines) : undefined
     // Tasks use the engines, so they end before these do.
     if (knowledge !== undefined && runsTasks(options))

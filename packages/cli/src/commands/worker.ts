@@ -1,6 +1,6 @@
-/** `detent worker`: resumes everything that is unfinished, and executes commands. */
+/** `detent worker`: resumes unfinished work, and executes commands. */
 import { isIdle } from "@detent/workspace/operations/work"
-import { Workspace } from "@detent/workspace/Workspace"
+import { Workspace, type WorkspaceOptions } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
@@ -17,10 +17,14 @@ const worker = command(
     name: "worker",
     serves: true,
     summary: "a worker without a server: batches, uploads, commands, timers",
-    detail: "Start as many as you like on one PostgreSQL. On SIGTERM it hands back what it has not finished.",
+    detail: "Start as many as you like on one PostgreSQL. On SIGTERM it releases unfinished work.",
     arguments: [],
     options: [
-      { name: "until-idle", kind: "flag", summary: "end when there is nothing left to do: with 1 where a command failed for good" },
+      {
+        name: "until-idle",
+        kind: "flag",
+        summary: "exit when there is nothing left to do; exit code 1 if a batch ended Failed here or a command failed for good",
+      },
       ...clusterOptions,
     ],
     examples: [
@@ -33,28 +37,40 @@ const worker = command(
   },
   (input) =>
     Effect.gen(function* () {
-      yield* worked(input)
+      const batches = new Set<string>()
+      yield* worked(input, ({ batchId, _tag }) => (_tag === "Failed" ? batches.add(batchId) : batches.delete(batchId)))
       const { note } = yield* Output
-      // Not before the worker has ended: only then all that became of commands is counted.
-      const failed = yield* failedHere
-      if (failed === 0) return yield* note("nothing is left to do")
-      const list = `detent command list --status failed${placeText(input)}`
-      yield* note(`nothing is left to do, but ${failed} ${failed === 1 ? "command" : "commands"} failed for good: ${list}`)
+      // After the worker has ended: only then are the results of all commands counted.
+      const commands = yield* failedHere
+      if (batches.size === 0 && commands === 0) return yield* note("nothing is left to do")
+      const here = placeText(input)
+      const [first = ""] = batches
+      const problems = [
+        ...(batches.size === 0 ? [] : [`${countText(batches.size, "batch", "batches")} failed: detent batch show ${first}${here}`]),
+        ...(commands === 0
+          ? []
+          : [`${countText(commands, "command", "commands")} failed for good: detent command list --status failed${here}`]),
+      ]
+      yield* note(`nothing is left to do, but ${problems.join("; and ")}`)
       return ExitCode.failed
     }),
 )
 
-/** Until nothing is left to do, or until it is stopped. */
-const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<typeof clusterOf>[0]) =>
+const countText = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
+
+type OnBatchEnd = NonNullable<WorkspaceOptions["onBatchEnd"]>
+
+/** Until nothing is left to do, or until it is stopped. A worker without end calls nothing when batches end: only the log has them. */
+const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<typeof clusterOf>[0], onBatchEnd: OnBatchEnd) =>
   Effect.gen(function* () {
     const { data, database } = yield* Workspace
     const { note } = yield* Output
-    yield* note(`working in ${data} (${database}); stop with Ctrl-C: what is unfinished is handed back`)
+    yield* note(`working in ${data} (${database}); stop with Ctrl-C: unfinished work is released`)
     if (!input["until-idle"]) return yield* Effect.never
     return yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("250 millis") })
-  }).pipe(Effect.provide(Layer.provideMerge(workingOnAll(input, clusterOf(input)), telemetry)))
+  }).pipe(Effect.provide(Layer.provideMerge(workingOnAll(input, clusterOf(input), input["until-idle"] ? { onBatchEnd } : {}), telemetry)))
 
-/** How many commands this process executed that failed for good: those from before it began are no news. */
+/** The number of commands that failed for good in this process. Earlier dead letters are not counted. */
 const failedHere = Effect.map(Metric.snapshot, (metrics) => {
   const counted = metrics.find(({ id }) => id === "detent_commands_failed_total")
   return counted?.type === "Counter" ? Number(counted.state.count) : 0

@@ -27,27 +27,27 @@ export type Place = Pick<GlobalValues, "data" | "database">
 export const placeText = ({ data, database }: Place): string =>
   `${data === ".detent" ? "" : ` --data ${data}`}${database === undefined ? "" : " --database …"}`
 
-/** Everything a workspace has, or why it could not be opened. */
+/** The services of a workspace, or why it could not be opened. */
 export type Opened<S = never> = Layer.Layer<WorkspaceServices | S, unknown>
 
 export const databaseOf = ({ database }: Place): string | undefined => database ?? process.env["DETENT_DATABASE_URL"]
 
 type Opening = Omit<WorkspaceOptions, "data" | "database" | "config">
 
-/** To look, also while others work. Where nothing is, nothing is made. */
+/** Opens the workspace to read, also while other processes work. Creates nothing. */
 export const observing = (place: Place): Opened => observingWith(place, [])
 
-/** To look at what is known rather than at what is stored. */
+/** Opens the workspace to read the configuration rather than stored data. */
 export const observed = (place: Place): Opened => observedWith(place, [])
 
 /** Opens the workspace to act on an instance. Another process executes the commands that it requests. */
 export const acting = (place: Place): Opened => opened(place, actingOptions)
 
-/** To work on everything that is unfinished, and on what comes. */
-export const workingOnAll = (place: Place, cluster?: ClusterSettings): Opened =>
-  opened(place, { role: "work", ...(cluster === undefined ? {} : { cluster }) })
+/** Opens the workspace to work on all unfinished and new work. */
+export const workingOnAll = (place: Place, cluster?: ClusterSettings, more: Pick<Opening, "onBatchEnd"> = {}): Opened =>
+  opened(place, { role: "work", ...(cluster === undefined ? {} : { cluster }), ...more })
 
-/** The same with both systems on, whatever the configuration says. */
+/** The same with both systems on, regardless of the configuration. */
 export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Opened<KnowledgeServices | Uploads> =>
   Layer.provideMerge(
     Layer.mergeAll(Systems.knowledge, Systems.uploads),
@@ -57,15 +57,15 @@ export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Op
 const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false } }
 
 /**
- * The same for commands that name a system. Where no configuration is, the command turns the system on. Where one is that has no
- * section for it, the command is refused, except where the database has something of the system.
+ * The same for commands that name a system. Without a configuration, the command turns the system on. With one that has no
+ * section for it, the command is refused, unless the database has data of the system.
  */
 const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Systems>) => {
   const withServices = (workspace: Opened): Opened<S> => Layer.provideMerge(services, workspace)
   return {
     observing: (place: Place): Opened<S> => withServices(observingWith(place, [system])),
     observed: (place: Place): Opened<S> => withServices(observedWith(place, [system])),
-    /** To read documents that no batch has been started from yet. */
+    /** Opens the workspace to read documents that no batch has been started from yet. */
     estimating: (place: Place, readable: ReadonlyArray<string>): Opened<S> =>
       withServices(opened(place, { role: "observe", readable }, [system])),
     acting: (place: Place): Opened<S> => withServices(opened(place, actingOptions, [system])),
@@ -130,14 +130,14 @@ const sqliteFileOf = (address: string | undefined): string | undefined => {
   return database?._tag === "Sqlite" && database.file !== ":memory:" ? database.file : undefined
 }
 
-/** Refuses where nothing is, so that a mistyped folder is not made and found empty. */
+/** Refuses a folder without a workspace, so that a mistyped one is not created and found empty. */
 export const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() =>
     databaseOf(place) !== undefined || isBucketLocation(place.data) || existsSync(resolve(place.data))
       ? Effect.void
       : Effect.fail(
           new NothingFound({
-            what: `folder ${place.data} with anything of detent in it`,
+            what: `workspace in the folder ${place.data}`,
             nextStep: "name another with --data, or begin with `detent dev --demo`",
           }),
         ),
