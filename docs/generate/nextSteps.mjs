@@ -20,6 +20,7 @@ export const nextSteps = {
   ManifestRefused: "Correct the entry of the manifest that the message names.",
   NotAMachine: "Use `detent execution` for executions of workflows.",
   NothingStored: "Look at the reasons of the items, correct them, then retry the upload.",
+  OtherData: "Give every process of a database the same `--data`, or cancel the batch where its files are.",
   PersistenceFailed: "Send it again under the same id when the store answers. The cause has the reason.",
   PriceUnknown: "Add the model to `knowledge.prices`, or give a budget of tokens.",
   ProcessingTimeout: "Move slow work into a command, or raise `processingTimeout`.",

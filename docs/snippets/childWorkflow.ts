@@ -7,13 +7,16 @@ const Hotel = workflow({ name: "hotel", input: { city: Schema.String } }, async 
   durable.step("book", async () => `room in ${city}`),
 )
 
-const Journey = workflow({ name: "journey", input: { cities: Schema.Array(Schema.String) } }, async ({ cities }, durable) => {
-  const rooms = await Promise.all(
-    // The id is the same in every run, so the step that runs again after a crash finds the child that it started.
-    cities.map((city) => durable.step(`hotel in ${city}`, () => engine.workflows.run(Hotel, `${durable.id}/${city}`, { city }))),
-  )
-  return rooms.join(", ")
-})
+const Journey = workflow(
+  { name: "journey", input: { cities: Schema.Array(Schema.String) } },
+  async ({ cities }, durable): Promise<string> => {
+    const rooms = await Promise.all(
+      // The id is the same in every run, so the step that runs again after a crash finds the child that it started.
+      cities.map((city) => durable.step(`hotel in ${city}`, () => engine.workflows.run(Hotel, `${durable.id}/${city}`, { city }))),
+    )
+    return rooms.join(", ")
+  },
+)
 // #endregion child
 
 // #region timeout

@@ -3,8 +3,6 @@ import { HandlerResult, openEngine } from "@detent/durable/promise"
 import { Event, Machine, RetryPolicy, Slot, State } from "@detent/machine"
 import * as Schema from "effect/Schema"
 
-class Declined extends Schema.TaggedError<Declined>()("Declined", { reason: Schema.String }) {}
-
 const S = State({
   Open: { card: Schema.String },
   Charging: { card: Schema.String },
@@ -12,10 +10,14 @@ const S = State({
   Refused: { card: Schema.String, reason: Schema.String },
 })
 const E = Event({ Pay: {}, Charged: { receipt: Schema.String }, Declined: { reason: Schema.String } })
+// #region slots
+class Declined extends Schema.TaggedError<Declined>()("Declined", { reason: Schema.String }) {}
+
 const effects = Slot.Effects({
   charge: Slot.effect({ card: Schema.String }, { success: Schema.String, failure: Declined }),
   sendReceipt: { receipt: Schema.String },
 })
+// #endregion slots
 
 // #region machine
 const Payment = Machine.make({ name: "payment", state: S, event: E, effects, initial: S.Open })
