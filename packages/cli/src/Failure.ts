@@ -1,10 +1,10 @@
-/** What ends a command other than well: which exit code it has, and what it says. */
+/** The errors that end a command: exit code and message of each. */
 import { messageOn, outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 import { ExitCode } from "./line/ExitCode.mjs"
 
-/** What was asked for cannot be understood: the value of an option, JSON that is none. */
+/** The input cannot be understood: the value of an option, or invalid JSON. */
 export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`
@@ -18,7 +18,7 @@ export class NothingFound extends Schema.TaggedError<NothingFound>()("NothingFou
   }
 }
 
-/** The user must agree first, the role does not allow it, or the state does not. */
+/** The user has not confirmed, or the role or the state does not allow it. */
 export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`
@@ -41,7 +41,7 @@ export class ServerRefused extends Schema.TaggedError<ServerRefused>()("ServerRe
 const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : "Defect"
 
-/** What went wrong, in words. */
+/** The message of an error. */
 export const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   // Some errors of libraries say nothing but have a cause that does.

@@ -5,7 +5,7 @@
 import type { Noun, RunnableCommand } from "./line/Command.ts"
 
 interface CommandFile {
-  /** What the commands are about. Those that are one word have none. */
+  /** The noun of the commands. Commands of one word have none. */
   readonly noun?: Noun
   readonly commands: ReadonlyArray<RunnableCommand>
 }
@@ -30,7 +30,7 @@ export const commandFiles: Readonly<Record<string, () => Promise<CommandFile>>> 
   cluster: () => import("./commands/cluster.ts"),
 }
 
-/** What `--help` and completions read instead of the files: nothing of Effect is loaded for them. */
+/** The table that `--help` and completions read instead of the files, so that they do not load Effect. */
 export const makeTable = async () => {
   const files = await Promise.all(
     Object.entries(commandFiles).map(async ([module, load]) => {

@@ -43,13 +43,13 @@ export const main = (command: TableCommand, values: Values & GlobalValues): void
   }
   process.on("SIGINT", interrupt)
   process.on("SIGTERM", interrupt)
-  // The reader has seen enough, as `head` has: nothing is left to do, and nothing went wrong.
+  // The reader closed the pipe, as `head` does: this is not an error.
   process.stdout.on("error", () => process.exit(ExitCode.ok))
 
   fiber.addObserver((exit) => end(concluded(exit, command, values)))
 }
 
-/** Worker threads and idle connections must not keep a process that is done; what was written must get out. */
+/** Worker threads and idle connections must not keep the process alive; output must be flushed. */
 const end = (code: number): void => {
   process.exitCode = code
   process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
@@ -58,7 +58,7 @@ const end = (code: number): void => {
 const failureText = ({ tag, message, exitCode }: Failure, isJson: boolean): string =>
   isJson ? `${printableJson({ error: { tag, message, exitCode } })}\n` : `detent: ${printable(message)}\n`
 
-/** What is logged goes to stderr. A command says itself how it goes, so of most only trouble is logged. */
+/** Logs go to stderr. A command reports its own progress, so most log only warnings and errors. */
 const environment = (input: GlobalValues, serves: boolean) =>
   Layer.mergeAll(
     Output.layer(input),

@@ -72,7 +72,10 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     const unfinished = await detent("graph", "query", "SELECT * { ?s ?p ")
     assert.strictEqual(unfinished.code, 2)
     assert.match(unfinished.err, /refused: at 1:18 \(line:column\) expected one of \S+, \S+, \S+, \S+, \S+ and others; /)
-    assert.include((await detent("graph", "query", "SELEC ?x")).err, "SELEC begins no query; begin with SELECT, ASK, CONSTRUCT or DESCRIBE")
+    assert.include(
+      (await detent("graph", "query", "SELEC ?x")).err,
+      "SELEC does not begin a query; begin with SELECT, ASK, CONSTRUCT or DESCRIBE",
+    )
     assert.include((await detent("graph", "query", "CLEAR ALL")).err, "only SELECT, ASK, CONSTRUCT, DESCRIBE")
     assert.strictEqual((await detent("batch", "list", "--state", "Failed")).err, "no batch is Failed\n")
     const stats = JSON.parse((await detent("graph", "stats", "--json")).out)

@@ -135,7 +135,7 @@ describe("detent execution start", { timeout: 120_000 }, () => {
     assert.include(other.err, "key k belongs to a request with other content")
     const missing = await detent("execution", "start", "nightlie", "--id", "x")
     assert.strictEqual(missing.code, 3)
-    assert.match(missing.err, /^detent: there is no workflow nightlie; known are checkout, nightly, trip; asked the server at /)
+    assert.match(missing.err, /^detent: there is no workflow nightlie; use one of checkout, nightly, trip; asked the server at /)
     const unnamed = await detent("execution", "start", "nightly", "--with", '{"day":"monday"}')
     assert.strictEqual(unnamed.code, 2)
     assert.include(unnamed.err, "give one with --id")
@@ -147,8 +147,8 @@ describe("detent execution start", { timeout: 120_000 }, () => {
     [["checkout", "--with", '{"order":7}'], 2, "got 7"],
     [["checkout"], 2, "order is missing"],
     [["nightly", "--with", '{"day":"monday"}'], 2, "give one with --id"],
-    [["checkot"], 3, "there is no workflow checkot; known are checkout, nightly, trip"],
-    [["checkout", "--with", "[]"], 2, "is no JSON object"],
+    [["checkot"], 3, "there is no workflow checkot; use one of checkout, nightly, trip"],
+    [["checkout", "--with", "[]"], 2, "is not a JSON object"],
   ])("refuses %j", async (args, code, text) => {
     const refused = await detent("execution", "start", ...args)
     assert.strictEqual(refused.code, code, refused.err)
@@ -201,10 +201,10 @@ describe("detent execution send", { timeout: 120_000 }, () => {
   it.each([
     [["trip/none", ...confirmed], 3, "there is no execution none of workflow trip; see `detent execution list`"],
     [["trip/alone", "confirmd"], 2, "workflow trip has no event confirmd; did you mean confirmed?"],
-    [["trip/alone", "confirmed", "--with", "ada"], 2, "--with ada is no JSON"],
+    [["trip/alone", "confirmed", "--with", "ada"], 2, "--with ada is not JSON"],
     [["trip/alone", "confirmed", "--with", '"ada"'], 2, "does not fit"],
     [["trip/alone", "confirmed", "--with", '{"bye":"ada"}'], 2, "bye is not known; did you mean by?"],
-    [["trip", "confirmed"], 2, "trip is no execution"],
+    [["trip", "confirmed"], 2, "trip is not an execution"],
     [["checkout/x", "go"], 2, "name them as `events` in detent.config.ts"],
   ])("refuses %j", async (args, code, text) => {
     const refused = await detent("execution", "send", ...args)

@@ -124,9 +124,9 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     const { error: wrong } = await client.call("read_history", { instance: 7 })
     assert.strictEqual(wrong.code, -32602)
     for (const [tool, given, known] of [
-      ["read_history", { instance: "hall", afer: 3 }, "This argument is not known; known are instance, after, limit"],
-      ["retry_command", { command: "lamp/hall/1/0", dry_run: true }, "known are command, force, dryRun, key"],
-      ["query_graph", { sparql: "ASK {}", graph: "coast" }, "known are sparql, namespace"],
+      ["read_history", { instance: "hall", afer: 3 }, "This argument is not known; use one of instance, after, limit"],
+      ["retry_command", { command: "lamp/hall/1/0", dry_run: true }, "use one of command, force, dryRun, key"],
+      ["query_graph", { sparql: "ASK {}", graph: "coast" }, "use one of sparql, namespace"],
     ] as const) {
       const { error: misspelt } = await client.call(tool, given)
       assert.strictEqual(misspelt.code, -32602)
@@ -139,7 +139,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     assert.strictEqual((await client.close()).code, 0)
   })
 
-  it("answers a line that is no message, passes over a blank one, and continues", async () => {
+  it("answers a line that is not a message, passes over a blank one, and continues", async () => {
     const client = new Client()
     await client.initialize()
     client.running.type("\n  \r\nhello there\n")

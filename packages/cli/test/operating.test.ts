@@ -39,14 +39,14 @@ const workspace = async (config: string) => {
 }
 
 describe("detent instance ask", { timeout: 120_000 }, () => {
-  it("prints the answer and journals nothing; an event that is no question is not sent", async () => {
+  it("prints the answer and journals nothing; an event that is not a question is not sent", async () => {
     const { detent } = await workspace(jobConfig)
     await detent("instance", "start", "job", "j", "--with", '{"n":40}')
     const asked = await detent("instance", "ask", "j", "GetNumber", "--with", '{"plus":2}')
     assert.deepStrictEqual([asked.code, asked.out], [0, "42\n"], asked.err)
     const refused = await detent("instance", "ask", "j", "Stop")
     assert.strictEqual(refused.code, 2)
-    assert.include(refused.err, "Stop is no question of job; its questions are GetNumber")
+    assert.include(refused.err, "Stop is not a question of job; its questions are GetNumber")
     assert.include((await detent("instance", "history", "j")).err, "it began as Mailing; no events since")
   })
 })

@@ -38,7 +38,7 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     const free = await detent("queue", "limit", "lamp", "--rate", "none", "--json")
     assert.deepInclude(JSON.parse(free.out), { concurrency: 2 })
     assert.notProperty(JSON.parse(free.out), "rate")
-    assert.include((await detent("queue", "limit", "lamp", "--rate", "often")).err, "--rate often is no limit")
+    assert.include((await detent("queue", "limit", "lamp", "--rate", "often")).err, "--rate often is not a limit")
 
     await detent("instance", "start", "lamp", "bath", "--with", '{"pin":"4711"}')
     await detent("instance", "send", "bath", "Switch", "--with", '{"level":7}')
@@ -205,7 +205,7 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     assert.notInclude((await detent("instance", "list", "--updated-before", "2026-01-01T00:00:00Z")).out, "cellar")
     const wrong = await detent("instance", "list", "--updated-after", "soon")
     assert.strictEqual(wrong.code, 2)
-    assert.include(wrong.err, "--updated-after soon is no time")
+    assert.include(wrong.err, "--updated-after soon is not a time")
     assert.strictEqual((await detent("upload", "item", "HackerNews", "1")).code, 3)
   })
 })

@@ -35,7 +35,7 @@ describe("the review list from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual((await detent("batch", "review", "accept", batch, "0123456789abcdef")).code, 3)
     const asking = await detent("batch", "review", "reject", batch, "--all", "--property", "population")
     assert.strictEqual(asking.code, 4)
-    assert.include(asking.err, "agree with --yes")
+    assert.include(asking.err, "confirm with --yes")
   })
 
   it("accepts and rejects without a server, in a name, once for a key", async () => {

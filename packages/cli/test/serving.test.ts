@@ -89,7 +89,7 @@ describe("detent serve", { timeout: 120_000 }, () => {
     // Of the range that is kept for documentation: no machine has it.
     const nowhere = await run(["serve", "--host", "192.0.2.1", "--port", "0", "--token", "a-token-that-is-long-enough"], { cwd })
     assert.strictEqual(nowhere.code, 2)
-    assert.include(nowhere.err, "192.0.2.1 is no address of this machine; correct --host")
+    assert.include(nowhere.err, "192.0.2.1 is not an address of this machine; correct --host")
     const env = { DETENT_TOKEN: "a-token-that-is-long-enough" }
     const closed = start(["serve", "--host", "0.0.0.0", "--port", "0", "--json"], { cwd, env })
     await closed.until("}\n")
@@ -97,9 +97,9 @@ describe("detent serve", { timeout: 120_000 }, () => {
     assert.strictEqual((await fetch(`${there}/api/v1/machines`)).status, 401)
     const refused = await detent("instance", "send", "hall", "Rest")
     assert.strictEqual(refused.code, 4)
-    assert.match(refused.err, /the server at http:\S+ wants a token; set DETENT_TOKEN/)
+    assert.match(refused.err, /the server at http:\S+ requires a token; set DETENT_TOKEN/)
     const wrong = await run(["instance", "send", "hall", "Rest"], { cwd, env: { DETENT_TOKEN: "another-token-that-is-long" } })
-    assert.match(wrong.err, /the server at http:\S+ does not know the token in DETENT_TOKEN; set it to the one/)
+    assert.match(wrong.err, /the server at http:\S+ does not accept the token in DETENT_TOKEN; set it to the one/)
     assert.strictEqual((await run(["instance", "send", "hall", "Rest"], { cwd, env })).code, 0)
     assert.notInclude(closed.err, env.DETENT_TOKEN)
     await closed.stop("SIGINT")

@@ -128,7 +128,7 @@ describe("instances that have ended", { timeout: 120_000 }, () => {
     const [missing, wrong] = [await purge(), await purge("--ended-before", "soon")]
     assert.deepStrictEqual([missing.code, wrong.code], [2, 2])
     assert.include(missing.err, "--ended-before is missing; write a whole number and a unit, such as 30days")
-    assert.include(wrong.err, "--ended-before soon is no duration")
+    assert.include(wrong.err, "--ended-before soon is not a duration")
   })
 })
 

@@ -18,7 +18,7 @@ export const nearest = (name: string, known: Iterable<string>): string | undefin
 /** Says that a key is not known, with the nearest known one, or with all of them where none is near. `place` is its path. */
 export const unknownKeyText = (place: string, known: ReadonlyArray<string>): string => {
   const near = nearest(place.slice(place.lastIndexOf(".") + 1), known)
-  return near === undefined ? `${place} is not known; known are ${known.join(", ")}` : `${place} is not known; did you mean ${near}?`
+  return near === undefined ? `${place} is not known; use one of ${known.join(", ")}` : `${place} is not known; did you mean ${near}?`
 }
 
 /** How many characters have to be added, removed, replaced, or swapped with their neighbour. */

@@ -1,6 +1,6 @@
 /**
- * One family of errors for everything that a machine, an actor or a store refuses or fails at. Each names what happened, has
- * the data to act on, and never contains the content of a state or an event, which may be secret.
+ * The errors of machines, actors and stores. Each names what happened, has the data to act on, and never contains the content of a
+ * state or an event, which may be secret.
  */
 import * as Schema from "effect/Schema"
 
@@ -46,7 +46,7 @@ export class TransitionRefused extends Schema.TaggedError<TransitionRefused>()("
   }
 }
 
-/** What was sent is no event of this machine, does not fit its schema, or is too large to store. Nothing changed. */
+/** The value sent is not an event of this machine, does not fit its schema, or is too large to store. Nothing changed. */
 export class InvalidEvent extends Schema.TaggedError<InvalidEvent>()("InvalidEvent", {
   ...instance,
   event: Schema.String,
@@ -83,7 +83,7 @@ export class MachineStopped extends Schema.TaggedError<MachineStopped>()("Machin
 export const Phase = Schema.Literals(["guard", "decide", "exit", "enter", "always", "timeout", "spawn", "background", "effect"])
 export type Phase = typeof Phase.Type
 
-/** A user's function failed or threw. `committed` says whether the transition took place all the same. */
+/** A user's function failed or threw. `committed` says whether the transition took place anyway. */
 export class ActionFailed extends Schema.TaggedError<ActionFailed>()("ActionFailed", {
   ...instance,
   phase: Phase,
@@ -109,7 +109,7 @@ export class EndlessTransition extends Schema.TaggedError<EndlessTransition>()("
   event: Schema.String,
   /** The states of the last automatic transitions, or the last events that the machine sent to itself, in order. */
   path: Schema.Array(Schema.String),
-  /** What does not end. Default: automatic transitions. */
+  /** The endless chain. Default: automatic transitions. */
   chain: Schema.optionalKey(Schema.Literals(["automatic transitions", "raised events"])),
 }) {
   override get message() {
@@ -198,7 +198,7 @@ export class RepairRefused extends Schema.TaggedError<RepairRefused>()("RepairRe
   }
 }
 
-/** The store failed. The write did not happen. */
+/** The store failed, or its answer was lost. The write may have happened. */
 export class PersistenceFailed extends Schema.TaggedError<PersistenceFailed>()("PersistenceFailed", {
   ...instance,
   operation: Schema.String,
@@ -221,7 +221,7 @@ export class SequenceConflict extends Schema.TaggedError<SequenceConflict>()("Se
   }
 }
 
-/** What a replay begins with, instead of an event. */
+/** The states that a replay begins with, instead of an event. */
 const stateThatHolds: { readonly [place: string]: string } = {
   "(start) (start)": "its first state",
   "(snapshot) (snapshot)": "its snapshot",
@@ -253,7 +253,7 @@ export class NewerVersion extends EventReplayError.extend<NewerVersion>("NewerVe
   known: Schema.Number,
 }) {
   override get message() {
-    return `${this.machine} ${this.id} was written by version ${this.written}, this process knows ${this.known}; deploy it here too`
+    return `${this.machine} ${this.id} was written by version ${this.written}, this process has ${this.known}; deploy it here too`
   }
 }
 

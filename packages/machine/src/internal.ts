@@ -1,5 +1,5 @@
 /**
- * What other packages of Detent use. Not for users: it changes without notice.
+ * Used by other packages of Detent. Not for users: it changes without notice.
  */
 
 export type { ActorPort } from "./actor/ActorPort.ts"

@@ -85,7 +85,7 @@ describe("an actor", () => {
     }),
   )
 
-  it.effect("18 stay counts, but is no step in the history and no change", () =>
+  it.effect("18 stay counts, but is not a step in the history and no change", () =>
     Effect.gen(function* () {
       const job = yield* spawn(Job, S.Busy({ n: 3 }))
       const seen: Array<unknown> = []

@@ -104,12 +104,12 @@ describe("a blueprint", () => {
   it("refuses slots the machine does not have, and options a method does not have", () => {
     const refused = (declare: () => unknown) => expect(declare)
     refused(() => base.on(S.Open, E.Pay, S.Paid, { requests: ["chrage"] as never })).toThrow(
-      "machine order: chrage is no effect slot of this machine; the effect slots are charge, reserve, release, pack, notify",
+      "machine order: chrage is not an effect slot of this machine; the effect slots are charge, reserve, release, pack, notify",
     )
-    refused(() => base.on(S.Open, E.Pay, S.Paid, { guards: ["charge"] as never })).toThrow(/charge is no guard slot of this machine/)
-    refused(() => base.enter(S.Paid, () => undefined, { runs: ["pack"] } as never)).toThrow(/runs is no option of a hook/)
-    refused(() => base.spawn(S.Packing, () => Effect.void, { requests: ["pack"] } as never)).toThrow(/requests is no option of a work/)
-    refused(() => base.timeout(S.Packing, 5, S.Sent, { guard: () => true } as never)).toThrow(/guard is no option of a timeout/)
+    refused(() => base.on(S.Open, E.Pay, S.Paid, { guards: ["charge"] as never })).toThrow(/charge is not a guard slot of this machine/)
+    refused(() => base.enter(S.Paid, () => undefined, { runs: ["pack"] } as never)).toThrow(/runs is not an option of a hook/)
+    refused(() => base.spawn(S.Packing, () => Effect.void, { requests: ["pack"] } as never)).toThrow(/requests is not an option of a work/)
+    refused(() => base.timeout(S.Packing, 5, S.Sent, { guard: () => true } as never)).toThrow(/guard is not an option of a timeout/)
   })
 
   it("comes from declarations alone: no function is read, and none is called", () => {
@@ -121,7 +121,7 @@ describe("a blueprint", () => {
     const made = Machine.make({ name: "order", state: S, event: E, initial: (total: number) => S.Open({ total }), initialState: S.Open })
     expect(made.blueprint.states.filter(({ initial }) => initial).map(({ tag }) => tag)).toEqual(["Open"])
     expect(() => Machine.make({ name: "order", state: S, event: E, initial: S.Open, initialState: E.Pay as never })).toThrow(
-      /its initial state Pay is none of its states/,
+      /its initial state Pay is not one of its states/,
     )
   })
 

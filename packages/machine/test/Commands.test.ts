@@ -102,7 +102,7 @@ describe("requested effects in memory", () => {
   it.effect("145 a delay that cannot be waited for is a defect of the handler, which the policy retries", () =>
     Effect.gen(function* () {
       for (const [delay, problem] of [
-        [Number.POSITIVE_INFINITY, "retryAfter would wait for ever; use failForGood"],
+        [Number.POSITIVE_INFINITY, "retryAfter would wait forever; use failForGood"],
         [Number.NaN, "a duration of NaN; give a number of milliseconds"],
       ] as const) {
         let runs = 0
@@ -125,7 +125,7 @@ describe("requested effects in memory", () => {
   it("settings of slots that do not exist are refused, by the compiler too", () => {
     // @ts-expect-error there is no slot of this name
     assert.throws(() => Oracle.commands({ tell: {} }), /commands names tell, for which there is no effect slot/)
-    // @ts-expect-error a number is no event
+    // @ts-expect-error a number is not an event
     Oracle.commands({ ask: { onSuccess: () => 7 } })
     Oracle.commands({ ask: { onSuccess: (answer) => (answer === "" ? undefined : E.Answer({ text: answer })) } })
   })

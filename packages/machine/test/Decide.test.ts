@@ -146,7 +146,7 @@ describe("deciding", () => {
     const machine = base.on(S.A, E.Ask, stay, (() => stay) as never)
     expect(Machine.decide(machine, a, E.Ask())).toMatchObject({
       _tag: "Refused",
-      error: { message: expect.stringMatching(/Ask wants an answer/) },
+      error: { message: expect.stringMatching(/Ask requires an answer/) },
     })
   })
 
@@ -179,7 +179,7 @@ describe("deciding", () => {
       })
       .build({ log: () => Effect.void })
     Machine.decide(machine, a, E.Go())
-    expect(leaked).toThrow(/called after its decision was over/)
+    expect(leaked).toThrow(/called after its decision had ended/)
   })
 
   it("45 a replay runs no hook, and guard slots give their recorded answers", () => {
@@ -274,7 +274,7 @@ describe("deciding", () => {
     }),
   )
 
-  it("35 says what is wrong with a value that is no event", () => {
+  it("35 says what is wrong with a value that is not an event", () => {
     const problem = (event: unknown) => Machine.checkEvent(base, event)?.message
     expect(problem(E.Add({ by: 1 }))).toBeUndefined()
     expect(problem({ _tag: "Add", by: "one" })).toBe("letters: Add cannot be accepted: by: Expected number")

@@ -43,7 +43,7 @@ E.Request()
 const narrowed: { readonly _tag: "Picking"; readonly orderId: string } = S.Fulfilling.Picking({ orderId: "1" })
 S.Picking(narrowed)
 S.Packing({ orderId: "1" })
-// @ts-expect-error a group is no state
+// @ts-expect-error a group is not a state
 S.Fulfilling({ orderId: "1" })
 S.Cancelled.derive(start, { reason: "late" })
 // @ts-expect-error derive needs what the source lacks
@@ -289,7 +289,7 @@ holds<Equal<M.ServicesOf<typeof full>, "Bank">>()
 slotted.build({ inStock: () => true, open: () => true, charge: () => Effect.void })
 // @ts-expect-error there is no such slot
 slotted.build({ inStock: () => true, open: () => true, charge: () => Effect.void, pick: () => Effect.succeed(1), pikc: () => Effect.void })
-// @ts-expect-error a guard is no Effect
+// @ts-expect-error a guard is not an Effect
 slotted.build({ inStock: () => Effect.succeed(true), open: () => true, charge: () => Effect.void, pick: () => Effect.succeed(1) })
 // @ts-expect-error slots are to be built first
 Machine.decide(slotted, start, E.Request())
@@ -316,7 +316,7 @@ slotted
 slotted.enter(S.Paid, () => undefined, { requests: ["chrage"] })
 // @ts-expect-error a guard is not requested
 slotted.on(S.Paid, E.Request, stay, () => stay, { requests: ["open"] })
-// @ts-expect-error an effect is no guard
+// @ts-expect-error an effect is not a guard
 slotted.always(S.Paid, () => true, S.Pending, { guards: ["charge"] })
 // @ts-expect-error work runs slots, and requests none
 slotted.spawn(S.Paid, () => Effect.never, { requests: ["pick"] })
@@ -324,7 +324,7 @@ slotted.spawn(S.Paid, () => Effect.never, { requests: ["pick"] })
 base.enter(S.Paid, () => undefined, { requests: ["charge"] })
 Machine.make({ name: "order", state: S, event: E, initial: (id: string) => S.Pending({ orderId: id, total: 0 }), initialState: S.Pending })
 Machine.make({ name: "order", state: S, event: E, initial: () => start, initialState: [S.Pending, S.Paid] })
-// @ts-expect-error an event is no state to begin in
+// @ts-expect-error an event is not a state to begin in
 Machine.make({ name: "order", state: S, event: E, initial: () => start, initialState: E.Request })
 
 // Async functions
@@ -411,7 +411,7 @@ homing.timeout(G.Home, "3 days", G.Away).timeout(G.Kitchen, "1 hour", G.Bed)
 homing.on(G.Lost, E.Request, G.Home)
 // @ts-expect-error nor for the first time that history is asked
 homing.on(G.Lost, E.Request, history(G.Home))
-// @ts-expect-error a group that names no initial member is no target
+// @ts-expect-error a group that names no initial member is not a target
 homing.on(G.Away, E.Request, G.Street)
 // @ts-expect-error and has no history
 history(G.Street)
@@ -429,7 +429,7 @@ holds<Equal<M.TargetOf<typeof falling, "Kitchen", "Cancel">, "Lost" | "Bed">>()
 holds<Equal<M.TargetOf<typeof falling, "Bath", "Cancel">, "Lost">>()
 homing.done(G.Home, G.Kitchen, ({ state }) => E.Cancel({ reason: state.meal }))
 homing.done(G.Home, G.Kitchen, E.Request())
-// @ts-expect-error Away is no member of the group
+// @ts-expect-error Away is not a member of the group
 homing.done(G.Home, G.Away, E.Request())
 homing.meta(G.Home, { tags: ["inside"], description: "at home" }).meta([G.Away, G.Street], { tags: ["outside"] })
 homing.task(G.Home, () => Effect.succeed(1), {

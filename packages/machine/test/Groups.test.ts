@@ -473,7 +473,7 @@ describe("a group as a target", () => {
       (Base as unknown as { readonly on: (...args: ReadonlyArray<unknown>) => unknown }).on(...args)
     expect(() => on(S.Expired, E.Submit, S.Reviewing)).toThrow(/Reviewing is a group that names no initial member/)
     expect(() => State.group({ A: {} }, { initial: "B" as "A" }) && State({ G: State.group({ A: {} }, { initial: "B" as "A" }) })).toThrow(
-      /B is no member of G/,
+      /B is not a member of G/,
     )
     expect(() => State({ G: State.group({ H: State.group({ A: {} }) }, { initial: "H" }) })).toThrow(
       /H, the initial member of G, is a group/,

@@ -246,7 +246,7 @@ describe("the life of a state", () => {
     }),
   )
 
-  it.effect("a task turns how it ends into an event; a defect is no ending but a failure", () =>
+  it.effect("a task turns how it ends into an event; a defect is not an ending but a failure", () =>
     Effect.gen(function* () {
       const machine = (work: Effect.Effect<string, { readonly message: string }>) =>
         Machine.make({ name: "task", state: S, event: E, initial: a })

@@ -114,8 +114,8 @@ describe("a definition", () => {
       expect(() => untyped["timeout"]?.(S.Open, "1 minute", to)).toThrow(DefinitionError)
       expect(() => untyped["on"]?.(S.Open, E.Start, to)).toThrow(DefinitionError)
     }
-    expect(() => untyped["on"]?.(Other.Elsewhere, E.Start, S.Open)).toThrow(/no state of this machine/)
-    expect(() => untyped["timeout"]?.(S.Open, "soon", stay)).toThrow(/no duration/)
+    expect(() => untyped["on"]?.(Other.Elsewhere, E.Start, S.Open)).toThrow(/not a state of this machine/)
+    expect(() => untyped["timeout"]?.(S.Open, "soon", stay)).toThrow(/not a duration/)
   })
 
   it("10 final states accept no outgoing transition", () => {
@@ -142,7 +142,7 @@ describe("a definition", () => {
   })
 
   it("14 refuses a question that a transition leaves unanswered", () => {
-    expect(() => untyped["on"]?.(S.Open, E.GetTitle, stay)).toThrow(/wants a reply/)
+    expect(() => untyped["on"]?.(S.Open, E.GetTitle, stay)).toThrow(/requires a reply/)
     const machine = base.on(S.Open, E.GetTitle, stay, ({ state }) => reply(state.title))
     expect(Machine.decide(machine, open, E.GetTitle())).toMatchObject({ _tag: "Stay", answer: "a" })
   })
@@ -161,7 +161,7 @@ describe("a definition", () => {
   it("11 refuses missing fields and unknown options from plain JavaScript too", () => {
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Done)).toThrow(/Open × Start → Done: nothing gives by/)
     expect(() => untyped["onAny"]?.(E.Start, S.Done)).toThrow(/nothing gives by/)
-    expect(() => untyped["on"]?.(S.Open, E.Start, S.Building, { gaurd: () => true })).toThrow(/gaurd is no option/)
+    expect(() => untyped["on"]?.(S.Open, E.Start, S.Building, { gaurd: () => true })).toThrow(/gaurd is not an option/)
     expect(() => untyped["on"]?.(S.Open, E.Start, S.Working)).toThrow(
       /Working is a group.*name one of its states: Building, Testing, Linting/,
     )
@@ -169,12 +169,12 @@ describe("a definition", () => {
     expect(() => untyped["on"]?.(S.Open, "Start", S.Building)).toThrow(/give the event itself, as E\.Start, not the text "Start"/)
     expect(() => untyped["on"]?.(S.Open, E.Start, "Building")).toThrow(/give the state itself, as S\.Building, not the text "Building"/)
     expect(() => untyped["final"]?.("Done")).toThrow(/as S\.Done, not the text "Done"/)
-    expect(() => untyped["on"]?.("Opne", E.Start, S.Building)).toThrow(/Opne is no state of this machine; .* the states are Open, /)
+    expect(() => untyped["on"]?.("Opne", E.Start, S.Building)).toThrow(/Opne is not a state of this machine; .* the states are Open, /)
     expect(() => untyped["timeout"]?.(S.Open, "1 minute", stay)?.["timeout"]?.(S.Open, "2 minutes", stay)).toThrow(/\{ name: "..." \}/)
     expect(() => State({ Odd: { n: Number } as never })).toThrow(/the field n of Odd has no schema/)
   })
 
-  it("refuses a slot left out at build, and one that is no slot", () => {
+  it("refuses a slot left out at build, and one that is not a slot", () => {
     const slotted = Machine.make({
       name: "work",
       state: S,

@@ -27,7 +27,7 @@ describe("the family of errors", () => {
       "ActorExists: order o-1 exists (Paid, running); use ensure or get",
       "SequenceNotReached: order o-1 has no sequence 9: its journal goes from 0 to 4; ask for one of those",
       "RepairRefused: order o-1 is not held",
-      "EventReplayError: order o-1 was written by version 3, this process knows 2; deploy it here too",
+      "EventReplayError: order o-1 was written by version 3, this process has 2; deploy it here too",
     ])
     expect(errors[1]).toBeInstanceOf(ActorExists)
     expect(errors[4]).toBeInstanceOf(EventReplayError)

@@ -35,7 +35,7 @@ describe("the compiler's message", () => {
     ["nothing", `"nothing to override or to fall through to": "Pending × Drop"`],
     ["missing", `"fields neither carried nor given": "tx"`],
     ["undeclared", `Type '{ readonly _tag: "Gone"; }' is missing the following properties from type '{ readonly _tag: "Paid";`],
-    ["unanswered", "this event wants an answer: pass a decision that returns reply(...)"],
+    ["unanswered", "this event requires an answer: pass a decision that returns reply(...)"],
     ["partial", `"events no state handles": "Ask" | "Pay"`],
     ["ended", `"already declared (replace it with { override: true }), or final": "Gone × (final)"`],
     ["unbuilt", `"guard inStock"`],

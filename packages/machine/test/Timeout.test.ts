@@ -127,7 +127,7 @@ describe("timeouts", () => {
     }),
   )
 
-  it.effect("145 a duration of Infinity is no timer; an idle one that becomes infinite ends", () =>
+  it.effect("145 a duration of Infinity is not a timer; an idle one that becomes infinite ends", () =>
     Effect.gen(function* () {
       const never = yield* spawn(base.timeout(S.Waiting, Number.POSITIVE_INFINITY, S.Late))
       expect(yield* tagAfter(never, "36500 days")).toBe("Waiting")

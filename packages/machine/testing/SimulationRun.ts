@@ -81,7 +81,7 @@ export class SimulationRun {
     this.now = until
   }
 
-  /** Only timers make timeouts: one that was sent from outside is no event of the machine. */
+  /** Only timers make timeouts: one that was sent from outside is not an event of the machine. */
   #fire(name: string): Tagged {
     const event = timeoutEvent(name)
     this.#fired.add(event)

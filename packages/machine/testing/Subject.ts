@@ -51,7 +51,7 @@ export const checkNames = (machine: AnyMachine, stubs: object | undefined, slots
   if (unknown.length === 0) return
   throw new DefinitionError({
     machine: machine.name,
-    problem: `${unknown.join(", ")} is no ${kind} slot`,
+    problem: `${unknown.join(", ")} is not ${kind === "effect" ? "an" : "a"} ${kind} slot`,
     nextStep: `the ${kind} slots are ${slots.join(", ") || "none"}`,
   })
 }

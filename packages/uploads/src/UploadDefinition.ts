@@ -1,5 +1,5 @@
 /**
- * What can be uploaded: a name, the schema of its items, their id, and what they are found by. Every kind of item has the same
+ * The definition of an upload: a name, the schema of its items, their id, and their search index. Every kind of item has the same
  * states, correction, retry and search.
  *
  * ```ts
@@ -35,7 +35,7 @@ type Picked<Item, Value> = FieldsOf<Item, Value> | ((item: Item) => Value | unde
 
 type Comparable = string | number | boolean
 
-/** What stored items are found by. */
+/** The search index of stored items. */
 export interface ItemIndex<Item, Field extends string> {
   /** The text whose words are found: fields, joined by spaces, or a function. */
   readonly text?: ReadonlyArray<FieldsOf<Item, string>> | ((item: Item) => string)
@@ -58,7 +58,7 @@ export interface UploadSettings<Item> {
   readonly integrity?: Integrity
   /**
    * The module that exports this definition: `import.meta.url`. Worker processes then load it and read the items, each within a
-   * limit of time and memory, so that an item that takes for ever fails alone. It must be safe to import: worker processes have no
+   * limit of time and memory, so that an item that takes forever fails alone. It must be safe to import: worker processes have no
    * access to environment variables. Definitions of `detent.config.ts` need none. Default: items are read by the process itself.
    */
   readonly module?: string | URL
@@ -78,7 +78,7 @@ export interface AnyUpload {
   readonly name: string
   /** Field names that `where` of a search accepts. */
   readonly fields: ReadonlyArray<string>
-  /** What uploads work with. Made by {@link defineUpload}. */
+  /** A complete definition. Made by {@link defineUpload}. */
   readonly kind: ItemKind
 }
 
@@ -202,10 +202,10 @@ const textOf = (text: TextOf | undefined): ((item: object) => string) => {
   return (item) => picks.map((pick) => pick(item) ?? "").join(" ")
 }
 
-/** An id longer than this is no id, and would not fit into an index of PostgreSQL. */
+/** An id longer than this is not an id, and would not fit into an index of PostgreSQL. */
 const longestId = 500
 
-/** Finds the keys that a schema does not know, at any depth. What else is wrong with the value is left to the reader. */
+/** Finds the keys that a schema does not know, at any depth. Other problems of the value are left to the reader. */
 const unknownKeys = (json: ItemSchema): ItemKind["unknownKeys"] => {
   const decode = Schema.decodeUnknownResult(json, { onExcessProperty: "error", errors: "all" })
   return (value) => {
@@ -218,7 +218,7 @@ const unknownKeys = (json: ItemSchema): ItemKind["unknownKeys"] => {
   }
 }
 
-const keyMark = "unknown key; known are "
+const keyMark = "unknown key; use one of "
 
 const keyIssues = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {

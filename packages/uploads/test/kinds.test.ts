@@ -130,7 +130,7 @@ describe.each(databases)("$name", (database) => {
           // A key that is not known would be dropped in silence.
           for (const [key, problem] of [
             ["tag", "tag is not known; did you mean tags?"],
-            ["colour", "colour is not known; known are sku, title, brand, tags, price, addedAt"],
+            ["colour", "colour is not known; use one of sku, title, brand, tags, price, addedAt"],
           ] as const) {
             const item = { sku: "b", title: "A saw", brand: "Acme", price: 2, [key]: ["new"] }
             expect(yield* Effect.flip(service.correct(batchId, 1, item))).toMatchObject({ reason: "invalid_field", problem })

@@ -7,13 +7,13 @@ import type * as Option from "effect/Option"
 export interface ClusterSettings {
   /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
   readonly address: string
-  /** Host and port on which it listens, where that is another. Default: `address`. */
+  /** Host and port on which it listens, where they differ. Default: `address`. */
   readonly listen?: string
   /** The secret that the nodes share. Default: DETENT_CLUSTER_TOKEN. */
   readonly token?: string
-  /** How long a node that shows no sign of life keeps what it has. Default: 10 seconds. */
+  /** How long a node keeps its shards without a heartbeat. Default: 10 seconds. */
   readonly lease?: Duration.Input
-  /** How long a request may find no node that has its instance before it fails. Default: three leases. */
+  /** How long a request waits for a node that has its instance before it fails. Default: three leases. */
   readonly patience?: Duration.Input
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a project adds to a workspace: `detent.config.ts` in the working folder. Types check every setting where it is written, and
+ * The configuration of a project: `detent.config.ts` in the working folder. Types check every setting where it is written, and
  * `readConfig` decodes all of them again.
  *
  * ```ts
@@ -34,7 +34,7 @@ export type {
 /** Checks the configuration by its types and erases them for `Workspace.open`. */
 export const defineConfig = <R = never, W = never>(config: ConfigOf<R, W>): Config => ({ machines: [], ...config }) as Config
 
-/** The file of a configuration is there, but nothing can be done with it. */
+/** The file of a configuration exists, but is not valid. */
 export class ConfigRefused extends Schema.TaggedError<ConfigRefused>()("ConfigRefused", {
   file: Schema.String,
   problem: Schema.String,

@@ -1,6 +1,6 @@
 /**
  * Where a workspace keeps its data: a folder of this machine, or a folder of a bucket, `gs://BUCKET/PREFIX` or `s3://BUCKET/PREFIX`,
- * which many machines share. What belongs to one machine (locks, names of nodes, the address of its server) is in a local folder in
+ * which many machines share. Files of one machine (locks, names of nodes, the address of its server) is in a local folder in
  * both cases.
  */
 import { createHash } from "node:crypto"

@@ -1,8 +1,8 @@
-/** A folder that is made where it is missing, with all that it is in. */
+/** Creates a folder where it is missing, with its parents. */
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 
-/** One folder after the other: Node's recursive way never ends where the kernel keeps the folder, as below /proc. */
+/** One folder after the other: Node's recursive `mkdir` never ends where the kernel owns the folder, as below /proc. */
 export const makeFolder = (path: string): void => {
   if (isFolder(path)) return
   const parent = dirname(path)
@@ -10,7 +10,7 @@ export const makeFolder = (path: string): void => {
   try {
     mkdirSync(path)
   } catch (error) {
-    // Another process was quicker.
+    // Another process created it first.
     if (!isFolder(path)) throw error
   }
 }

@@ -9,7 +9,7 @@ import type { WorkflowEvents } from "./config/Settings.ts"
 import { DrawingCache } from "./machine/DrawingCache.ts"
 import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
-/** An Effect workflow has executions like instances, but no states to be drawn. Its events are those that the configuration names. */
+/** A workflow has executions like instances, but no states to draw. Its events are those that the configuration names. */
 export type MachineEntry =
   | { readonly _tag: "Machine"; readonly name: string; readonly machine: KnownMachine }
   | { readonly _tag: "EffectWorkflow"; readonly name: string; readonly workflow: Workflow.Any; readonly events: WorkflowEvents }

@@ -1,6 +1,6 @@
 /**
  * The node id of a working process in one workspace. Only one process has it at a time. A process that starts after another was
- * killed gets that one's id, and resumes its work at once.
+ * killed gets that one's id, and resumes its work immediately.
  */
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -33,8 +33,8 @@ export const takeNodeName = (data: string): Effect.Effect<string, WriteFailed, S
   })
 
 /**
- * What the folder is called among all that use one database, chosen once. The name of the machine would not do: containers
- * share one, or get a new one with every start.
+ * The name of the folder among all folders on one database, chosen once. The name of the machine would not do: containers share
+ * one, or get a new one with every start.
  */
 const workspaceName = (folder: string, chosen: string): string => {
   makeFolder(folder)
@@ -43,7 +43,7 @@ const workspaceName = (folder: string, chosen: string): string => {
     const draft = `${file}.${chosen}`
     writeFileSync(draft, chosen)
     try {
-      // Of two processes that choose at once one wins, and no process reads half a name.
+      // Of two processes that choose at the same time one wins, and no process reads half a name.
       linkSync(draft, file)
     } catch (error) {
       if (!existsSync(file)) throw error

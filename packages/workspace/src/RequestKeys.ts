@@ -1,7 +1,7 @@
 /**
- * Idempotency keys of requests that change something. With each key stands a digest of its request: the same request again is
- * answered with the first answer and not repeated, another request under the key is refused. The digest is entered before the
- * operation runs, so this holds for requests that come at once, to one process or to several.
+ * Idempotency keys of requests that change something. Each key is stored with a digest of its request: a repeated request
+ * returns the first answer, another request with the key is refused. The digest is entered before the operation runs, so this holds
+ * for concurrent requests, to one process or to several.
  */
 import { createHash } from "node:crypto"
 import { forkLoop, OwnTables } from "@detent/durable"
@@ -20,37 +20,37 @@ import { outcomeOf } from "./ErrorKind.ts"
 import { RequestKeyTaken } from "./errors.ts"
 
 export interface KeyedRequest {
-  /** What is done, and to what: a key belongs to one operation on one thing. */
+  /** The operation and its object: a key belongs to one operation on one object. */
   readonly operation: string
   readonly key: string
-  /** All that the caller sent. */
+  /** The whole request. */
   readonly content: unknown
 }
 
 export interface RequestKeysService {
   /**
-   * Runs the operation once for its key. Its answer has to be JSON, or nothing. A refusal gives the key free again; after anything
-   * else, such as an interrupt or an outage, it is not known what was done, and the same request runs the operation again.
+   * Runs the operation once for its key. Its answer has to be JSON, or nothing. A refusal releases the key; after any other
+   * failure, such as an interrupt or an outage, the outcome is unknown, and the same request runs the operation again.
    */
   readonly once: <A, E, R>(
     request: KeyedRequest,
     operation: Effect.Effect<A, E, R>,
   ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
-  /** The same for an operation that is idempotent by itself: the same request again runs it again, for the answer of now. */
+  /** The same for an operation that is idempotent by itself: a repeated request runs it again, for the current answer. */
   readonly guard: <A, E, R>(
     request: KeyedRequest,
     operation: Effect.Effect<A, E, R>,
   ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
 }
 
-/** What an operation knows of the request that runs it. */
+/** The request that runs an operation. */
 export interface Attempt {
   /**
    * Whether the same request was begun before under its key and its outcome is unknown: its process was killed, or another one runs
    * it. An operation that finds its own work done then answers as if it had done it now.
    */
   readonly isRepeated: boolean
-  /** An event that is sent under this id is taken once, however often the request is repeated. Undefined without a key. */
+  /** An event with this id is taken once, however often the request is repeated. Undefined without a key. */
   readonly eventId: string | undefined
   /**
    * Returns what `look` saw before the first attempt at the request changed anything. It is stored with the key, so it has to be
@@ -63,7 +63,7 @@ const withoutKey: Attempt = { isRepeated: false, eventId: undefined, before: (lo
 
 export const CurrentAttempt = Context.Reference<Attempt>("@detent/workspace/CurrentAttempt", { defaultValue: () => withoutKey })
 
-/** A key that is older is forgotten. */
+/** Older keys are deleted. */
 const keptMillis = 7 * 24 * 3600 * 1000
 
 const sqliteSteps: OwnTables.Steps = {
@@ -147,7 +147,7 @@ const make = Effect.gen(function* () {
       return { isFirst: false, at: row === undefined ? at : Number(row.at), answer: row?.answer ?? undefined } satisfies Claim
     })
 
-  /** Only the request that entered the digest gives the key free, and only where no other one has succeeded. */
+  /** Only the request that entered the digest releases the key, and only where no other one has succeeded. */
   const releasing = (request: KeyedRequest, isFirst: boolean) => (cause: Cause.Cause<unknown>) => {
     const { operation, key } = request
     return isFirst && isRefusal(cause)
@@ -171,7 +171,7 @@ const make = Effect.gen(function* () {
       })
   }
 
-  /** The key belongs to the request from now on, also where the same request has failed elsewhere and given the key free. */
+  /** The key belongs to the request from now on, also where the same request has failed elsewhere and released the key. */
   const remember = ({ operation, key }: KeyedRequest, digest: string, answer: string) =>
     Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
@@ -198,7 +198,7 @@ const make = Effect.gen(function* () {
       const known = yield* claim(request, digest)
       if (known.answer !== undefined) return answerOf<A>(known.answer)
       const running = Effect.gen(function* () {
-        // The same request may have ended while this one waited, or failed and given the key free.
+        // The same request may have ended while this one waited, or failed and released the key.
         const earlier = yield* claim(request, digest)
         if (earlier.answer !== undefined) return answerOf<A>(earlier.answer)
         const isFirst = known.isFirst || earlier.isFirst
@@ -219,7 +219,7 @@ const make = Effect.gen(function* () {
   return { once, guard } satisfies RequestKeysService
 })
 
-/** Whether nothing was done, for certain: the operation refused the request. */
+/** Whether the operation certainly did nothing, because it refused the request. */
 const isRefusal = ({ reasons }: Cause.Cause<unknown>): boolean =>
   reasons.length > 0 && reasons.every((reason) => Cause.isFailReason(reason) && isRefusedBy(reason.error))
 
@@ -236,7 +236,7 @@ const eventIdOf = ({ operation, key }: KeyedRequest, at: number): string =>
     .digest("hex")
     .slice(0, 32)}`
 
-/** What was answered then, as JSON has it. */
+/** The stored answer, as JSON. */
 const answerOf = <A>(text: string): A => (text === "" ? undefined : JSON.parse(text)) as A
 
 const stripeOf = ({ operation, key }: KeyedRequest): number =>
@@ -247,7 +247,7 @@ const digestOf = (content: unknown): string =>
     .update(JSON.stringify(sorted(content)) ?? "")
     .digest("hex")
 
-/** The order of keys says nothing. */
+/** The order of keys is irrelevant. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== "object" || value === null) return value
@@ -262,7 +262,7 @@ export class RequestKeys extends Context.Service<RequestKeys, RequestKeysService
   static readonly layer = Layer.effect(RequestKeys, make)
 }
 
-/** A change that a caller asks for, in the words of the API: `batches.cancel`, of what, and all that the caller sent. */
+/** A change as the API names it: `batches.cancel`, its object, and the whole request. */
 export interface KeyedChange {
   readonly operation: string
   readonly params: unknown
@@ -270,7 +270,7 @@ export interface KeyedChange {
   readonly key: string | undefined
 }
 
-/** Makes a change once for its key; without a key, always. The same key is the same request, whether a server is asked or not. */
+/** Makes a change once for its key; without a key, always. The same key is the same request, with or without a server. */
 export const changeOnce = <A, E, R>({ operation, params, content, key }: KeyedChange, change: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     if (key === undefined) return yield* change

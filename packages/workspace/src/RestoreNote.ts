@@ -1,4 +1,4 @@
-/** The note that a restore leaves in the data folder until it has ended: without the rest, the folder is no workspace. */
+/** The note that a restore leaves in the data folder until it has ended: without the rest, the folder is not a workspace. */
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
@@ -23,7 +23,7 @@ export type RestoreNote = typeof RestoreNote.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(RestoreNote))
 
-/** Undefined where no restore into the data folder is under way or was cut off. */
+/** Undefined where no restore into the data folder is running or was cut off. */
 export const noteIn = (data: string): RestoreNote | undefined => {
   if (isBucketLocation(data)) return undefined
   const file = join(data, restoreNote)

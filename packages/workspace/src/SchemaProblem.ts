@@ -1,4 +1,4 @@
-/** What does not fit a schema, as a sentence: what is wrong where, in one line. */
+/** A schema error as a sentence: each problem with its place, in one line. */
 import { unknownKeyText } from "@detent/entity"
 import { issueText, type SchemaFailure, safeIssues } from "@detent/machine/internal"
 import * as Result from "effect/Result"
@@ -8,7 +8,7 @@ import * as SchemaIssue from "effect/SchemaIssue"
 
 const missing = "is missing"
 
-const unknown = "is not known; known are "
+const unknown = "is not known; use one of "
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => (issue._tag === "UnexpectedKey" ? `${unknown}${namesOf(issue.ast).join(", ")}` : SchemaIssue.defaultLeafHook(issue)),
@@ -45,7 +45,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 const longest = 60
 
-/** The sender knows the rest of it. */
+/** The beginning is enough: the sender has the rest. */
 const shortText = (value: unknown): string => {
   if (Array.isArray(value)) return "an array"
   if (isObject(value)) return "an object"
@@ -62,7 +62,7 @@ const sentenceOf = (path: Path, message: string, got: string): string => {
 
 const strictly = { onExcessProperty: "error", errors: "all" } as const
 
-/** Decodes what people write: a key that the schema does not know is a problem. */
+/** Decodes user input: an unknown key is a problem. */
 export const decodeStrictly =
   <S extends Schema.Top & { readonly DecodingServices: never }>(schema: S) =>
   (value: unknown): Result.Result<S["Type"], string> =>
@@ -79,7 +79,7 @@ export const inOneLine = (text: string): string =>
       .split("\n"),
   )
 
-/** Without a pattern for the space around a break: what a caller sent may be in the text, and hold as much space as it likes. */
+/** Without a pattern for the space around a break: the text may contain input of the caller, with any amount of space. */
 const joined = ([first = "", ...others]: ReadonlyArray<string>): string =>
   [first, ...others.map((line) => line.trim()).filter((line) => line !== "")].map((line) => line.trimEnd()).join("; ")
 

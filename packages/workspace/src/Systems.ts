@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { type SystemName, SystemOff } from "./errors.ts"
 
-/** What knowledge provides: `Batches`, `GraphQuery`, `GraphFacts`, `CanonicalGraph`, `Storage` and others. */
+/** The services of knowledge: `Batches`, `GraphQuery`, `GraphFacts`, `CanonicalGraph`, `Storage` and others. */
 export type KnowledgeServices = Layer.Success<ReturnType<typeof Knowledge.layerOnEngine>>
 
 export interface SystemsService {
@@ -23,7 +23,7 @@ export interface SystemsService {
 /** The machine of jobs that send an event to many instances. No other machine can have its name. */
 export const bulkMachine = "bulk"
 
-/** The names of their machines, which say whether a workspace has anything of a system. */
+/** The names of their machines, which show whether a workspace has data of a system. */
 export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "HNItem"] } as const satisfies Readonly<
   Record<SystemName, ReadonlyArray<string>>
 >

@@ -1,5 +1,5 @@
 /**
- * Shows that a process works in a data folder: it answers a challenge with the name that stands in the folder, as a hash. A client
+ * Shows that a process works in a data folder: it answers a challenge with the hash of the name in the folder. A client
  * that reads the same folder checks the answer before it sends a token.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"

@@ -15,10 +15,10 @@ export class MachineUnregistered extends Schema.TaggedError<MachineUnregistered>
   }
 }
 
-/** An Effect workflow has no states that could be shown, and no events of a machine. */
+/** A workflow has no states that could be shown, and no events of a machine. */
 export class NotAMachine extends Schema.TaggedError<NotAMachine>()("NotAMachine", { machine: Schema.String }) {
   override get message() {
-    return `${this.machine} is an Effect workflow: its executions are listed, but have no states to draw, and take events of their own`
+    return `${this.machine} is a workflow: its executions are listed, but have no states to draw, and take events of their own`
   }
 }
 
@@ -79,7 +79,7 @@ export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("Comm
   }
 }
 
-/** It cannot be retried or skipped as it stands. */
+/** Its status does not allow a retry or skip. */
 export class CommandNotFailed extends Schema.TaggedError<CommandNotFailed>()("CommandNotFailed", {
   key: Schema.String,
   status: Schema.String,
@@ -116,7 +116,7 @@ export class InputNeeded extends Schema.TaggedError<InputNeeded>()("InputNeeded"
   id: Schema.String,
   first: Schema.String,
   states: Schema.String,
-  /** Fields that would do, but for their values. */
+  /** An example of the fields. */
   fields: Schema.Record(Schema.String, Schema.Json),
 }) {
   override get message() {
@@ -152,7 +152,7 @@ export class TimerNotSet extends Schema.TaggedError<TimerNotSet>()("TimerNotSet"
   }
 }
 
-/** The graph shows no such document, or its text is not stored any more. */
+/** The graph has no such document, or its text is no longer stored. */
 export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()("DocumentNotFound", {
   namespace: Schema.String,
   documentId: Schema.String,
@@ -181,10 +181,10 @@ export class StoredItemNotFound extends Schema.TaggedError<StoredItemNotFound>()
 
 export type SystemName = "knowledge" | "uploads"
 
-/** What turns each system on. */
+/** The setting that turns each system on. */
 const settingOf: Readonly<Record<SystemName, string>> = { knowledge: "knowledge: {}", uploads: 'uploads: ["hacker-news"]' }
 
-/** A batch, a graph or an upload was asked for in a workspace that has no such thing. */
+/** A batch, a graph or an upload was asked for in a workspace without that system. */
 export class SystemOff extends Schema.TaggedError<SystemOff>()("SystemOff", { system: Schema.Literals(["knowledge", "uploads"]) }) {
   override get message() {
     return `${this.system} ${this.system === "uploads" ? "are" : "is"} off; add \`${settingOf[this.system]}\` to detent.config.ts`
@@ -198,7 +198,7 @@ export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("Wo
 }) {
   override get message() {
     const { workflow, known } = this
-    return `there is no workflow ${workflow}; ${known.length === 0 ? "add it to workflows in detent.config.ts" : `known are ${known.join(", ")}`}`
+    return `there is no workflow ${workflow}; ${known.length === 0 ? "add it to workflows in detent.config.ts" : `use one of ${known.join(", ")}`}`
   }
 }
 
@@ -213,7 +213,7 @@ export class WorkflowBuiltIn extends Schema.TaggedError<WorkflowBuiltIn>()("Work
 export class InvalidPayload extends Schema.TaggedError<InvalidPayload>()("InvalidPayload", {
   workflow: Schema.String,
   problem: Schema.String,
-  /** Fields that would do, but for their values. */
+  /** An example of the fields. */
   example: Schema.Record(Schema.String, Schema.Json),
 }) {
   override get message() {
@@ -269,7 +269,7 @@ export class ExecutionEventInvalid extends Schema.TaggedError<ExecutionEventInva
   workflow: Schema.String,
   event: Schema.String,
   problem: Schema.String,
-  /** A value that would do, but for its contents. */
+  /** An example of the value. */
   example: Schema.Json,
 }) {
   override get message() {
@@ -290,7 +290,7 @@ export class ExecutionEventTaken extends Schema.TaggedError<ExecutionEventTaken>
   }
 }
 
-/** It takes no change any more. */
+/** It has ended and takes no further change. */
 export class ExecutionEnded extends Schema.TaggedError<ExecutionEnded>()("ExecutionEnded", {
   workflow: Schema.String,
   id: Schema.String,

@@ -1,4 +1,4 @@
-/** A workspace: a data folder or database with all that is in it, opened by one configuration. */
+/** A workspace: a data folder or database, opened with one configuration. */
 
 export {
   type AnyMachine,

@@ -78,8 +78,8 @@ describe("detent.config", () => {
   )
 
   it.live.each([
-    ["export const machines = []", "default export is no configuration"],
-    ["export default {}", "it sets nothing; write export default defineConfig({ machines: [...] })"],
+    ["export const machines = []", "default export is not a configuration"],
+    ["export default {}", "it is empty; write export default defineConfig({ machines: [...] })"],
     ["export default { machines: {} }", "machines: Expected array"],
     ["export default { machines: [{}] }", "machines.0: Expected a machine made with Machine.make({ ... })"],
     ["export default { machines: [], upcaster: {} }", "upcaster is not known; did you mean upcasters?"],
@@ -106,7 +106,7 @@ describe("detent.config", () => {
       "export default { retention: { ordr: '1 day' } }",
       "retention.ordr names no machine or workflow of this configuration; add the machine or workflow to the configuration",
     ],
-    ["export default { cloud: {} }", "cloud is not known; known are machines"],
+    ["export default { cloud: {} }", "cloud is not known; use one of machines"],
     ['export default { cluster: { adress: "10.0.0.7:7700" } }', "did you mean address?"],
     ["export default {{", "cannot be loaded"],
   ] as const)("that is %s is refused with what to do", ([text, problem]) =>
@@ -383,7 +383,7 @@ describe("the workflows of a configuration", () => {
         assert.strictEqual(ended._tag, "ExecutionEnded")
         assert.strictEqual((yield* Effect.flip(executions.get("wait", "nothing")))._tag, "ExecutionNotFound")
         const unknown = yield* Effect.flip(executions.list({ workflow: "wiat", limit: 1 }))
-        assert.include(unknown.message, "known are count, greet, wait")
+        assert.include(unknown.message, "use one of count, greet, wait")
       }).pipe(Effect.provide(Workspace.open({ data: yield* folder, role: "work", config })))
     }),
   )

@@ -9,14 +9,14 @@ describe("a query that is refused", () => {
     [
       "SELEC ?x",
       "error at 1:9: expected one of DESCRIBE, [_]",
-      "at 1:1 (line:column) SELEC begins no query; begin with SELECT, ASK, CONSTRUCT or DESCRIBE",
+      "at 1:1 (line:column) SELEC does not begin a query; begin with SELECT, ASK, CONSTRUCT or DESCRIBE",
     ],
     [
       "# all\nPREFIX a: <urn:a>\n  hello { }",
       "error at 3:8: expected [_]",
-      "at 3:3 (line:column) hello begins no query; begin with SELECT",
+      "at 3:3 (line:column) hello does not begin a query; begin with SELECT",
     ],
-    ["{ ?s ?p ?o }", "error at 1:1: expected [_]", "at 1:1 (line:column) { begins no query"],
+    ["{ ?s ?p ?o }", "error at 1:1: expected [_]", "at 1:1 (line:column) { does not begin a query"],
     ["  ", "error at 1:3: expected [_]", "it is empty; begin with SELECT"],
     ["clear all", "error at 1:10: expected [_]", "it would change the graph; only SELECT, ASK, CONSTRUCT, DESCRIBE are answered"],
     ["SELECT * { ex:a ?p ?o }", "error at 1:20: expected OPTIONAL", "the prefix ex: is not declared; write PREFIX ex: <…> before it"],

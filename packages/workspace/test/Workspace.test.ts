@@ -144,7 +144,7 @@ describe("a data folder that cannot be written to", () => {
       const error = yield* Effect.flip(Effect.provide(Effect.void, Workspace.open({ data, role: "work" })))
       assert.instanceOf(error, WorkspaceRefused)
       assert.include(error.message, `no process can work in the folder ${data}`)
-      assert.include(error.message, "make room on its disk")
+      assert.include(error.message, "free space on its disk")
     }),
   )
 })

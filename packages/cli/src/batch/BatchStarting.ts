@@ -34,7 +34,7 @@ const checked = <A>(option: string, schema: Schema.Codec<A, unknown>, text: stri
     // A base URL may have a password in it, so it is not repeated.
     () =>
       new WrongUsage({
-        problem: option === "base-url" ? "--base-url is no address that can be used" : `--${option} ${text} cannot be used`,
+        problem: option === "base-url" ? "--base-url is not an address that can be used" : `--${option} ${text} cannot be used`,
         nextStep,
       }),
   )
@@ -45,8 +45,8 @@ export const noBaseUrl = (input: ModelInput): Effect.Effect<void, WrongUsage> =>
     ? Effect.void
     : Effect.fail(
         new WrongUsage({
-          problem: "a server works here, and it takes no --base-url",
-          nextStep: "set OPENAI_BASE_URL or knowledge.baseUrl where the server starts, or stop it",
+          problem: "the server of this workspace does not accept --base-url",
+          nextStep: "set OPENAI_BASE_URL or knowledge.baseUrl where the server starts, or stop the server",
         }),
       )
 

@@ -53,7 +53,7 @@ export const estimateText = (estimate: BatchEstimate, style: Style): string =>
     style,
   )
 
-/** What the database and the graph say of a batch besides its state. */
+/** Data of a batch from the database and the graph, besides its state. */
 export interface Standing {
   readonly review: ReviewCounts
   /** Triples of it that the graph has now. */

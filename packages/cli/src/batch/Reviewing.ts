@@ -59,7 +59,7 @@ export const reviewPlaceFrom = (text: string | undefined): Effect.Effect<{ reado
     : Schema.decodeEffect(PlaceJson)(Buffer.from(text, "base64url").toString("utf8")).pipe(
         Effect.map((after) => ({ after })),
         Effect.mapError(
-          () => new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }),
+          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }),
         ),
       )
 

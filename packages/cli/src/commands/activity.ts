@@ -1,6 +1,6 @@
 /**
- * `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. With ACTIVITY_KEY it is
- * a task of a queue, which fails for good after ACTIVITY_ATTEMPTS attempts.
+ * `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. With ACTIVITY_KEY
+ * it is a task of a queue, which fails for good after ACTIVITY_ATTEMPTS attempts.
  */
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
 import { folderAt } from "@detent/knowledge/StorageLocation"
@@ -18,18 +18,18 @@ import { telemetry } from "../workspace/Telemetry.ts"
 const activity = command(
   {
     name: "activity",
-    summary: "run one activity and end: what a job runner or Cloud Tasks starts",
+    summary: "run one activity and exit; started by a job runner or Cloud Tasks",
     detail:
       "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.\n" +
       "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.\n" +
-      "With ACTIVITY_KEY it is a task of a queue: late, it does nothing and ends with 0; failed for good, it is a dead letter.\n" +
+      "With ACTIVITY_KEY it is a task of a queue: a late one does nothing and exits with 0; one that fails for good is a dead letter.\n" +
       "With OTEL_EXPORTER_OTLP_ENDPOINT its metrics, traces and logs go to that collector before it ends.",
     arguments: [{ name: "name", summary: "which one", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true }],
-    options: [{ name: "input", kind: "text", value: "JSON", summary: "what it works on" }],
+    options: [{ name: "input", kind: "text", value: "JSON", summary: "the activity's input" }],
     examples: [
       {
         line: `detent activity extraction --input '{"batchId":"batch-3f9c2a71b0d4","documentId":"doc-1a2b3c4d5e6f","sourceUri":"file:///…","ontologyUri":"file:///…"}'`,
-        says: "run again with the same input, it finds what it did before",
+        says: "with the same input again, it returns the stored result",
       },
     ],
   },
@@ -63,7 +63,7 @@ const nameOf = (text: string | undefined): Effect.Effect<ActivityName, WrongUsag
     Schema.decodeUnknownEffect(ActivityName)(text),
     () =>
       new WrongUsage({
-        problem: text === undefined ? "which activity?" : `there is no activity ${text}`,
+        problem: text === undefined ? "no activity was named" : `there is no activity ${text}`,
         nextStep: "name extraction, resolution, validation or ingestion, or set ACTIVITY_NAME",
       }),
   )
@@ -73,7 +73,7 @@ const inputOf = (text: string | undefined): Effect.Effect<unknown, WrongUsage> =
     ? Effect.fail(new WrongUsage({ problem: "the input is missing", nextStep: "give it as JSON with --input, or set ACTIVITY_INPUT" }))
     : Effect.mapError(
         Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))(text),
-        () => new WrongUsage({ problem: "the input is no JSON", nextStep: "see `detent activity --help` for an example" }),
+        () => new WrongUsage({ problem: "the input is not JSON", nextStep: "see `detent activity --help` for an example" }),
       )
 
 export const commands = [activity]

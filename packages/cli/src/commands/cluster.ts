@@ -11,13 +11,13 @@ import { keyOption } from "./shared.ts"
 const status = command(
   {
     name: "cluster status",
-    summary: "nodes that are alive, and what each has",
+    summary: "nodes that are alive, with their shards",
     detail:
       "A node is a process that was started with `detent serve --cluster` or `detent worker --cluster`. The instances of a database\n" +
-      "are divided into 300 shards, and each shard belongs to one node. LATE is for how long a timer of its instances has been due.",
+      "are divided into 300 shards, and each shard belongs to one node. LATE is how long the oldest overdue timer has been due.",
     arguments: [],
     options: [],
-    examples: [{ line: "detent cluster status --database postgres://db/detent", says: "who has what" }],
+    examples: [{ line: "detent cluster status --database postgres://db/detent", says: "which node has how many shards" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -48,18 +48,18 @@ const reasonOfFreeShards = (nodes: ReadonlyArray<{ readonly shards: number; read
   if (free <= 0 || nodes.length === 0) return undefined
   const reason = nodes.every(({ draining }) => draining)
     ? "all nodes drain: start one, or start one of these again"
-    : "they move, or the lease of the node that had them has not ended; look again in a few seconds"
+    : "they are moving, or the lease of the node that had them has not expired; look again in a few seconds"
   return `${free} shards have no node: ${reason}`
 }
 
 const drain = command(
   {
     name: "cluster drain",
-    summary: "have a node give its instances to the others, before it is stopped",
-    detail: "It takes nothing more until it is started again. `detent cluster status` shows when it has no shards left.",
+    summary: "move the instances of a node to the other nodes, before it is stopped",
+    detail: "It takes no shards until it is started again. `detent cluster status` shows when it has none left.",
     arguments: [{ name: "node", summary: "its address, as `detent cluster status` shows it" }],
     options: [keyOption],
-    examples: [{ line: "detent cluster drain 10.0.0.7:7700", says: "then stop it: nothing waits for it" }],
+    examples: [{ line: "detent cluster drain 10.0.0.7:7700", says: "then stop it: no request waits for it" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -68,7 +68,7 @@ const drain = command(
       const drained = yield* changedHere(change, operations.drain(input.node))
       yield* output.value(drained, () => `${drained.address} gives up its ${drained.shards} shards\n`)
       const others = (yield* operations.nodes).filter(({ node, draining }) => node !== drained.node && !draining)
-      if (others.length === 0) yield* output.note("no other node takes them: start one, since requests wait until then")
+      if (others.length === 0) yield* output.note("no other node can take them: start one; requests wait until then")
     }).pipe(Effect.provide(observing(input))),
 )
 

@@ -1,4 +1,4 @@
-/** `detent command`: requested effects, and what became of them. */
+/** `detent command`: requested effects and their results. */
 
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
@@ -68,7 +68,7 @@ const list = command(
       const after = input.after === undefined ? undefined : Number(input.after)
       if (after !== undefined && !Number.isSafeInteger(after))
         return yield* new WrongUsage({
-          problem: `--after ${input.after} is no cursor`,
+          problem: `--after ${input.after} is not a cursor`,
           nextStep: "copy it from the end of the page before",
         })
       const isOfInstance = input.sequence !== undefined || input.before !== undefined || input.latest
@@ -98,7 +98,7 @@ const list = command(
 
 type Listed = Effect.Success<ReturnType<typeof operations.list>>
 
-/** What the commands of one instance are read by: the index of the instance or of the event. */
+/** How the commands of one instance are read: by the index of the instance or of the event. */
 interface OfInstance {
   readonly sequence: number | undefined
   readonly before: number | undefined
@@ -117,7 +117,7 @@ const refuseWithLatest = (
 ) => {
   if (input.instance === undefined)
     return Effect.fail(
-      new WrongUsage({ problem: "--sequence, --latest and --before are those of an instance", nextStep: "name it with --instance" }),
+      new WrongUsage({ problem: "--sequence, --latest and --before need an instance", nextStep: "name it with --instance" }),
     )
   const other = notWithLatest.find((name) => input[name] !== undefined)
   return other === undefined
@@ -150,8 +150,8 @@ const groups = command(
       { name: "machine", kind: "text", value: "NAME", summary: "only of instances of this machine" },
     ],
     examples: [
-      { line: "detent command groups", says: "what is wrong, and how often" },
-      { line: "detent command retry --fingerprint 3f9c2a71b0d4", says: "then, those of one cause" },
+      { line: "detent command groups", says: "each cause, and how many commands it has" },
+      { line: "detent command retry --fingerprint 3f9c2a71b0d4", says: "then retry those of one cause" },
     ],
   },
   (input) =>
@@ -212,7 +212,7 @@ const show = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** A failure that the instance has handled is no dead letter. */
+/** A failure that the instance has handled is not a dead letter. */
 const statusText = (status: string): string => (status === "handled" ? "failed, handled" : status)
 
 const whichStep = "name a key, --queue, --slot, --machine, --instance, --fingerprint, or --all"
@@ -231,7 +231,7 @@ const retry = command(
     ],
     examples: [
       { line: "detent command retry order/order-7/2/0", says: "one, by its key" },
-      { line: "detent command retry --slot sendMail --dry-run", says: "how many it would be" },
+      { line: "detent command retry --slot sendMail --dry-run", says: "how many there are" },
       { line: "detent command retry --fingerprint 3f9c2a71b0d4 --yes", says: "all of one cause" },
     ],
   },
@@ -270,7 +270,7 @@ const retry = command(
 const skip = command(
   {
     name: "command skip",
-    summary: "give commands up, for a reason that is kept with them",
+    summary: "skip commands, with a reason that is stored with them",
     arguments: [{ name: "command", summary: "the command's key; or choose several with the options", optional: true }],
     options: [
       { name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" },
@@ -288,8 +288,8 @@ const skip = command(
       keyOption,
     ],
     examples: [
-      { line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it is not executed any more" },
-      { line: "detent command skip --fingerprint 3f9c2a71b0d4 --dry-run", says: "how many of one cause it would be" },
+      { line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it will not be executed" },
+      { line: "detent command skip --fingerprint 3f9c2a71b0d4 --dry-run", says: "how many of one cause there are" },
     ],
   },
   (input) =>
@@ -302,21 +302,24 @@ const skip = command(
       if (isMany && Object.keys(chosen).length === 0 && !input.all)
         return yield* new WrongUsage({ problem: "which commands?", nextStep: whichStep })
       if (!isMany && (input.all || Object.keys(chosen).length > 0))
-        return yield* new WrongUsage({ problem: `${key} is one command`, nextStep: "name a key, or choose by options, not both" })
+        return yield* new WrongUsage({
+          problem: `${key} names one command, and the options choose several`,
+          nextStep: "name a key, or choose by options, not both",
+        })
       const standing = isMany ? undefined : yield* operations.get(key)
       const { count } = standing === undefined ? yield* operations.skipAll({ filter, reason: "", dryRun: true }) : countOf(standing)
       const report = (given: number) =>
         output.value({ count: given, dryRun }, () => `${counted(given)} ${dryRun ? "would be " : ""}skipped\n`)
       if (dryRun || (isMany && count === 0 && input.key === undefined)) return yield* report(count)
       if (input.reason === undefined && !output.canAsk)
-        return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'say why with --reason "…"' })
+        return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'give it with --reason "…"' })
       const reason = input.reason ?? (yield* asked("Why? "))
       if (isMany) {
-        yield* agreed(`Give up ${counted(count)}? They are not executed any more.`)
+        yield* agreed(`Skip ${counted(count)}? They will not be executed.`)
         const change = { operation: "commands.skipAll", params: {}, json: { filter, reason }, key: input.key }
         return yield* report((yield* changedHere(change, operations.skipAll({ filter, reason }))).count)
       }
-      yield* agreed(`Give up ${key}? It is not executed any more.`)
+      yield* agreed(`Skip ${key}? It will not be executed.`)
       const change = { operation: "commands.skip", params: { key }, json: { reason }, key: input.key }
       yield* output.value(yield* changedHere(change, operations.skip(key, reason)), () => `${key} skipped: ${reason}\n`)
     }).pipe(Effect.provide(observing(input))),

@@ -1,4 +1,4 @@
-/** `detent data`: all that is stored in a workspace. */
+/** `detent data`: all stored data of a workspace. */
 import { join } from "node:path"
 import { findConfig } from "@detent/workspace/Config"
 import * as operations from "@detent/workspace/operations/data"
@@ -18,8 +18,8 @@ const copy = command(
     name: "data copy",
     summary: "copy a workspace into an empty database, and check the copy",
     detail:
-      "Copies every table, from SQLite to PostgreSQL or the other way. Stop the processes of the source first.\n" +
-      "Killed, it resumes when the same command is run again. At the end it compares rows and digests of every table and opens\n" +
+      "Copies every table, from SQLite to PostgreSQL or vice versa. Stop the processes of the source first.\n" +
+      "After a kill, run the same command again to resume it. At the end it compares rows and digests of every table and opens\n" +
       "every instance that has not ended. The data folder stays as it is: use it with the new database, at the same path.\n" +
       "With --to-data, its files are copied too and checked by their SHA-256: uploaded files, artifacts, graphs.\n" +
       "Tables of your own are not copied; they are named at the end.",
@@ -32,7 +32,7 @@ const copy = command(
     ],
     examples: [
       { line: "detent data copy --to postgres://db/detent", says: "then: detent serve --database postgres://db/detent" },
-      { line: "detent data copy --to sqlite:new/detent.db --to-data new", says: "all of it; then: detent serve --data new" },
+      { line: "detent data copy --to sqlite:new/detent.db --to-data new", says: "database and files; then: detent serve --data new" },
       { line: "detent data copy --from postgres://db/detent --to sqlite:detent.db --json", says: "progress and report as lines of JSON" },
     ],
   },
@@ -51,8 +51,8 @@ const copy = command(
       const opened = yield* openedInstances({ data: toData ?? data, database: to })
       const { checked, failing, unchecked } = opened
       const rows = tables.reduce((sum, table) => sum + table.rows, 0)
-      const told = { rows, isResumed, tables, left, checked, failing, unchecked: unchecked.map(({ machine }) => machine) }
-      yield* output.value(files === undefined ? told : { ...told, files }, () =>
+      const report = { rows, isResumed, tables, left, checked, failing, unchecked: unchecked.map(({ machine }) => machine) }
+      yield* output.value(files === undefined ? report : { ...report, files }, () =>
         tableText(
           tables,
           [
@@ -64,7 +64,7 @@ const copy = command(
         ),
       )
       yield* output.note(
-        `${rows} rows ${isResumed ? "are copied, some of them by a run before," : "are copied"} and equal in both databases`,
+        `${rows} rows ${isResumed ? "are copied, some of them by an earlier run," : "are copied"} and equal in both databases`,
       )
       if (files !== undefined)
         yield* output.note(`${files.files} files (${files.bytes} bytes) are equal in both folders; ${files.kept} of them were there before`)
@@ -74,6 +74,6 @@ const copy = command(
     }),
 )
 
-export const noun = { name: "data", summary: "all that is stored: back it up, restore it, copy it to another database or folder" }
+export const noun = { name: "data", summary: "all stored data: back it up, restore it, copy it to another database or folder" }
 
 export const commands = [copy, backup, restore]

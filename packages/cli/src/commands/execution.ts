@@ -1,4 +1,4 @@
-/** `detent execution`: executions of Effect workflows. */
+/** `detent execution`: executions of workflows. */
 import { spans as executionSpans, type Span } from "@detent/workspace/operations/executionSpans"
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
@@ -26,12 +26,12 @@ const start = command(
     name: "execution start",
     summary: "start an execution of a workflow of yours",
     detail:
-      "The same payload is the same execution: started again, it is answered as it stands.\n" +
+      "The same payload is the same execution: a second start returns its current state.\n" +
       "A server or `detent worker` runs it; follow it with `detent instance watch workflow/WORKFLOW/ID`.",
-    arguments: [{ name: "workflow", summary: "the workflow's name; `detent machine show workflow/NAME` shows what it takes" }],
+    arguments: [{ name: "workflow", summary: "the workflow's name; `detent machine show workflow/NAME` shows its payload" }],
     options: [
-      { name: "with", kind: "text", value: "JSON", summary: "what it is started with" },
-      { name: "id", kind: "text", value: "ID", summary: "its id. Default: the one that the workflow derives from what it is started with" },
+      { name: "with", kind: "text", value: "JSON", summary: "the payload" },
+      { name: "id", kind: "text", value: "ID", summary: "its id. Default: the one that the workflow derives from the payload" },
       keyOption,
     ],
     examples: [
@@ -57,7 +57,7 @@ const start = command(
     }),
 )
 
-/** Nothing runs an execution where no process works. */
+/** An execution runs only where a server or worker runs. */
 const notedWorker = (place: Place, server: RunningServer | undefined, { ended }: { readonly ended: boolean }) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
@@ -81,7 +81,7 @@ const list = command(
       { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change. Default: oldest first" },
       ...paging,
     ],
-    examples: [{ line: "detent execution list checkout --phase Suspended", says: "what waits to be resumed" }],
+    examples: [{ line: "detent execution list checkout --phase Suspended", says: "executions that wait to be resumed" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -107,7 +107,7 @@ const list = command(
 const show = command(
   {
     name: "execution show",
-    summary: "where an execution stands, and its latest events",
+    summary: "the phase of an execution, and its latest events",
     arguments: [execution],
     options: [
       { name: "limit", kind: "integer", value: "N", default: 50, minimum: 1, summary: "at most this many events" },
@@ -205,7 +205,7 @@ const send = command(
     detail:
       "An event of a name arrives once: the same value again changes nothing, and another value is refused.\n" +
       "The events of a workflow written as an async function are its `events`; those of an Effect workflow are named in detent.config.ts.",
-    arguments: [execution, { name: "event", summary: "the event's name; `detent machine show workflow/NAME` lists those there are" }],
+    arguments: [execution, { name: "event", summary: "the event's name; `detent machine show workflow/NAME` lists them" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the event's value" },
       { name: "before-start", kind: "flag", summary: "keep it for an execution that is started later" },
@@ -237,7 +237,7 @@ const resume = command(
     summary: "run an execution again that is suspended or held",
     arguments: [execution],
     options: [keyOption],
-    examples: [{ line: "detent execution resume checkout/4f1c2a", says: "after its cause is corrected" }],
+    examples: [{ line: "detent execution resume checkout/4f1c2a", says: "after the cause is corrected" }],
   },
   (input) => changed(input, "resume", Effect.void),
 )
@@ -277,9 +277,9 @@ const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonl
   const slash = name.indexOf("/")
   return slash > 0 && slash < name.length - 1
     ? Effect.succeed({ workflow: name.slice(0, slash), id: name.slice(slash + 1) })
-    : Effect.fail(new WrongUsage({ problem: `${text} is no execution`, nextStep: "write WORKFLOW/ID; see `detent execution list`" }))
+    : Effect.fail(new WrongUsage({ problem: `${text} is not an execution`, nextStep: "write WORKFLOW/ID; see `detent execution list`" }))
 }
 
-export const noun = { name: "execution", summary: "durable runs of Effect workflows: start, look, send events, resume, interrupt" }
+export const noun = { name: "execution", summary: "durable runs of workflows: start, look, send events, resume, interrupt" }
 
 export const commands = [start, list, show, spans, send, resume, interrupt]

@@ -40,7 +40,7 @@ const query = command(
     options: [
       namespace,
       versionOption,
-      { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "give up after this time" },
+      { name: "timeout", kind: "integer", value: "SECONDS", default: 30, summary: "stop the query after this time" },
     ],
     examples: [
       {
@@ -97,7 +97,7 @@ const exportGraph = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** A page of what the graph says. */
+/** A page of facts or entities of the graph. */
 const pageOptions = [namespace, versionOption, ...paging] as const
 
 /** Where a page ended, as one word that can be given back with `--after`. */
@@ -108,7 +108,7 @@ const placeOf = (cursor: string | undefined) => (cursor === undefined ? {} : { a
 const entities = command(
   {
     name: "graph entities",
-    summary: "the things that the graph knows, by name",
+    summary: "the entities of the graph, by name",
     arguments: [{ name: "search", summary: "words of a name", optional: true }],
     options: [{ name: "type", kind: "text", value: "IRI", summary: "only of this class" }, ...pageOptions],
     examples: [{ line: "detent graph entities lighthouse --limit 10", says: "names, other names and classes" }],
@@ -139,14 +139,14 @@ const objectText = (fact: { readonly object: string; readonly objectLabel?: stri
 const relations = command(
   {
     name: "graph relations",
-    summary: "facts of the graph, each once, however many documents say it",
+    summary: "facts of the graph; a fact of several documents is listed once",
     arguments: [],
     options: [
       { name: "entity", kind: "text", value: "IRI", summary: "only from or about this entity" },
       { name: "property", kind: "text", value: "IRI", summary: "only of this property" },
       ...pageOptions,
     ],
-    examples: [{ line: "detent graph relations --limit 20 --json", says: "with how sure they are, and how many places say so" }],
+    examples: [{ line: "detent graph relations --limit 20 --json", says: "with their confidence and the number of sources" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -250,7 +250,7 @@ const diff = command(
       const from = yield* versionIn("--from", input.from)
       const to = yield* versionIn("--to", input.to)
       if ((input.batch === undefined) === (from === undefined))
-        return yield* new WrongUsage({ problem: "compare what?", nextStep: "name a batch, or a version with --from" })
+        return yield* new WrongUsage({ problem: "nothing to compare was named", nextStep: "name a batch, or a version with --from" })
       const changed =
         from === undefined
           ? yield* batches.changes(yield* batchIdOf(input.batch ?? ""), input.limit)
@@ -341,7 +341,7 @@ const text = command(
       const id = Schema.decodeUnknownOption(DocumentId)(input.document)
       if (Option.isNone(id))
         return yield* new WrongUsage({
-          problem: `${input.document} is no id of a document`,
+          problem: `${input.document} is not an id of a document`,
           nextStep: "see `detent graph provenance --json`",
         })
       const version = yield* chooseVersion(input)

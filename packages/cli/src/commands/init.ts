@@ -1,6 +1,6 @@
 /**
  * `detent init`: a project that runs, from a template. Its packages come from tarballs that are copied into it, from the folders of a
- * clone, or from a registry. What a template needs of data is made when it is used.
+ * clone, or from a registry. The data of a template is generated when it is used.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
@@ -46,7 +46,7 @@ const init = command(
         value: "NAME",
         choices: templateNames,
         default: "order",
-        summary: "what to begin with",
+        summary: "the template to begin with",
       },
       {
         name: "packages",
@@ -184,7 +184,7 @@ const data: Readonly<Record<Template, (folder: string) => Promise<void>>> = {
   },
 }
 
-/** What the corpus is tested with is of no use in a project. */
+/** The test files of the corpus are of no use in a project. */
 const unwanted = new Set(["README.md", "expected.jsonl"])
 
 export const commands = [init]

@@ -67,7 +67,7 @@ const list = command(
     examples: [
       { line: "detent instance list --machine order --state Paid", says: "orders that are paid" },
       { line: "detent instance list --status held", says: "those that wait for a repair" },
-      { line: "detent instance list --order newest --limit 10", says: "what changed last" },
+      { line: "detent instance list --order newest --limit 10", says: "the latest changes" },
       { line: "detent instance list --search order-7", says: "found by the beginning of the id" },
     ],
   },
@@ -100,7 +100,7 @@ const list = command(
 const show = command(
   {
     name: "instance show",
-    summary: "where an instance stands, and which events it accepts now",
+    summary: "the state of an instance, and the events it accepts now",
     arguments: [instanceArgument],
     options: [{ name: "at", kind: "integer", value: "N", summary: "as it was after event number N" }],
     examples: [{ line: "detent instance show order/order-7 --at 2", says: "the state after its second event" }],
@@ -186,7 +186,7 @@ const history = command(
     ],
     examples: [
       { line: "detent instance history order-7 --limit 3 --json", says: "the first three, a line each" },
-      { line: "detent instance history order-7 --order newest --limit 10", says: "what happened last" },
+      { line: "detent instance history order-7 --order newest --limit 10", says: "the latest events" },
       { line: "detent instance history order-7 --event pay", says: "Pay, Repay and Paypal" },
       { line: "detent instance history order-7 --after 100", says: "the next page" },
     ],
@@ -286,7 +286,7 @@ const start = command(
     summary: "start an instance of a machine of yours",
     arguments: [machineArgument, { name: "id", summary: "its id" }],
     options: [
-      { name: "with", kind: "text", value: "JSON", summary: "what it begins with" },
+      { name: "with", kind: "text", value: "JSON", summary: "the fields of the first state" },
       { name: "state", kind: "text", value: "STATE", summary: "begin in this state, with all its fields. Default: the first state" },
       keyOption,
     ],
@@ -346,7 +346,7 @@ const send = command(
     }),
 )
 
-/** Decided here from the stored data, independent of the process that works. */
+/** Decided in this process from the stored data, without the process that owns the instance. */
 const previewed = (input: Parameters<typeof observing>[0] & { readonly instance: string }, event: { readonly _tag: string }) =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -403,7 +403,7 @@ const repair = command(
     ],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the event's fields; ••• keeps the stored value of a sensitive one" },
-      { name: "dry-run", kind: "flag", summary: "only try whether the instance would then replay" },
+      { name: "dry-run", kind: "flag", summary: "only check whether the instance would then replay" },
       keyOption,
     ],
     examples: [{ line: `detent instance repair order-7 1 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" }],
@@ -413,7 +413,10 @@ const repair = command(
       const output = yield* Output
       const sequence = Number(input.sequence)
       if (!Number.isSafeInteger(sequence) || sequence < 1)
-        return yield* new WrongUsage({ problem: `${input.sequence} is no number of an event`, nextStep: "see `detent instance history`" })
+        return yield* new WrongUsage({
+          problem: `${input.sequence} is not a number of an event`,
+          nextStep: "see `detent instance history`",
+        })
       const fields = yield* fieldsOf(input.with)
       if (input["dry-run"]) {
         const trying = Effect.flatMap(instances.resolve(input.instance), (key) =>
@@ -508,7 +511,7 @@ const bulk = command(
       keyOption,
     ],
     examples: [
-      { line: "detent instance bulk order Cancel --state Placed --dry-run", says: "how many it would be" },
+      { line: "detent instance bulk order Cancel --state Placed --dry-run", says: "how many there are" },
       { line: "detent instance bulk order Cancel --state Placed --yes", says: "sends it to each of them" },
     ],
   },
@@ -549,7 +552,7 @@ const bulk = command(
       const { job, ...sent } = yield* Effect.provide(sending, server === undefined ? acting(input) : observing(input))
       const name = job === undefined ? "" : `${job.machine}/${job.id}`
       yield* output.value({ ...sent, job }, () => `${name}\n`)
-      yield* output.note(`see how far it is: detent instance show ${name}${placeText(input)}`)
+      yield* output.note(`see its progress: detent instance show ${name}${placeText(input)}`)
     }),
 )
 
@@ -559,7 +562,7 @@ const fire = command(
     summary: "fire a timer of an instance now",
     arguments: [instanceArgument, { name: "timer", summary: "its name, as `detent instance show` has it" }],
     options: [keyOption],
-    examples: [{ line: "detent instance fire order-7 'payment overdue'", says: "as if its time had come" }],
+    examples: [{ line: "detent instance fire order-7 'payment overdue'", says: "as if it were due" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -595,7 +598,7 @@ const purge = command(
       keyOption,
     ],
     examples: [
-      { line: "detent instance purge order --ended-before 30days --dry-run", says: "how many it would be" },
+      { line: "detent instance purge order --ended-before 30days --dry-run", says: "how many there are" },
       { line: "detent instance purge order --ended-before 30days --yes", says: "removes them for good" },
     ],
   },
@@ -639,7 +642,7 @@ const durationOf = (text: string | undefined) => {
   if (Option.isSome(duration)) return Effect.succeed(duration.value)
   return Effect.fail(
     new WrongUsage({
-      problem: text === undefined ? "--ended-before is missing" : `--ended-before ${text} is no duration`,
+      problem: text === undefined ? "--ended-before is missing" : `--ended-before ${text} is not a duration`,
       nextStep: "write a whole number and a unit, such as 30days, 12hours or 90minutes",
     }),
   )

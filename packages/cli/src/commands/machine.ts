@@ -18,8 +18,8 @@ import { machineArgument } from "./shared.ts"
 const list = command(
   {
     name: "machine list",
-    summary: "the machines known here, with how many instances are in each state",
-    detail: "Known are the built-in ones and those of detent.config.ts in the working folder.",
+    summary: "registered machines, with the number of instances in each state",
+    detail: "These are the built-in ones and those of detent.config.ts in the working folder.",
     arguments: [],
     options: [],
     examples: [{ line: "detent machine list", says: "name, version, states, instances" }],
@@ -46,7 +46,7 @@ const show = command(
     summary: "one machine: states, events, transitions, instances",
     arguments: [machineArgument],
     options: [],
-    examples: [{ line: "detent machine show order", says: "what leads where" }],
+    examples: [{ line: "detent machine show order", says: "its states, events and transitions" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -178,10 +178,10 @@ const diagram = command(
         value: "FORMAT",
         choices: ["mermaid", "flowchart", "dot", "svg", "sequence", "timeline", "layout"],
         default: "mermaid",
-        summary: "sequence (Mermaid) and timeline (DOT) draw one instance; layout is where everything goes, as JSON",
+        summary: "sequence (Mermaid) and timeline (DOT) draw one instance; layout is the positions as JSON",
       },
       { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
-      { name: "instance", kind: "text", value: "ID", summary: "draw the way that this instance took" },
+      { name: "instance", kind: "text", value: "ID", summary: "draw the path that this instance took" },
       { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG. Default: light" },
       { name: "direction", kind: "text", value: "WAY", choices: ["down", "right"], summary: "of a layout. Default: down" },
     ],
@@ -226,8 +226,8 @@ const check = command(
     name: "machine check",
     summary: "find stored instances that have not ended and that the current definition could not open",
     detail:
-      "Run it before a deploy: nothing is changed. Instances that have ended are not opened any more; they are counted and skipped.\n" +
-      "Ends with 1 when there is one that would not open, or one of a machine that is not in detent.config.ts.",
+      "Run it before a deploy: nothing is changed. Instances that have ended are not opened again; they are counted and skipped.\n" +
+      "Exits with 1 when an instance would not open, or is of a machine that is not in detent.config.ts.",
     arguments: [{ ...machineArgument, optional: true }],
     options: [
       { name: "allow-unregistered", kind: "flag", summary: "accept stored instances of machines that are not in detent.config.ts" },

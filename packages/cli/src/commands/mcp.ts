@@ -59,7 +59,7 @@ const mcp = command(
         value: "ROLE",
         choices: ["read", "operate"],
         default: "read",
-        summary: "whether it may only look, or act too",
+        summary: "read: only look; operate: also act",
       },
     ],
     examples: [{ line: "detent mcp --role operate --data .detent", says: "the command to configure in an agent" }],
@@ -73,7 +73,7 @@ const mcp = command(
     }),
 )
 
-/** The tools of knowledge are there, and loaded, only where knowledge is on. */
+/** The tools of knowledge are offered, and loaded, only where knowledge is on. */
 const served = (session: Session) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -90,7 +90,7 @@ const served = (session: Session) =>
     }),
   )
 
-/** A session that may act works here on what it starts, except where a server works. */
+/** A session that may act runs what it starts in this process, unless a server runs. */
 const workspaceOf = (place: Place, { role, server }: Session): Opened =>
   role === "operate" && server === undefined ? forAgents.working(place) : forAgents.observed(place)
 
@@ -102,7 +102,7 @@ const protocolFor = (role: Session["role"], hasKnowledge: boolean) =>
     protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
   }).pipe(Layer.provide(messageStdio))
 
-/** A client that closes its side wants nothing more: calls under way are interrupted with it. */
+/** A client that closes its side wants nothing more: running calls are interrupted with it. */
 const inputEnded = Effect.callback<void>((resume) => {
   process.stdin.once("end", () => resume(Effect.void))
   process.stdin.once("close", () => resume(Effect.void))

@@ -21,7 +21,7 @@ const list = command(
     summary: "queues of commands, with how many commands they have of each status",
     arguments: [],
     options: [],
-    examples: [{ line: "detent queue list", says: "which are paused, and what waits" }],
+    examples: [{ line: "detent queue list", says: "which are paused, and how many commands wait" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -31,7 +31,7 @@ const list = command(
         [
           { title: "QUEUE", of: ({ queue }) => queue },
           { title: "", of: ({ paused }) => (paused ? "paused" : ""), looks: (text, _, style) => style.yellow(text) },
-          { title: "AT ONCE", of: ({ concurrency }) => String(concurrency ?? "") },
+          { title: "CONCURRENCY", of: ({ concurrency }) => String(concurrency ?? "") },
           { title: "RATE", of: ({ rate }) => (rate === undefined ? "" : rateText(rate)) },
           { title: "WORKERS", of: ({ workers }) => workers.length },
           { title: "COMMANDS", of: ({ counts }) => countText(counts) || "none" },
@@ -44,10 +44,10 @@ const list = command(
 const pause = command(
   {
     name: "queue pause",
-    summary: "let no worker take commands of a queue",
+    summary: "stop workers from taking commands of a queue",
     arguments: [queue],
     options: [keyOption],
-    examples: [{ line: "detent queue pause mails", says: "commands under way are finished" }],
+    examples: [{ line: "detent queue pause mails", says: "running commands are finished" }],
   },
   (input) => changed(input, "pause", operations.pauseQueue(input.queue)),
 )
@@ -60,13 +60,13 @@ const limit = command(
     summary: "limit how many commands of a queue are executed, by all workers together",
     arguments: [queue],
     options: [
-      { name: "concurrency", kind: "text", value: "N", summary: "how many at once; none: no limit" },
-      { name: "rate", kind: "text", value: "N/TIME", summary: "how many begin within a time, such as 10/1minute; none: no limit" },
+      { name: "concurrency", kind: "text", value: "N", summary: "commands executed at the same time; none: no limit" },
+      { name: "rate", kind: "text", value: "N/TIME", summary: "commands started within a time, such as 10/1minute; none: no limit" },
       keyOption,
     ],
     examples: [
-      { line: "detent queue limit mails --concurrency 2 --rate 100/1minute", says: "what is not named stays as it is" },
-      { line: "detent queue limit mails --rate none", says: "without that limit again" },
+      { line: "detent queue limit mails --concurrency 2 --rate 100/1minute", says: "a limit that is not named is unchanged" },
+      { line: "detent queue limit mails --rate none", says: "removes the limit" },
     ],
   },
   (input) =>
@@ -74,7 +74,7 @@ const limit = command(
       const output = yield* Output
       const change = optional({ concurrency: yield* concurrencyOf(input.concurrency), rate: yield* rateOf(input.rate) })
       if (Object.keys(change).length === 0)
-        return yield* new WrongUsage({ problem: "which limit?", nextStep: "name --concurrency or --rate" })
+        return yield* new WrongUsage({ problem: "no limit was given", nextStep: "give --concurrency or --rate" })
       const { queue } = input
       yield* checkName(queue)
       const limited = yield* changedHere(
@@ -93,7 +93,9 @@ const concurrencyOf = (text: string | undefined): Effect.Effect<number | null | 
   if (text === undefined || text === none) return Effect.succeed(text === none ? null : undefined)
   return /^[1-9]\d{0,8}$/.test(text)
     ? Effect.succeed(Number(text))
-    : Effect.fail(new WrongUsage({ problem: `--concurrency ${text} is no limit`, nextStep: "write a whole number from 1 on, or none" }))
+    : Effect.fail(
+        new WrongUsage({ problem: `--concurrency ${text} is not a limit`, nextStep: "write a whole number of at least 1, or none" }),
+      )
 }
 
 type Rate = NonNullable<operations.QueueLimitChange["rate"]>
@@ -105,7 +107,7 @@ const rateOf = (text: string | undefined): Effect.Effect<Rate | null | undefined
   return limit !== undefined && Option.isSome(interval) && interval.value >= 1
     ? Effect.succeed({ limit: Number(limit), intervalMillis: interval.value })
     : Effect.fail(
-        new WrongUsage({ problem: `--rate ${text} is no limit`, nextStep: "write a number and a time, such as 10/1minute, or none" }),
+        new WrongUsage({ problem: `--rate ${text} is not a limit`, nextStep: "write a number and a time, such as 10/1minute, or none" }),
       )
 }
 
@@ -117,9 +119,10 @@ interface Limits {
 const rateText = ({ limit: most, intervalMillis }: Rate): string => `${most} in ${durationText(intervalMillis)}`
 
 const limitsText = ({ concurrency, rate }: Limits): string =>
-  [concurrency === undefined ? "any number at once" : `${concurrency} at once`, rate === undefined ? "at any rate" : rateText(rate)].join(
-    ", ",
-  )
+  [
+    concurrency === undefined ? "no concurrency limit" : `concurrency ${concurrency}`,
+    rate === undefined ? "no rate limit" : rateText(rate),
+  ].join(", ")
 
 const resume = command(
   {
@@ -127,7 +130,7 @@ const resume = command(
     summary: "let workers take commands of a paused queue again",
     arguments: [queue],
     options: [keyOption],
-    examples: [{ line: "detent queue resume mails", says: "what waited is executed" }],
+    examples: [{ line: "detent queue resume mails", says: "waiting commands are executed" }],
   },
   (input) => changed(input, "resume", operations.resumeQueue(input.queue)),
 )

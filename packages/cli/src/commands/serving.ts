@@ -15,15 +15,15 @@ import { telemetry } from "../workspace/Telemetry.ts"
 import { clusterOf, clusterOptions } from "./shared.ts"
 
 const listenOptions = [
-  { name: "port", kind: "integer", value: "N", default: 4400, summary: "where to listen; 0 takes a free one" },
+  { name: "port", kind: "integer", value: "N", default: 4400, summary: "port to listen on; 0 takes a free one" },
   {
     name: "host",
     kind: "text",
     value: "ADDRESS",
     default: "127.0.0.1",
-    summary: "which address to listen on; beyond this machine a token is needed",
+    summary: "address to listen on; addresses other than localhost require --token",
   },
-  { name: "token", kind: "text", value: "SECRET", summary: "who may operate; better given as DETENT_TOKEN" },
+  { name: "token", kind: "text", value: "SECRET", summary: "token that clients must send. Environment: DETENT_TOKEN, which is preferred" },
 ] as const
 
 const dev = command(
@@ -34,7 +34,7 @@ const dev = command(
     arguments: [],
     options: [{ name: "demo", kind: "flag", summary: "begin with sample documents and uploads" }, ...listenOptions],
     examples: [
-      { line: "detent dev --demo", says: "something to look at within seconds" },
+      { line: "detent dev --demo", says: "sample data within seconds" },
       { line: "detent dev --port 0 --data try", says: "a free port, and data that may be thrown away" },
     ],
   },
@@ -62,7 +62,7 @@ const serve = command(
     examples: [
       {
         line: "DETENT_TOKEN=… detent serve --host 0.0.0.0 --database postgres://db/detent",
-        says: "beyond this machine a token is needed",
+        says: "reachable from other machines, so a token is required",
       },
     ],
   },
@@ -88,7 +88,7 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
     const other = yield* runningServer(input)
     if (other !== undefined && role === "work")
       return yield* new NotAllowed({
-        problem: `a server works in ${input.data} already, at ${other.url}`,
+        problem: `a server already runs in ${input.data}, at ${other.url}`,
         nextStep: "stop it first, or name another folder with --data",
       })
     return yield* Effect.gen(function* () {
@@ -98,7 +98,7 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
       yield* output.value({ url: reachable(url) }, () => `${reachable(url)}\n`)
       yield* output.note(
         output.noteStyle.dim(
-          `open it to see what runs, API reference at /docs; stop with Ctrl-C: what is unfinished resumes at the next start`,
+          `open it for the console, API reference at /docs; stop with Ctrl-C: unfinished work resumes at the next start`,
         ),
       )
       const known = yield* Effect.flatMap(Machines, (machines) => machines.list)
@@ -113,12 +113,12 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
   })
 
 const nothingKnown =
-  "no machines are known here: name yours in detent.config.ts (`detent init` writes one), or see something with `detent dev --demo`"
+  "no machines are registered here: name yours in detent.config.ts (`detent init` writes one), or try `detent dev --demo`"
 
 const isNoAddress = (error: unknown): boolean =>
   error instanceof ListenFailed && error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRNOTAVAIL"
 
-const noAddress = (host: string) => new WrongUsage({ problem: `${host} is no address of this machine`, nextStep: "correct --host" })
+const noAddress = (host: string) => new WrongUsage({ problem: `${host} is not an address of this machine`, nextStep: "correct --host" })
 
 const listening = ({ host, port, token = process.env["DETENT_TOKEN"] }: Listening) => {
   const readToken = process.env["DETENT_READ_TOKEN"]

@@ -1,4 +1,4 @@
-/** What several commands declare alike. */
+/** Arguments and options that several commands declare. */
 import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import type { Argument, Option } from "../line/Command.ts"
 
@@ -23,12 +23,12 @@ export const clusterOptions = [
     name: "cluster",
     kind: "text",
     value: "HOST:PORT",
-    summary: "be a node of a cluster, which others reach here; needs PostgreSQL and DETENT_CLUSTER_TOKEN",
+    summary: "run as a node of a cluster, which other nodes reach at this address; needs PostgreSQL and DETENT_CLUSTER_TOKEN",
   },
-  { name: "cluster-listen", kind: "text", value: "HOST:PORT", summary: "where to listen to other nodes, if elsewhere" },
+  { name: "cluster-listen", kind: "text", value: "HOST:PORT", summary: "address to listen on for other nodes, if different" },
 ] as const satisfies ReadonlyArray<Option>
 
-/** What the options say; undefined where the configuration decides. */
+/** The cluster that the options name; undefined where the configuration decides. */
 export const clusterOf = (input: {
   readonly cluster: string | undefined
   readonly "cluster-listen": string | undefined
@@ -42,5 +42,5 @@ export const keyOption = {
   name: "key",
   kind: "text",
   value: "ID",
-  summary: "your own id for it: sent again under the same one, it is answered, not repeated",
+  summary: "idempotency key: a repeated request returns the first result",
 } as const satisfies Option

@@ -1,4 +1,4 @@
-/** `detent timer`: timers that were given up because they could not be fired. */
+/** `detent timer`: timers that repeatedly failed to fire. */
 import * as operations from "@detent/workspace/operations/commands"
 import * as instances from "@detent/workspace/operations/instances"
 import * as Effect from "effect/Effect"
@@ -15,7 +15,7 @@ const list = command(
     summary: "timers that were given up because they could not be fired",
     arguments: [],
     options: [{ name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" }],
-    examples: [{ line: "detent timer list", says: "with the problem of each" }],
+    examples: [{ line: "detent timer list", says: "each with its error" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -41,7 +41,7 @@ const revive = command(
     summary: "fire a timer that was given up",
     arguments: [instanceArgument, { name: "timer", summary: "its name, as `detent timer list` shows it" }],
     options: [keyOption],
-    examples: [{ line: `detent timer revive order-7 "payment overdue"`, says: "by the next process that works" }],
+    examples: [{ line: `detent timer revive order-7 "payment overdue"`, says: "the next worker or server fires it" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -51,7 +51,7 @@ const revive = command(
       yield* changedHere({ operation: "commands.reviveTimer", params: { machine, id, name: input.timer }, key: input.key }, revived)
       yield* output.value(
         { machine, id, timer: input.timer },
-        () => `${input.timer} of ${machine}/${id} is fired by the next process that works\n`,
+        () => `${input.timer} of ${machine}/${id} is fired by the next worker or server\n`,
       )
     }).pipe(Effect.provide(observing(input))),
 )

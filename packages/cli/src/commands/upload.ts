@@ -30,7 +30,7 @@ const run = command(
     name: "upload run",
     summary: "upload a file of items (JSON, JSON lines, also gzip)",
     detail:
-      "Items that are broken are set aside with their reason; the others are stored. Stopped or killed, it resumes with `detent upload retry`.\n" +
+      "Invalid items are set aside with their reason; the others are stored. After a stop or kill, `detent upload retry` resumes it.\n" +
       "Items are those of Hacker News, or of an upload that detent.config.ts defines: `detent upload kinds` lists them.",
     arguments: [{ name: "file", summary: "the file", complete: "file" }],
     options: [
@@ -63,7 +63,9 @@ const run = command(
 const checkMd5 = (md5: string | undefined): Effect.Effect<void, WrongUsage> =>
   md5 === undefined || /^[0-9a-fA-F]{32}$/.test(md5)
     ? Effect.void
-    : Effect.fail(new WrongUsage({ problem: `--md5 ${md5} is no MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }))
+    : Effect.fail(
+        new WrongUsage({ problem: `--md5 ${md5} is not an MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }),
+      )
 
 const isFile = (file: string): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() => {
@@ -186,7 +188,7 @@ const show = command(
       { name: "reason", kind: "text", value: "KIND", summary: "of --items failed, only those that failed for this reason" },
       ...paging,
     ],
-    examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "what is wrong with which line" }],
+    examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "each refused item, with its line and reason" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -217,7 +219,7 @@ const show = command(
 const watch = command(
   {
     name: "upload watch",
-    summary: "follow an upload until it rests; does no work itself",
+    summary: "follow an upload until it ends; does no work itself",
     detail: "For an upload that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the upload.",
     arguments: [upload],
     options: [],
@@ -266,7 +268,7 @@ const history = command(
 const kinds = command(
   {
     name: "upload kinds",
-    summary: "what can be uploaded here, and which fields a search compares",
+    summary: "the kinds of uploads, and the fields that a search compares",
     arguments: [],
     options: [],
     examples: [{ line: "detent upload kinds --json", says: "Hacker News, and the uploads of detent.config.ts" }],
@@ -287,7 +289,7 @@ const kinds = command(
     }).pipe(Effect.provide(observed(input))),
 )
 
-/** A killed process leaves no note that it no longer works. Without a server the user may have to resume the upload. */
+/** A killed process leaves no record that it ended. Without a server the user may have to resume the upload. */
 const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
   Effect.gen(function* () {
     const [first, ...others] = uploads.filter(({ isResting }) => !isResting)
@@ -313,7 +315,7 @@ const itemsOf = ({ upload: id, limit, after, reason }: ItemsAsked, state: EntryS
 const retry = command(
   {
     name: "upload retry",
-    summary: "try refused items, or a failed upload, again; continue a stopped one",
+    summary: "retry refused items or a failed upload; continue a stopped one",
     arguments: [upload],
     options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }, keyOption],
     examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],
@@ -342,7 +344,7 @@ const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: nu
   if (text === undefined) return Effect.succeed({})
   return /^\d{1,15}$/.test(text)
     ? Effect.succeed({ after: Number(text) })
-    : Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
+    : Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }))
 }
 
 /** The place of an item in its file. */
@@ -350,7 +352,7 @@ const itemNumber = (text: string): Effect.Effect<number, WrongUsage> =>
   /^\d{1,15}$/.test(text)
     ? Effect.succeed(Number(text))
     : Effect.fail(
-        new WrongUsage({ problem: `${text} is no number of an item`, nextStep: "see `detent upload show UPLOAD --items failed`" }),
+        new WrongUsage({ problem: `${text} is not a number of an item`, nextStep: "see `detent upload show UPLOAD --items failed`" }),
       )
 
 const findUpload = (id: string) =>
@@ -379,7 +381,7 @@ const cancel = command(
     summary: "stop the work of an upload; stored items stay",
     arguments: [upload],
     options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; `detent upload show` shows it" }, keyOption],
-    examples: [{ line: "detent upload cancel batch-3f9c2a71b0d4e5f6", says: "asks first; --yes agrees" }],
+    examples: [{ line: "detent upload cancel batch-3f9c2a71b0d4e5f6", says: "asks first; --yes confirms" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -404,7 +406,7 @@ const reasonQuery = (reason: string | undefined): string => (reason === undefine
 const correct = command(
   {
     name: "upload correct",
-    summary: "give a refused item other content, for the next retry; one that would be refused again is not taken",
+    summary: "replace the content of a refused item, for the next retry; content that would be refused again is not accepted",
     arguments: [upload, itemArgument],
     options: [{ name: "with", kind: "text", value: "JSON", summary: "the item, whole" }, keyOption],
     examples: [
@@ -487,7 +489,7 @@ const timeOf = (option: string, text: string | undefined): Effect.Effect<number 
     ? Effect.succeed(Number(text))
     : Effect.fail(
         new WrongUsage({
-          problem: `--${option} ${text} is no number`,
+          problem: `--${option} ${text} is not a number`,
           nextStep: "write the time as the items have it, such as 1175714200",
         }),
       )
@@ -514,7 +516,7 @@ const searchKind = (input: Search) =>
 const fieldsAsked = (text: string | undefined): Effect.Effect<Readonly<Record<string, string>>, WrongUsage> => {
   const pairs = (text === undefined ? [] : text.split(",")).map((pair) => /^([^=]+)=(.*)$/s.exec(pair))
   return pairs.includes(null)
-    ? Effect.fail(new WrongUsage({ problem: `--where ${text} is no field with a value`, nextStep: "write it as FIELD=VALUE" }))
+    ? Effect.fail(new WrongUsage({ problem: `--where ${text} is not a field with a value`, nextStep: "write it as FIELD=VALUE" }))
     : Effect.succeed(Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""])))
 }
 
@@ -561,7 +563,7 @@ const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: numbe
   if (text === undefined) return Effect.succeed(undefined)
   const [, time, hnId] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
   return time === undefined || hnId === undefined
-    ? Effect.fail(new WrongUsage({ problem: `--after ${text} is no cursor`, nextStep: "copy it from the end of the page before" }))
+    ? Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }))
     : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
 }
 

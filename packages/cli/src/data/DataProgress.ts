@@ -1,4 +1,4 @@
-/** What the commands on all data of a workspace have in common: how far they are, and whether the result opens. */
+/** Shared by the commands on all data of a workspace: their progress, and whether the result opens. */
 import type { DataProgress } from "@detent/workspace/operations/data"
 import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import { Output } from "../output/Output.ts"
 import { followed, type Step } from "../output/Progress.ts"
 import { observed, type Place } from "../workspace/Opening.ts"
 
-/** Runs it and shows how far it is. */
+/** Runs it and shows its progress. */
 export const withProgress = <A, E>(run: (onProgress: (progress: DataProgress) => Effect.Effect<void>) => Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     let report: { readonly value: A } | undefined

@@ -16,7 +16,7 @@ export const backup = command(
     summary: "back up a workspace while it runs",
     detail:
       "Takes the database in one consistent snapshot, SQLite or PostgreSQL, and then the files of the data folder. Processes of the\n" +
-      "workspace work on meanwhile. The backup is a folder with detent.db, files/, files.sha256 and backup.json, which is written last.\n" +
+      "workspace continue meanwhile. The backup is a folder with detent.db, files/, files.sha256 and backup.json, which is written last.\n" +
       "Where the data is in a bucket, the backup holds the database: turn on versioning of the bucket for the files.\n" +
       "Instances, batches and uploads resume from where they were at the moment of the snapshot when it is restored.",
     arguments: [],
@@ -30,7 +30,7 @@ export const backup = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { data, to } = input
-      if (to === undefined) return yield* new WrongUsage({ problem: "back up to where?", nextStep: "name a new folder with --to" })
+      if (to === undefined) return yield* new WrongUsage({ problem: "--to is missing", nextStep: "name a new folder with --to" })
       const manifest = yield* withProgress((onProgress) => operations.backup({ database: databaseOf(input), data, to, onProgress }))
       yield* output.value(manifest, () => `${to}\n`)
       const database = `the database (${manifest.bytes} bytes)`
@@ -50,7 +50,7 @@ export const restore = command(
     summary: "make a workspace out of a backup",
     detail:
       "Checks the backup, then writes its database and its files to --data and --database, which have to be empty. A backup of\n" +
-      "PostgreSQL may be restored to SQLite, and the other way. At the end it opens every instance that has not ended.\n" +
+      "PostgreSQL may be restored to SQLite, or vice versa. At the end it opens every instance that has not ended.\n" +
       "Stop the processes of the workspace that was backed up first, if both would act on the same outside systems.",
     arguments: [],
     options: [{ name: "from", kind: "text", value: "DIR", summary: "the folder that `detent data backup` made" }],
@@ -63,7 +63,7 @@ export const restore = command(
     Effect.gen(function* () {
       const output = yield* Output
       const { data, from } = input
-      if (from === undefined) return yield* new WrongUsage({ problem: "restore from where?", nextStep: "name the backup with --from" })
+      if (from === undefined) return yield* new WrongUsage({ problem: "--from is missing", nextStep: "name the backup with --from" })
       const config = Option.getOrUndefined(yield* findConfig("."))
       const uploads = config?.uploads?.filter((one) => one !== "hacker-news")
       const restored = yield* withProgress((onProgress) =>

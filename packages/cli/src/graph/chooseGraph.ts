@@ -13,7 +13,7 @@ export const versionIn = (option: string, text: string | undefined): Effect.Effe
   const version = Schema.decodeUnknownOption(ContentHash)(text)
   return Option.isSome(version)
     ? Effect.succeed(version.value)
-    : Effect.fail(new WrongUsage({ problem: `${option} ${text} is no version`, nextStep: "see `detent graph versions`" }))
+    : Effect.fail(new WrongUsage({ problem: `${option} ${text} is not a version`, nextStep: "see `detent graph versions`" }))
 }
 
 export const chooseVersion = (input: { readonly namespace: string | undefined; readonly version: string | undefined }) =>

@@ -10,7 +10,7 @@ export const fieldsOf = (text: string | undefined): Effect.Effect<Readonly<Recor
     ? Effect.succeed({})
     : Effect.mapError(
         Schema.decodeEffect(FieldsJson)(text),
-        () => new WrongUsage({ problem: `--with ${text} is no JSON object`, nextStep: `write it like --with '{"total":42}'` }),
+        () => new WrongUsage({ problem: `--with ${text} is not a JSON object`, nextStep: `write it like --with '{"total":42}'` }),
       )
 
 const decodeValue = Schema.decodeEffect(Schema.fromJsonString(Schema.Json))
@@ -20,5 +20,5 @@ export const valueOf = (text: string | undefined): Effect.Effect<Schema.Json | u
     ? Effect.undefined
     : Effect.mapError(
         decodeValue(text),
-        () => new WrongUsage({ problem: `--with ${text} is no JSON`, nextStep: `write it like --with '{"by":"ada"}' or --with '"yes"'` }),
+        () => new WrongUsage({ problem: `--with ${text} is not JSON`, nextStep: `write it like --with '{"by":"ada"}' or --with '"yes"'` }),
       )

@@ -13,7 +13,7 @@ export interface SentEvent {
   readonly instance: string
   readonly event: string
   readonly fields: Fields
-  /** The sender's own id for it: under the same one it is taken once. */
+  /** The idempotency key of the sender. */
   readonly key: string | undefined
 }
 
@@ -24,7 +24,7 @@ const Sent = Schema.Struct({ sequence: Schema.optionalKey(Schema.Int), answer: S
 export const addressOf = ({ machine, id }: { readonly machine: string; readonly id: string }): string =>
   `/api/v1/instances/${encodeURIComponent(machine)}/${encodeURIComponent(id)}`
 
-/** Sends an event and says where the instance stands then, and, where it had been sent before under its key, as which one. */
+/** Sends an event. Returns the instance's state after it and, for a repeated key, the event that was sent first. */
 export const sendEvent = (server: RunningServer | undefined, options: SentEvent) =>
   Effect.gen(function* () {
     yield* checkKey(options.key)
@@ -51,14 +51,14 @@ export const askQuestion = (server: RunningServer | undefined, options: Omit<Sen
     const questions = machine.blueprint.events.flatMap(({ tag, reply }) => (reply ? [tag] : []))
     if (!questions.includes(options.event))
       return yield* new WrongUsage({
-        problem: `${options.event} is no question of ${key.machine}`,
+        problem: `${options.event} is not a question of ${key.machine}`,
         nextStep: `its questions are ${questions.join(", ") || "none"}; see \`detent instance send\``,
       })
     const { sent } = yield* sendEvent(server, { ...options, key: undefined })
     return sent.answer ?? null
   })
 
-/** Where a new or repaired instance stands, as the server answers it. */
+/** The state of a new or repaired instance, as the server answers it. */
 export const Started = Schema.Struct({
   machine: Schema.String,
   id: Schema.String,
@@ -95,8 +95,8 @@ export const startInstance = (server: RunningServer | undefined, { machine, id, 
       InputNeeded: ({ first, fields: example }) =>
         Effect.fail(
           new WrongUsage({
-            problem: `${machine} needs something to begin with`,
-            nextStep: `give the fields of its first state, ${first}, such as --with '${JSON.stringify(example)}'; see \`detent machine show ${machine}\``,
+            problem: `${machine} needs the fields of its first state`,
+            nextStep: `give those of ${first}, such as --with '${JSON.stringify(example)}'; see \`detent machine show ${machine}\``,
           }),
         ),
       ActorExists: (exists) =>

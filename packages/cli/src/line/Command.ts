@@ -6,7 +6,7 @@ import type * as Effect from "effect/Effect"
 import type { Output } from "../output/Output.ts"
 import type { globalOptions } from "./options.mjs"
 
-/** What is completed for a value: files or folders. Without it: names in the workspace, from the command itself. */
+/** Completes a value with files or folders. Default: names in the workspace, from the command itself. */
 export type Completed = "file" | "folder"
 
 interface Described {
@@ -40,12 +40,12 @@ export interface Example {
   readonly says: string
 }
 
-/** What a command declares. */
+/** The declaration of a command. */
 export interface Command {
   /** Noun, then verb; or one word. */
   readonly name: string
   readonly summary: string
-  /** What a first user should know. */
+  /** Details for a first-time user. */
   readonly detail?: string
   readonly arguments: ReadonlyArray<Argument>
   readonly options: ReadonlyArray<Option>
@@ -69,7 +69,7 @@ export interface TableCommand extends Command {
 /** An input before its command is known. */
 export type Values = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
-/** A word that is not known, and those that may have been meant. */
+/** An unknown word, with suggestions. */
 export interface Misspelt {
   readonly word: string
   readonly known: ReadonlyArray<string>
@@ -84,7 +84,7 @@ export type Line =
       readonly problem: string
       readonly topic: ReadonlyArray<string>
       readonly misspelt?: Misspelt
-      /** The topic's help says what could follow, so it is shown at once. */
+      /** The topic's help lists the possible words, so it is shown immediately. */
       readonly isHelpful?: boolean
     }
 
@@ -111,7 +111,7 @@ export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
 /** The values of a command, as it declares them. */
 export type InputOf<C extends Command> = ArgumentValues<C["arguments"][number]> & OptionValues<C["options"][number]> & GlobalValues
 
-/** Succeeds with an exit code; nothing means that all went well. */
+/** Succeeds with an exit code; undefined means 0. */
 type Ran = Effect.Effect<number | void, unknown, Output>
 
 export interface RunnableCommand {

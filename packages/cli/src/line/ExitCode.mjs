@@ -1,11 +1,11 @@
-/** How the command ends: what scripts may rely on. */
+/** The exit codes, which scripts may rely on. */
 export const ExitCode = Object.freeze({
   ok: 0,
   failed: 1,
   usage: 2,
   notFound: 3,
   notAllowed: 4,
-  /** A batch is done, but not all that was in it. */
+  /** A batch has ended, but some of its items failed. */
   inPart: 5,
   interrupted: 130,
 })

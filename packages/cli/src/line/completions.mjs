@@ -1,4 +1,4 @@
-/** Completion scripts, written from the command table: after an update they are made anew and know what is new. */
+/** Completion scripts, written from the command table: after an update they are generated again. */
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
 
@@ -18,7 +18,7 @@ const firstWords = [...single, ...nouns]
 const verbsOf = (noun) =>
   commands.filter(({ name }) => name.startsWith(`${noun} `)).map(({ name, summary }) => ({ name: name.slice(noun.length + 1), summary }))
 
-/** All options that take a value: the word after one of them is no argument. */
+/** All options that take a value: the word after one of them is not an argument. */
 const valued = [
   ...new Set(
     commands
@@ -34,7 +34,7 @@ export function completions(shell) {
   return shell === "zsh" ? zsh() : bash()
 }
 
-/** What bash and zsh have in common: which command the words before the cursor name, and how many arguments it has already. */
+/** Shared by bash and zsh: which command the words before the cursor name, and how many arguments it has already. */
 const scan = `  local noun="" command="" word skip="" given=0
   for word in "\${before[@]}"; do
     if [[ -n $skip ]]; then skip=""; continue; fi

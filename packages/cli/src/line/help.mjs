@@ -1,4 +1,4 @@
-/** What `--help` says: of everything, of a noun, of one command. */
+/** The text of `--help`: of all commands, of a noun, of one command. */
 
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
@@ -37,7 +37,7 @@ function everything(bold) {
     section(
       bold("Begin"),
       columns([
-        ["detent dev --demo", "something to look at"],
+        ["detent dev --demo", "a server with sample data"],
         ["detent init --template order", "a project of your own"],
         ["detent batch run --help", "any command explains itself, with examples"],
       ]),

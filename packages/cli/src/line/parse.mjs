@@ -1,4 +1,4 @@
-/** From the words of a command line to a command and its values, or to what is wrong with it. Nothing is run here, and nothing is read but variables. */
+/** Parses the words of a command line into a command and its values, or an error. Runs nothing, and reads only environment variables. */
 import { parseArgs } from "node:util"
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
@@ -25,7 +25,7 @@ export function parseLine(words) {
   const command = commands.find((known) => known.name === name)
   if (command !== undefined) return parseValues(command, words.toSpliced(first.index, name.split(" ").length))
   if (isNoun && name === one)
-    return isHelp ? { _tag: "Help", topic: [one] } : { ...wrong(`${one}: what about it?`, [one]), isHelpful: true }
+    return isHelp ? { _tag: "Help", topic: [one] } : { ...wrong(`${one} needs a command`, [one]), isHelpful: true }
   const known = isNoun ? commands.filter((other) => other.name.startsWith(`${one} `)) : [...commands, ...nouns]
   return misspelt(`there is no command ${name}`, isNoun ? [one] : [], name, known)
 }
@@ -68,7 +68,7 @@ function parseValues(command, words) {
   const missing = command.arguments.find((one, index) => one.optional !== true && given[index] === undefined)
   if (missing !== undefined) return wrong(`${missing.name.toUpperCase()} is missing: ${missing.summary}`, topic)
   const excess = command.arguments.at(-1)?.many === true ? undefined : given[command.arguments.length]
-  if (excess !== undefined) return wrong(`${JSON.stringify(excess)} is one word too many`, topic)
+  if (excess !== undefined) return wrong(`${JSON.stringify(excess)} is an unexpected argument`, topic)
   for (const [index, argument] of command.arguments.entries()) {
     if (argument.many === true) {
       values[argument.name] = given.slice(index)
@@ -128,7 +128,7 @@ function defaultsOf(options) {
 }
 
 /**
- * An empty variable is as good as none.
+ * An empty variable counts as unset.
  *
  * @param {Option} option
  */
@@ -138,7 +138,7 @@ function variableOf({ variable }) {
 }
 
 /**
- * What is wrong with options that no command goes with.
+ * The error of options without a command.
  *
  * @param {ReturnType<typeof tokensOf>} tokens
  */

@@ -1,6 +1,6 @@
 /**
- * Standard input as an MCP client's messages, a line for each. What reads them expects JSON and hears nothing more after a line
- * that is none, so such a line is answered here and does not get there.
+ * Standard input as an MCP client's messages, a line for each. The parser behind it expects JSON and stops at a line that is not
+ * JSON, so such a line is answered here and not passed on.
  */
 import * as NodeStdio from "@effect/platform-node/NodeStdio"
 import * as Effect from "effect/Effect"
@@ -27,13 +27,13 @@ const messagesOf = (stdio: Stdio.Stdio): Stdio.Stdio["stdin"] =>
     Stream.map((line) => encoder.encode(`${line}\n`)),
   )
 
-/** What is answered to a line that is no message, as JSON-RPC has it. */
+/** The JSON-RPC error for a line that is not a message. */
 const refusalOf = (line: string): string | undefined => {
   let message: unknown
   try {
     message = JSON.parse(line)
   } catch (error) {
-    return answer(-32700, `the line is no JSON: ${error instanceof Error ? error.message : String(error)}; send one message on one line`)
+    return answer(-32700, `the line is not JSON: ${error instanceof Error ? error.message : String(error)}; send one message on one line`)
   }
   return typeof message === "object" && message !== null
     ? undefined

@@ -16,7 +16,7 @@ export interface Session {
 /** Runs the work of a tool in the workspace. `operating` refuses it where the role may only look. */
 export const sessionOf = <S>({ role }: Session, workspace: Context.Context<S>) => {
   const answering = <A, E>(work: Effect.Effect<A, E, S>): Effect.Effect<A, ToolRefused> =>
-    // An agent reads messages, so that is what it gets: what went wrong, and what to do.
+    // An agent reads messages, so it gets the problem and the next step as text.
     Effect.catchCause(Effect.provideContext(work, workspace), (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new ToolRefused({ reason: failureOf(cause).message })),
     )
@@ -25,7 +25,7 @@ export const sessionOf = <S>({ role }: Session, workspace: Context.Context<S>) =
 }
 
 const mayOnlyLook = new ToolRefused({
-  reason: "the role read may only look; start it with `detent mcp --role operate` to allow changes",
+  reason: "the role read does not allow changes; start it with `detent mcp --role operate` to allow them",
 })
 
 /** Views are made of plain values; where one is undefined, JSON leaves it out. */

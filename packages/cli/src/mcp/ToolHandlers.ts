@@ -1,4 +1,4 @@
-/** What the tools do: the same as the commands of the same names. */
+/** The handlers of the tools, which do the same as the commands of the same names. */
 import * as commands from "@detent/workspace/operations/commands"
 import * as executions from "@detent/workspace/operations/executions"
 import * as instances from "@detent/workspace/operations/instances"

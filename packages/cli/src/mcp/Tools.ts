@@ -1,11 +1,11 @@
-/** What an agent can ask for, described for agents. Those that change something are refused unless the role is `operate`. */
+/** The tools of an agent, described for agents. Tools that change something are refused unless the role is `operate`. */
 import { commandStatuses } from "@detent/workspace/operations/commands"
 import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
 import * as Tool from "effect/unstable/ai/Tool"
 import * as Toolkit from "effect/unstable/ai/Toolkit"
 
-/** Why a tool was not carried out, and what to do about it. */
+/** Why a tool call was refused, with the next step. */
 export class ToolRefused extends Schema.TaggedError<ToolRefused>()("ToolRefused", { reason: Schema.String }) {
   override get message() {
     return this.reason
@@ -13,9 +13,9 @@ export class ToolRefused extends Schema.TaggedError<ToolRefused>()("ToolRefused"
 }
 
 export const optional = <S extends Schema.Top>(schema: S, description: string) => Schema.optionalKey(schema.annotate({ description }))
-/** A misspelt argument must not be dropped without a word: one of `dryRun` would change what is done. Tools are strict for that. */
+/** Refuses unknown arguments: with a misspelt `dryRun` ignored, the tool would make the change. */
 export const argumentsOf = <const Fields extends Schema.Struct.Fields>(fields: Fields) =>
-  Schema.Struct(fields).annotate({ messageUnexpectedKey: `This argument is not known; known are ${Object.keys(fields).join(", ")}` })
+  Schema.Struct(fields).annotate({ messageUnexpectedKey: `This argument is not known; use one of ${Object.keys(fields).join(", ")}` })
 
 const instance = Schema.String.annotate({ description: "MACHINE/ID, or the id alone where only one machine has it" })
 const limit = optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many. Default: 50")
@@ -25,7 +25,7 @@ export const looking = { failure }
 
 export const ListMachines = Tool.make("list_machines", {
   ...looking,
-  description: "The machines known here: their states, the events they know, and how many instances are in each state.",
+  description: "The registered machines: their states, their events, and the number of instances in each state.",
   success: Schema.Struct({ machines: Schema.Array(Schema.Json) }),
 })
   .annotate(Tool.Readonly, true)
@@ -55,7 +55,7 @@ export const ListInstances = Tool.make("list_instances", {
 
 export const ReadInstance = Tool.make("read_instance", {
   ...looking,
-  description: "Where an instance stands now, and which events its state accepts.",
+  description: "The state of an instance, and the events that it accepts now.",
   parameters: argumentsOf({ instance }),
   success: Schema.Struct({ instance: Schema.Json }),
 })
@@ -82,7 +82,7 @@ export const WatchInstance = Tool.make("watch_instance", {
   description: "Waits until an instance or execution takes a further event or ends, at most this many seconds, and returns the events.",
   parameters: argumentsOf({
     instance,
-    after: optional(Schema.Int, "only events after this sequence number. Default: those that come from now on"),
+    after: optional(Schema.Int, "only events after this sequence number. Default: only new ones"),
     seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
   }),
   success: Schema.Struct({ instance: Schema.Json, entries: Schema.Array(Schema.Json) }),
@@ -98,7 +98,7 @@ const execution = {
 
 export const ListExecutions = Tool.make("list_executions", {
   ...looking,
-  description: "Executions of Effect workflows, oldest change first. Pass `next` as `after` for the following page.",
+  description: "Executions of workflows, oldest change first. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
     workflow: optional(Schema.String, "only of this workflow"),
     phase: optional(Schema.Literals(phases), "only in this phase; suspended and held ones can be resumed"),
@@ -113,7 +113,7 @@ export const ListExecutions = Tool.make("list_executions", {
 
 export const ReadExecution = Tool.make("read_execution", {
   ...looking,
-  description: "Where an execution of an Effect workflow stands, the clocks it waits for, and its latest events.",
+  description: "The phase of an execution of a workflow, the clocks it waits for, and its latest events.",
   parameters: argumentsOf(execution),
   success: Schema.Struct({ execution: Schema.Json, events: Schema.Array(Schema.Json) }),
 })
@@ -139,10 +139,7 @@ export const ListCommands = Tool.make("list_commands", {
   .annotate(Tool.Destructive, false)
   .annotate(Tool.Strict, true)
 
-const key = optional(
-  Schema.String,
-  "your own id for it: sent again under the same one, it is answered, not repeated; another request needs another",
-)
+const key = optional(Schema.String, "idempotency key: a repeated request returns the first result; another request needs another key")
 
 export const StartInstance = Tool.make("start_instance", {
   failure,
@@ -163,10 +160,10 @@ export const StartInstance = Tool.make("start_instance", {
 export const StartExecution = Tool.make("start_execution", {
   failure,
   description:
-    "Starts an execution of an Effect workflow; a server or worker runs it. The same payload is the same execution. Needs the role operate.",
+    "Starts an execution of a workflow; a server or worker runs it. The same payload is the same execution. Needs the role operate.",
   parameters: argumentsOf({
     workflow: execution.workflow,
-    payload: optional(Schema.Record(Schema.String, Schema.Json), "what it is started with"),
+    payload: optional(Schema.Record(Schema.String, Schema.Json), "the payload"),
     id: optional(Schema.String, "its id. Default: the one that the workflow derives from its payload"),
     key,
   }),
@@ -208,7 +205,7 @@ export const PreviewEvent = Tool.make("preview_event", {
 export const SendToExecution = Tool.make("send_execution_event", {
   failure,
   description:
-    "Sends an event that an execution of an Effect workflow awaits, now or later; list_machines has the names. An event of a name arrives once. Needs the role operate.",
+    "Sends an event that an execution of a workflow awaits, now or later; list_machines has the names. An event of a name arrives once. Needs the role operate.",
   parameters: argumentsOf({
     ...execution,
     event: Schema.String.annotate({ description: "the event's name" }),
@@ -248,7 +245,7 @@ export const RetryCommand = Tool.make("retry_command", {
     "Executes a failed command again. Refused where its instance has ended or would refuse the result, except by force. As a dry run it only says whether it would be executed; otherwise it needs the role operate.",
   parameters: argumentsOf({
     command: Schema.String.annotate({ description: "the command's key, as list_commands has it" }),
-    force: optional(Schema.Boolean, "also where no instance would take the result. Default: false"),
+    force: optional(Schema.Boolean, "also where no instance would accept the result. Default: false"),
     dryRun: optional(Schema.Boolean, "change nothing. Default: false"),
     key,
   }),

@@ -1,22 +1,22 @@
-/** Asks before something is done that cannot simply be done again. */
+/** Asks for confirmation before a change that cannot be undone. */
 import { createInterface } from "node:readline/promises"
 import * as Effect from "effect/Effect"
 import { NotAllowed } from "../Failure.ts"
 import { Output } from "./Output.ts"
 import { oneLine } from "./Style.ts"
 
-/** Succeeds if the user agrees, or did so with `--yes`. */
+/** Succeeds if the user confirms, now or with `--yes`. */
 export const agreed = (question: string): Effect.Effect<void, NotAllowed, Output> =>
   Effect.gen(function* () {
     const output = yield* Output
     if (output.isAgreed) return
     if (!output.canAsk)
       return yield* new NotAllowed({
-        problem: "it has to be agreed to, and there is no terminal to ask on",
-        nextStep: `agree with --yes to: ${question}`,
+        problem: "confirmation is required, and there is no terminal",
+        nextStep: `confirm with --yes: ${question}`,
       })
     const answer = yield* asked(`${question} [y/N] `)
-    if (!/^y(es)?$/i.test(answer.trim())) return yield* new NotAllowed({ problem: "it was not agreed to", nextStep: "nothing was changed" })
+    if (!/^y(es)?$/i.test(answer.trim())) return yield* new NotAllowed({ problem: "not confirmed", nextStep: "nothing was changed" })
   })
 
 /** Returns the user's answer. */

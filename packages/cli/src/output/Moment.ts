@@ -33,7 +33,7 @@ export const momentOf = (option: string, text: string | undefined): Effect.Effec
   return Option.isSome(time) && time.value >= 0
     ? Effect.succeed(time.value)
     : Effect.fail(
-        new WrongUsage({ problem: `--${option} ${text} is no time`, nextStep: "write it like 2026-11-16 or 2026-11-16T09:30:00Z" }),
+        new WrongUsage({ problem: `--${option} ${text} is not a time`, nextStep: "write it like 2026-11-16 or 2026-11-16T09:30:00Z" }),
       )
 }
 

@@ -1,5 +1,5 @@
 /**
- * Where a command speaks: data to stdout, everything else to stderr. So what is piped on is data and nothing else.
+ * The output of a command: data to stdout, everything else to stderr, so that a pipe gets only data.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,11 +14,11 @@ export interface OutputService {
   readonly isWatched: boolean
   /** Whether the user can be asked. */
   readonly canAsk: boolean
-  /** Whether the user agrees to every question in advance. */
+  /** Whether the user confirms every question in advance. */
   readonly isAgreed: boolean
-  /** Of what goes to stdout. */
+  /** The style of stdout. */
   readonly style: Style
-  /** Of what goes to stderr. */
+  /** The style of stderr. */
   readonly noteStyle: Style
   /** Text as it is, to stdout. Waits while the reader is slow. */
   readonly write: (text: string) => Effect.Effect<void>
@@ -72,7 +72,7 @@ const make = (options: OutputOptions): OutputService => {
   }
 }
 
-/** A reader that went away ends the process elsewhere: what is written after that is dropped. */
+/** A closed pipe ends the process elsewhere: output after that is dropped. */
 const writing = (stream: NodeJS.WriteStream, text: string | Uint8Array): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (text.length === 0 || stream.destroyed) return resume(Effect.void)

@@ -1,4 +1,4 @@
-/** How texts look on a terminal: colours, where they are wanted, and nothing that moves the cursor. */
+/** Terminal text: colours, where they are on, and no codes that move the cursor. */
 import { randomUUID } from "node:crypto"
 
 export interface Style {

@@ -4,7 +4,7 @@ import { oneLine, type Style } from "./Style.ts"
 export interface Column<A> {
   readonly title: string
   readonly of: (row: A) => string | number
-  /** How what is shown looks; its width is that of the bare text. */
+  /** The style of a cell; its width is that of the plain text. */
   readonly looks?: (text: string, row: A, style: Style) => string
 }
 

@@ -1,4 +1,4 @@
-/** Writes what `--output FILE` asks for. */
+/** Writes the file of `--output FILE`. */
 import { createWriteStream } from "node:fs"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"

@@ -1,4 +1,4 @@
-/** Follows an upload until it rests, whichever process works on it. */
+/** Follows an upload until it ends, in whichever process it runs. */
 import * as operations from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

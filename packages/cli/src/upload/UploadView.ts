@@ -6,7 +6,7 @@ import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
 
-/** What the processors of a transition are doing, in a word. */
+/** One word for the running processors of a transition. */
 const doing: Readonly<Record<string, string>> = {
   auto_upload: "uploading",
   validate_file: "validating",
@@ -57,7 +57,7 @@ export const uploadNextStep = ({ state, batchId, errors, canRetry, failure }: Up
   if (state === "partially_completed") {
     const see = `See what was refused: detent upload show ${batchId} --items failed${here}`
     const retry = `then: detent upload retry ${batchId}${here}`
-    // What is wrong with an item's own content stays wrong; only a check of one's own may decide otherwise the next time.
+    // Invalid content stays invalid; only a check of the configuration may decide otherwise on a retry.
     const canHelp = errors.some(({ reason }) => reason === "rejected")
     return canHelp ? `${see}; ${retry}` : `${see}; correct an item with: detent upload correct ${batchId} ITEM --with JSON${here}; ${retry}`
   }

@@ -6,30 +6,30 @@ import { WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "./Server.ts"
 
 export interface Change {
-  /** The operation in the words of the API, such as `batches.cancel`: a key belongs to it, whether a server is asked or not. */
+  /** The operation as the API names it, such as `batches.cancel`. An idempotency key belongs to it, with or without a server. */
   readonly operation: string
-  /** What it is done to, as the address of the API has it. */
+  /** The path parameters of the API: the object of the change. */
   readonly params: Readonly<Record<string, unknown>>
   /** The body of the request. */
   readonly json?: unknown
-  /** What the caller sent, where that is no body. Default: the body. */
+  /** The request that the key stands for, where it has no body. Default: the body. */
   readonly content?: unknown
   readonly key: string | undefined
 }
 
 const isKey = (key: string): boolean => /^[\x21-\x7e]{1,200}$/.test(key)
 
-/** A key that the header of a request could not hold is refused, also where no server is asked. */
+/** Refuses a key that does not fit into a header, also without a server. */
 export const checkKey = (key: string | undefined): Effect.Effect<void, WrongUsage> =>
   key === undefined || isKey(key)
     ? Effect.void
     : Effect.fail(new WrongUsage({ problem: "--key does not fit", nextStep: "it has 1 to 200 visible ASCII characters" }))
 
-/** Here, in the database: for changes that no server has to know of. */
+/** Changes the database directly: for changes that a running server does not cache. */
 export const changedHere = <A, E, R>({ operation, params, json, content = json, key }: Change, here: Effect.Effect<A, E, R>) =>
   Effect.andThen(checkKey(key), changeOnce({ operation, params, content, key }, here))
 
-/** What the server answers, or what the operation gives here. */
+/** Returns the server's answer, or the result of the operation in this process. */
 export const changed = <A, E, R, Answer = unknown>(
   server: RunningServer | undefined,
   change: Change & { readonly path: string; readonly answer?: Schema.Codec<Answer, unknown> },

@@ -15,12 +15,12 @@ import type * as Scope from "effect/Scope"
 import { messageOf, NotAllowed, NothingFound, ServerRefused, WrongUsage } from "../Failure.ts"
 import { databaseOf, type Place } from "./Opening.ts"
 
-/** `database` tells which one the server works on without giving its address away. */
+/** `database` identifies the server's database without its address. */
 const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.String, pid: Schema.Int, database: Schema.String }))
 
 const fileOf = (data: string) => join(localFolderOf(data), "server.json")
 
-/** Tells the workspace's other processes where the server is, for as long as it is. */
+/** Publishes the server's address to the workspace's other processes while the server runs. */
 export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.try({
@@ -31,13 +31,13 @@ export const announced = (place: Place, url: string): Effect.Effect<void, WrongU
       catch: (cause) =>
         new WrongUsage({
           problem: `${fileOf(place.data)} cannot be written: ${messageOf(cause)}`,
-          nextStep: "let this user write to the data folder, and make room on its disk",
+          nextStep: "give this user write access to the data folder, and free space on its disk",
         }),
     }),
     () => Effect.sync(() => rmSync(fileOf(place.data), { force: true })),
   )
 
-/** It is refused or has failed, in the server's words. */
+/** The server refused the request or failed, in its own words. */
 export class ServerFailed extends Schema.TaggedError<ServerFailed>()("ServerFailed", { url: Schema.String, problem: Schema.String }) {
   override get message() {
     return `the server at ${this.url}: ${this.problem}`
@@ -72,8 +72,8 @@ export const runningServerWith = (place: Place, system: SystemName): Effect.Effe
 const isLive = Schema.is(Schema.Struct({ status: Schema.Literal("live"), proof: Schema.String, systems: Schema.Array(Schema.String) }))
 
 /**
- * What the server of this workspace answers there; undefined where another one does. Another process may have taken the port of a server that was killed, so it
- * has to prove that it works in this data folder before any token is sent to it.
+ * The systems of the workspace's server at this address; undefined where another process answers. That process may have taken the
+ * port of a killed server, so the server has to prove that it works in this data folder before any token is sent to it.
  */
 const liveServer = (place: Place, url: string): Effect.Effect<{ readonly systems: ReadonlyArray<string> } | undefined> =>
   Effect.gen(function* () {
@@ -91,7 +91,7 @@ const announcedUrl = (place: Place): string | undefined => {
     const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
     return database === databaseMark(place) && isAlive(pid) && URL.canParse(url) ? url : undefined
   } catch {
-    // No file, or one that is no announcement, such as one that is being written: then there is no server yet.
+    // No file, or one that is not an announcement, such as one that is being written: then there is no server yet.
     return undefined
   }
 }
@@ -131,7 +131,7 @@ const posting =
           })
           return { status: response.status, text: await response.text() }
         },
-        catch: (cause) => new ServerFailed({ url, problem: `it does not answer: ${String(cause)}; see whether it still runs` }),
+        catch: (cause) => new ServerFailed({ url, problem: `it does not answer: ${String(cause)}; check whether it still runs` }),
       })
       if (status < 400) return text === "" ? undefined : yield* answerOf(url, text)
       return yield* refusalOf(url, status, yield* Effect.orElseSucceed(problemOf(text), () => ({ type: "", detail: `status ${status}` })))
@@ -140,7 +140,7 @@ const posting =
 const answerOf = (url: string, text: string): Effect.Effect<unknown, ServerFailed> =>
   Effect.mapError(
     Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))(text),
-    () => new ServerFailed({ url, problem: "its answer is no JSON; is it a server of detent?" }),
+    () => new ServerFailed({ url, problem: "the answer is not JSON; is this a Detent server?" }),
   )
 
 const ProblemJson = Schema.Struct({ type: Schema.String, detail: Schema.String })
@@ -149,11 +149,11 @@ const problemOf = Schema.decodeEffect(Schema.fromJsonString(ProblemJson))
 
 const refusalOf = (url: string, status: number, { type, detail }: typeof ProblemJson.Type): Effect.Effect<never, Refusal> => {
   if (status === 401 && !process.env["DETENT_TOKEN"])
-    return Effect.fail(new NotAllowed({ problem: `the server at ${url} wants a token`, nextStep: "set DETENT_TOKEN" }))
+    return Effect.fail(new NotAllowed({ problem: `the server at ${url} requires a token`, nextStep: "set DETENT_TOKEN" }))
   if (status === 401)
     return Effect.fail(
       new NotAllowed({
-        problem: `the server at ${url} does not know the token in DETENT_TOKEN`,
+        problem: `the server at ${url} does not accept the token in DETENT_TOKEN`,
         nextStep: "set it to the one that the server was started with",
       }),
     )
@@ -164,7 +164,7 @@ const refusalOf = (url: string, status: number, { type, detail }: typeof Problem
   return Effect.fail(new ServerRefused({ reason: tag, problem: message, url, exitCode }))
 }
 
-/** What `--detach` needs. */
+/** The server that `--detach` needs. */
 export const neededServer = (place: Place, system: SystemName): Effect.Effect<RunningServer, NothingFound | SystemOff> =>
   Effect.gen(function* () {
     const server = yield* runningServer(place)

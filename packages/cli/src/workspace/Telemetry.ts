@@ -1,6 +1,6 @@
 /**
  * Sends traces, metrics and logs to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names, the last ones when the command ends. Logs are
- * written by the command itself. The code is loaded where there is a collector only.
+ * written by the command itself. The code is loaded only where there is a collector.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -55,7 +55,7 @@ describe("the command line", () => {
   it.each([
     [["bath", "run"], "did you mean batch?"],
     [["batch", "rum"], "did you mean batch run?"],
-    [["batch"], "what about it?"],
+    [["batch"], "batch needs a command"],
     [["bathc", "list"], "did you mean batch?"],
     [["--json"], "which command?"],
     [["--wrong"], "there is no option --wrong"],
@@ -67,7 +67,7 @@ describe("the command line", () => {
     [["batch", "list", "--limit"], "needs a value: --limit N"],
     [["batch", "list", "--json=yes"], "takes no value"],
     [["batch", "show"], "BATCH is missing"],
-    [["batch", "show", "one", "two"], "one word too many"],
+    [["batch", "show", "one", "two"], "an unexpected argument"],
     [["completions", "tcsh"], "SHELL is one of bash, zsh, fish"],
   ])("says what is wrong with %j", (words, problem) => {
     assert.include(problemOf(...words), problem)

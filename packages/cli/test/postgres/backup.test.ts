@@ -105,7 +105,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       assert.match((await ended("data", "backup")).err, /name a new folder with --to/)
       assert.match((await ended("data", "backup", "--to", "corpus")).err, /is not empty; name a new folder with --to/)
       assert.match((await ended("data", "backup", "--to", "b", "--data", "nowhere")).err, /there is no SQLite database/)
-      assert.match((await ended("data", "restore", "--from", "corpus", "--data", "new")).err, /is no complete backup/)
+      assert.match((await ended("data", "restore", "--from", "corpus", "--data", "new")).err, /is not a complete backup/)
       await mkdir(join(cwd, ".detent", "settings"), { recursive: true })
       await writeFile(join(cwd, ".detent", "settings", "tone.json"), "{}")
       assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
@@ -127,7 +127,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       await mkdir(join(cwd, "broken"))
       await writeFile(join(cwd, "broken", "detent.db"), "no database".repeat(1000))
       const unfinished = await ended("data", "backup", "--data", "broken", "--to", "unfinished")
-      assert.match(unfinished.err, /unfinished is no backup, as it was not completed: remove it/)
+      assert.match(unfinished.err, /unfinished is not a complete backup: remove it/)
       const database = await readFile(join(cwd, "good", "detent.db"))
       await writeFile(join(cwd, "good", "detent.db"), Buffer.concat([database, Buffer.from("x")]))
       const restored = async () => (await ended("data", "restore", "--from", "good", "--data", "new")).err
@@ -145,7 +145,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
     }),
   )
 
-  it.live("is restored by the same command again where a restore was killed, and is no workspace until then", () =>
+  it.live("is restored by the same command again where a restore was killed, and is not a workspace until then", () =>
     Effect.promise(async () => {
       const cwd = await newProject()
       const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
@@ -164,7 +164,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       assert.notStrictEqual(opened.code, 0)
       assert.match(
         opened.err,
-        /new is no workspace yet: the restore of the backup of .* has not ended; restore it again: detent data restore/,
+        /new is not a workspace yet: the restore of the backup of .* has not ended; restore it again: detent data restore/,
       )
       const another = await ended("data", "restore", "--from", "other", "--data", "new")
       assert.match(another.err, /new has a part of another backup, of .*, whose restore was cut off; restore that one again with --from/)
@@ -178,42 +178,47 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
     }),
   )
 
-  it.live("is no workspace on PostgreSQL while a restore to it is cut off, and the same restore resumes it, also after its last row", () =>
-    Effect.gen(function* () {
-      const database = yield* freshDatabase
-      yield* Effect.promise(async () => {
-        const cwd = await newProject()
-        const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
-        const place = ["--data", "new", "--database", database]
-        assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
-        const names = await writeSettings(cwd)
-        assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
-        // The process is killed among the files, which come before the rows.
-        const killed = start(["data", "restore", "--from", "good", ...place, "--json"], { cwd })
-        await killed.until(`"${join("settings", names[0] ?? "")}"`)
-        await killed.stop("SIGKILL")
-        const leftCopies = async () => (await readdir(join(cwd, "good"))).filter((name) => name.startsWith("restoring-"))
-        assert.isNotEmpty(await leftCopies())
-        const noted = await readFile(join(cwd, "new", "restoring.json"), "utf8")
-        const halfRestored = await ended("instance", "list", ...place)
-        assert.notStrictEqual(halfRestored.code, 0)
-        assert.match(halfRestored.err, /new is no workspace yet: .* restore it again: detent data restore --from .* --database postgres:/)
-        const resumed = await ended("data", "restore", "--from", "good", ...place)
-        assert.strictEqual(resumed.code, 0, resumed.err)
-        assert.deepStrictEqual(await leftCopies(), [])
-        assert.include((await ended("instance", "list", ...place)).out, "hall")
-        // Killed after the last row, and before the note was removed.
-        await writeFile(join(cwd, "new", "restoring.json"), noted)
-        assert.strictEqual((await ended("data", "restore", "--from", "good", ...place)).code, 0)
-        for (const name of names) assert.strictEqual(await readFile(join(cwd, "new", "settings", name), "utf8"), name)
-        assert.include((await ended("instance", "list", ...place)).out, "hall")
-        // Killed among the rows, and opened with another folder.
-        await executed(database, "update detent.copies set completed_at = null")
-        const elsewhere = await ended("instance", "list", "--data", "other", "--database", database)
-        assert.notStrictEqual(elsewhere.code, 0)
-        assert.match(elsewhere.err, /no whole workspace yet: the copy of the backup of .* has not ended; start the same/)
-      })
-    }),
+  it.live(
+    "is not a workspace on PostgreSQL while a restore to it is cut off, and the same restore resumes it, also after its last row",
+    () =>
+      Effect.gen(function* () {
+        const database = yield* freshDatabase
+        yield* Effect.promise(async () => {
+          const cwd = await newProject()
+          const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
+          const place = ["--data", "new", "--database", database]
+          assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
+          const names = await writeSettings(cwd)
+          assert.strictEqual((await ended("data", "backup", "--to", "good")).code, 0)
+          // The process is killed among the files, which come before the rows.
+          const killed = start(["data", "restore", "--from", "good", ...place, "--json"], { cwd })
+          await killed.until(`"${join("settings", names[0] ?? "")}"`)
+          await killed.stop("SIGKILL")
+          const leftCopies = async () => (await readdir(join(cwd, "good"))).filter((name) => name.startsWith("restoring-"))
+          assert.isNotEmpty(await leftCopies())
+          const noted = await readFile(join(cwd, "new", "restoring.json"), "utf8")
+          const halfRestored = await ended("instance", "list", ...place)
+          assert.notStrictEqual(halfRestored.code, 0)
+          assert.match(
+            halfRestored.err,
+            /new is not a workspace yet: .* restore it again: detent data restore --from .* --database postgres:/,
+          )
+          const resumed = await ended("data", "restore", "--from", "good", ...place)
+          assert.strictEqual(resumed.code, 0, resumed.err)
+          assert.deepStrictEqual(await leftCopies(), [])
+          assert.include((await ended("instance", "list", ...place)).out, "hall")
+          // Killed after the last row, and before the note was removed.
+          await writeFile(join(cwd, "new", "restoring.json"), noted)
+          assert.strictEqual((await ended("data", "restore", "--from", "good", ...place)).code, 0)
+          for (const name of names) assert.strictEqual(await readFile(join(cwd, "new", "settings", name), "utf8"), name)
+          assert.include((await ended("instance", "list", ...place)).out, "hall")
+          // Killed among the rows, and opened with another folder.
+          await executed(database, "update detent.copies set completed_at = null")
+          const elsewhere = await ended("instance", "list", "--data", "other", "--database", database)
+          assert.notStrictEqual(elsewhere.code, 0)
+          assert.match(elsewhere.err, /a complete workspace yet: the copy of the backup of .* has not ended; start the same/)
+        })
+      }),
   )
 
   it.live("is not restored to a database that has something, and nothing is written then", () =>
@@ -292,13 +297,16 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       const cwd = await newProject()
       const ended = (...args: ReadonlyArray<string>) => run(args, { cwd })
       assert.strictEqual((await ended("instance", "start", "lamp", "hall", "--with", '{"pin":"1"}')).code, 0)
-      assert.match((await ended("data", "backup", "--to", "gs://bucket/backup")).err, /gs:\/\/bucket\/backup is no folder of this machine/)
-      assert.match((await ended("data", "restore", "--from", "s3://bucket/b", "--data", "new")).err, /s3:\/\/bucket\/b is no folder/)
+      assert.match(
+        (await ended("data", "backup", "--to", "gs://bucket/backup")).err,
+        /gs:\/\/bucket\/backup is not a folder of this machine/,
+      )
+      assert.match((await ended("data", "restore", "--from", "s3://bucket/b", "--data", "new")).err, /s3:\/\/bucket\/b is not a folder/)
       assert.match((await ended("data", "backup", "--to", ".detent/backup")).err, /one is in the other; choose a folder elsewhere/)
       const copied = await ended("data", "copy", "--to", "sqlite:copy.db", "--to-data", "gs://bucket/copy", "--yes")
-      assert.match(copied.err, /gs:\/\/bucket\/copy is no folder of this machine/)
+      assert.match(copied.err, /gs:\/\/bucket\/copy is not a folder of this machine/)
       const restored = await ended("data", "restore", "--from", "b", "--data", "gs://bucket/b")
-      assert.match(restored.err, /is no complete backup/)
+      assert.match(restored.err, /is not a complete backup/)
       for (const [command, data] of [
         [["batch", "list"], "gs:/demo/ws"],
         [["data", "backup", "--to", "c"], "s3:/demo/ws"],
@@ -306,7 +314,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       ] as const)
         assert.match(
           (await ended(...command, "--data", data)).err,
-          /:\/demo\/ws is no folder of a bucket; write it as gs:\/\/BUCKET\/PREFIX/,
+          /:\/demo\/ws is not a folder of a bucket; write it as gs:\/\/BUCKET\/PREFIX/,
         )
       for (const made of ["gs:", "s3:", ".detent/backup", "c"]) assert.isFalse(existsSync(join(cwd, made)), made)
     }),

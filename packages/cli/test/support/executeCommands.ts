@@ -39,7 +39,7 @@ const become = ({ args, cwd, env, input }: ToExecute): void => {
 
 const codeOf = async (args: ReadonlyArray<string>): Promise<number> => {
   const line = parseLine(args)
-  if (line._tag !== "Run") throw new Error(`${args.join(" ")} is no command that runs`)
+  if (line._tag !== "Run") throw new Error(`${args.join(" ")} is not a command that runs`)
   // The parser has checked the options that all commands have.
   const values = line.values as Values & GlobalValues
   // What a command counts is its own, and so is its environment.

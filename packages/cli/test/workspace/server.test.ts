@@ -74,6 +74,6 @@ describe("the server of a workspace", () => {
     const announcing = Effect.scoped(announced({ data, database: undefined }, "http://127.0.0.1:4400"))
     const { message } = await Effect.runPromise(Effect.flip(announcing))
     assert.include(message, "server.json cannot be written")
-    assert.include(message, "let this user write to the data folder")
+    assert.include(message, "give this user write access to the data folder")
   })
 })

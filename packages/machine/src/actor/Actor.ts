@@ -2,7 +2,7 @@
  * An actor is a live machine in memory. It handles one event after the other, in the order they were sent.
  *
  * While its mailbox is empty an actor decides inline, in the caller's turn; it owns a fiber only where its state has
- * work, a timer, or a hook that returns an Effect. An idle actor is a small object, no more.
+ * work, a timer, or a hook that returns an Effect. An idle actor is only a small object.
  */
 import type * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
@@ -12,7 +12,7 @@ import type { TimeoutEvent } from "../decide/Timeout.ts"
 import type { ActionFailed, MachineStopped, SendError } from "../MachineError.ts"
 import type { Answered } from "../schema/Union.ts"
 
-/** Where an actor stands: the run-time container of its state. */
+/** A snapshot of an actor: its state and status. */
 export interface Snapshot<out S> {
   readonly state: S
   readonly previous: S | undefined
@@ -45,11 +45,11 @@ export interface Actor<out S, in out E> {
   /** Sends an event and waits until it is handled. */
   send(event: E): Effect.Effect<void, SendError>
   /**
-   * Sends an event from outside Effect. Returns how it went, or undefined where the actor is busy and the event
-   * waits in the mailbox.
+   * Sends an event from outside Effect. Returns the result, or undefined where the actor is busy and the event waits in the
+   * mailbox.
    */
   sendUnsafe(event: E): Exit.Exit<void, SendError> | undefined
-  /** Sends an event and returns what was decided. */
+  /** Sends an event and returns the decision. */
   call(event: E): Effect.Effect<Taken<S, E | TimeoutEvent>, SendError>
   /** Sends an event made with `Event.reply` and returns the answer. */
   ask<V extends E>(event: V & MustBeQuestion<V>): Effect.Effect<AnswerOf<V>, SendError>
@@ -60,16 +60,16 @@ export interface Actor<out S, in out E> {
   readonly history: Effect.Effect<ReadonlyArray<S>>
   /** The current state, then every new one. Ends with the actor. */
   readonly changes: Stream.Stream<S>
-  /** Tells of every new state; returns how to unsubscribe. */
+  /** Calls back with every new state. Returns the function that unsubscribes. */
   subscribe(listener: (state: S) => void): () => void
   /** Waits for a state that a predicate accepts. Fails when the actor ends without one. */
   waitFor<A extends S>(predicate: (state: S) => state is A): Effect.Effect<A, MachineStopped>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, MachineStopped>
   /** Waits for a final state. Fails when the actor is stopped or dies. */
   readonly awaitFinal: Effect.Effect<S, MachineStopped>
-  /** Waits for the end, whichever it is. */
+  /** Waits for the end of the actor, of any kind. */
   readonly watch: Effect.Effect<ActorEnd<S>>
-  /** Ends the actor at once: work is interrupted, waiting events are refused. Doing it twice is no error. */
+  /** Ends the actor immediately: work is interrupted, waiting events are refused. A second call has no effect. */
   stop(reason?: string): Effect.Effect<void>
   /** Takes no more events, handles those that wait, lets commands finish, then stops. */
   readonly drain: Effect.Effect<void>

@@ -42,7 +42,7 @@ export const actionFailed = (
   event: Tagged | undefined,
   committed = true,
 ): ActionFailed => {
-  // Reading the event may be what failed.
+  // Reading the event may have thrown.
   const on = tagOf(event) === undefined ? {} : { event: eventLabel(event as Tagged) }
   return new ActionFailed({ machine: actor.machine, id: actor.id, phase, state: actor.currentState._tag, committed, cause, ...on })
 }

@@ -1,4 +1,4 @@
-/** Where an actor stands: its state, the states before, how it ended, and its listeners. One object per live actor or instance. */
+/** The state of an actor, the states before, how it ended, and its listeners. One object per live actor or instance. */
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
 import type * as Stream from "effect/Stream"
@@ -62,7 +62,7 @@ export class ActorState {
     return this.#listeners !== undefined && this.#listeners.size > 0
   }
 
-  /** Takes over what a decision led to. Returns whether the state is another than before, or was entered anew. */
+  /** Applies a decision. Returns whether the state changed or was entered again. */
   advance(decision: Taken<Tagged, Tagged>, at: number): boolean {
     const changed = this.currentState !== decision.state || decision._tag === "Goto"
     this.sequence++
@@ -82,7 +82,7 @@ export class ActorState {
     if (this.past.length > historyLimit * 2) this.past = this.past.slice(-historyLimit)
   }
 
-  /** Sets the state and the states before it to what a journal says. */
+  /** Sets the state and the states before it from a journal. */
   place(state: Tagged, past: ReadonlyArray<Tagged>) {
     this.currentState = state
     this.node = this.compiled.nodes.get(state._tag) as Node

@@ -31,9 +31,9 @@ export interface ActorSystemService {
   stop(id: string, reason?: string): Effect.Effect<boolean>
   /** The ids in use. */
   readonly ids: Effect.Effect<ReadonlyArray<string>>
-  /** Everything that happens from now on. What a slow reader has not read is kept for it. */
+  /** All inspections from now on, buffered for a slow reader. */
   readonly inspect: Stream.Stream<Inspection>
-  /** Tells of everything that happens, in the very turn it happens; returns how to unsubscribe. */
+  /** Calls back synchronously with every inspection. Returns the function that unsubscribes. */
   inspectUnsafe(inspector: (inspection: Inspection) => void): () => void
 }
 

@@ -1,4 +1,4 @@
-/** What the actors of one system share: the ids in use, the inspectors, and what closing the system waits for. */
+/** Shared by the actors of one system: the ids in use, the inspectors, and the work that closing the system waits for. */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -82,7 +82,7 @@ export class Host {
   remove(actor: HostedActor) {
     const seat = this.#seats.get(actor.id)
     if (seat?.actor !== actor) return
-    // The tables of the JavaScript engine outlive their entries for a while; what they point to must not.
+    // The tables of the JavaScript engine keep deleted entries for a while; they must not keep the actor.
     seat.actor = undefined
     this.#seats.delete(actor.id)
   }

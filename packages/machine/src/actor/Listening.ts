@@ -1,4 +1,4 @@
-/** Callbacks as a stream. What a slow reader has not read is kept for it, up to a bound; beyond that the oldest are dropped. */
+/** Callbacks as a stream, with a bounded buffer for a slow reader: beyond the bound the oldest values are dropped. */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -7,7 +7,7 @@ import * as Stream from "effect/Stream"
 /** How many values are kept for a reader that does not read. */
 const bufferLimit = 16_384
 
-/** A stream of what a callback receives, from the moment the stream is started. `listen` returns how to unsubscribe. */
+/** A stream of the values of a callback, from the start of the stream. `listen` returns the function that unsubscribes. */
 export const listening = <A>(listen: (queue: Queue.Queue<A, Cause.Done>) => () => void): Stream.Stream<A> =>
   Stream.unwrap(
     Effect.gen(function* () {

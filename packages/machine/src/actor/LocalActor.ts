@@ -39,7 +39,7 @@ const turnLimit = 2048
 
 const none: ReadonlyArray<never> = Object.freeze([])
 
-/** An event that could not be handled at once. */
+/** An event that could not be handled immediately. */
 class QueuedEvent implements Message {
   readonly event: Tagged
   readonly internal: boolean
@@ -107,7 +107,7 @@ export class LocalActor implements RuntimeOwner {
     return this.#runtime
   }
 
-  // The actor as its users see it
+  // The public interface
 
   get id(): string {
     return this.record.id
@@ -189,7 +189,7 @@ export class LocalActor implements RuntimeOwner {
     })
   }
 
-  /** Hands the actor an event: it is handled now, or kept as a message. */
+  /** Delivers an event: it is handled now, or kept as a message. */
   offer(event: Tagged, internal: boolean): Result | Message {
     const read = this.record.compiled.declarations.readEvent
     return this.#offer(read === undefined ? event : read(event), internal, false)
@@ -233,7 +233,7 @@ export class LocalActor implements RuntimeOwner {
     return this.#runtime?.isAwaiting === true
   }
 
-  /** Handles waiting events until an awaited Effect is under way. Called while busy. */
+  /** Handles waiting events until an awaited Effect is running. Called while busy. */
   #pump() {
     for (let handled = 0; !this.#isAwaiting; handled++) {
       const message = this.record.ending === undefined ? this.#mailbox?.shift() : undefined
@@ -265,7 +265,7 @@ export class LocalActor implements RuntimeOwner {
 
   #follow(decision: Decision<Tagged, Tagged>, internal: boolean, message: QueuedEvent | undefined, at: number): Result | Message {
     const { record } = this
-    // A decision may have ended the very actor it was made for.
+    // A decision may have ended its own actor.
     if (record.ending !== undefined) return conclude(message, refusal(record, decision.event, stopped(record, record.ending)))
     switch (decision._tag) {
       case "Goto":
@@ -317,7 +317,7 @@ export class LocalActor implements RuntimeOwner {
     if (closing === undefined && decision.hooks.length === 0) {
       const changed = record.advance(decision, at)
       if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
-      // A listener may do anything at once, so it is notified when all is in place.
+      // A listener may call the actor, so it is notified when the transition is complete.
       this.#settle(decision, chain, changed)
       message?.complete(decision)
       return decision
@@ -351,7 +351,7 @@ export class LocalActor implements RuntimeOwner {
     return kept
   }
 
-  /** Timers, work and requested commands of where the decision led. */
+  /** Timers, work and requested commands of the state that the decision led to. */
   #settle(decision: Taken<Tagged, Tagged>, chain: Chain | undefined, notifies: boolean) {
     if (decision._tag === "Goto") {
       this.#runtime?.forgetFailures()
@@ -407,7 +407,7 @@ export class LocalActor implements RuntimeOwner {
     this.#mailbox.raise(messages)
   }
 
-  /** How many events that it has sent itself wait. */
+  /** The number of self-sent events that wait. */
   get #raised(): number {
     return this.#mailbox?.selfSent ?? 0
   }
@@ -482,7 +482,7 @@ export class LocalActor implements RuntimeOwner {
   }
 }
 
-/** For a machine that keeps sending itself events. The event whose decision sends the next is refused. */
+/** For a machine that endlessly sends events to itself. The event whose decision sends the next is refused. */
 const endlessChain = (record: ActorState, { event }: Taken<Tagged, Tagged>, { path }: Chain): EndlessTransition =>
   new EndlessTransition({
     machine: record.machine,

@@ -5,7 +5,7 @@ import type { Taken } from "../decide/Decision.ts"
 import type { Tagged } from "../define/Declarations.ts"
 import type { SendError } from "../MachineError.ts"
 
-/** What became of an event. */
+/** The result of an event. */
 export type Result = Taken<Tagged, Tagged> | SendError
 
 /** How many events may wait for one actor before a sender is refused. */
@@ -39,14 +39,14 @@ export interface Message {
 /** Whether an event was kept as a message. Otherwise it was handled, and this is the result. */
 export const isMessage = (offered: Result | Message): offered is Message => "complete" in offered
 
-/** Events that a machine sent itself one after the other. */
+/** Events that a machine sent to itself one after the other. */
 export interface Chain {
   readonly length: number
   /** The last events, oldest first. */
   readonly path: ReadonlyArray<string>
 }
 
-/** The chain of what is sent while an event is handled. */
+/** The chain of events sent while an event is handled. */
 export const extendChain = (chain: Chain | undefined, event: string): Chain => ({
   length: (chain?.length ?? 0) + 1,
   path: [...(chain?.path.slice(1 - pathLength) ?? []), event],
@@ -85,7 +85,7 @@ export class Mailbox<M extends object> {
     this.#back.push(message)
   }
 
-  /** Adds events that the machine has sent itself: after those it sent before, and before all others. */
+  /** Adds self-sent events: after those it sent before, and before all others. */
   raise(messages: ReadonlyArray<M>) {
     for (const message of messages) this.#selfSent.push(message)
   }
@@ -116,7 +116,7 @@ export class Mailbox<M extends object> {
   #shiftSelfSent(): M | undefined {
     const message = this.#selfSent[this.#nextSelfSent]
     this.#nextSelfSent++
-    // What was handled is let go, at the cost of a copy per 1,000 events.
+    // Releases handled events, at the cost of a copy per 1,000 events.
     if (this.selfSent === 0 || this.#nextSelfSent === 1000) {
       this.#selfSent = this.#selfSent.slice(this.#nextSelfSent)
       this.#nextSelfSent = 0

@@ -19,19 +19,19 @@ export const isQuery = ({ _tag, from, state, answer, requests, sends, hooks, del
   hooks.length === 0 &&
   delays.length === 0
 
-/** The decision on a query; undefined where the event is none, or its decision does more than answer. */
+/** The decision on a query; undefined where the event is not a query, or its decision does more than answer. */
 export const queryIn = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Taken<Tagged, Tagged> | undefined => {
   try {
     if (eventProblem(compiled, event) !== undefined) return undefined
     const decision = decide(compiled, state, event, at)
     return decision._tag === "Stay" && isQuery(decision) ? decision : undefined
   } catch {
-    // A check or a getter of the event itself threw: it is no query.
+    // A check or a getter of the event itself threw: it is not a query.
     return undefined
   }
 }
 
-/** The same for an actor in a final state; undefined where it is in none. */
+/** The same for an actor in a final state; undefined in other states. */
 export const queryAtEnd = (
   { compiled, currentState, environment, ending }: ActorState,
   event: Tagged,

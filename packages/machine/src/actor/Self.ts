@@ -1,4 +1,4 @@
-/** What work that runs inside an actor can do with that actor. */
+/** The interface of an actor for work that runs inside it. */
 import type * as Effect from "effect/Effect"
 import type { Definition } from "../define/MachineType.ts"
 import type {
@@ -16,8 +16,8 @@ import type { Actor } from "./Actor.ts"
 export interface Self<in E> {
   readonly id: string
   /**
-   * Sends an event to the actor and waits until it is decided. Once the state this work belongs to is left, nothing
-   * it sends is heard any more.
+   * Sends an event to the actor and waits until it is decided. Once the state of this work is left, its
+   * events are dropped.
    */
   send(event: E): Effect.Effect<void, SendError>
   /** Sends an event without waiting for it. If the actor refuses it, the refusal is logged. */

@@ -1,4 +1,4 @@
-/** Brings an actor to life. */
+/** Starts an actor. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { compiledOf, firstState } from "../define/Machine.ts"

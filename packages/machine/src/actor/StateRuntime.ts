@@ -1,6 +1,6 @@
 /**
- * What runs because an actor is in a state: hooks on the way in and out, the state's work, background work, and its supervision.
- * An actor in memory and a durable instance both run on it, so that both guard the same things.
+ * Runs the hooks, work, background work and supervision of an actor's current state. Actors in memory and durable instances both run
+ * on it, so that both keep the same rules.
  *
  * While an awaited Effect runs (a hook, an effectful decision, the end of work), the actor decides nothing: `isAwaiting`.
  */
@@ -29,13 +29,13 @@ import { nextDelay, type Supervisor } from "./Supervision.ts"
 /** The first failure of hooks, or of waiting for the end of work. */
 export type HookError = ActionFailed | ProcessingTimeout
 
-/** What the runtime asks of its actor. */
+/** The callbacks of the runtime to its actor. */
 export interface RuntimeOwner extends ActorPort {
-  /** An awaited Effect has ended, and what follows from it is done: the actor may decide again. */
+  /** An awaited Effect and its continuation have ended: the actor may decide again. */
   resumed(): void
   /** Work failed and is not restarted: the actor ends. */
   workFailed(error: ActionFailed): void
-  /** How work is restarted that failed for a reason outside of it, such as a store that is away. Undefined where the failure is the work's own. */
+  /** How work is restarted after an outside failure, such as an outage of the store. Undefined where the failure is the work's own. */
   outageOf?(cause: unknown): Schedule.Schedule<unknown> | undefined
 }
 
@@ -54,7 +54,7 @@ export class StateRuntime {
   readonly #owner: RuntimeOwner
   #awaited: Set<Fiber.Fiber<unknown, unknown>> | undefined = undefined
   #scope: StateScope | undefined = undefined
-  /** What runs because the actor is in a group. Made with the first group that has work or timers. */
+  /** The scopes of the groups that the actor is in. Made with the first group that has work or timers. */
   #groups: Map<GroupNode, StateScope> | undefined = undefined
   #background: StateScope | undefined = undefined
   /** Delayed events of the actor that live in this process. They outlast its states. */
@@ -70,7 +70,7 @@ export class StateRuntime {
     return this.#awaited !== undefined
   }
 
-  /** Continues after an Effect; inline when it ends at once. An Effect that failed or was interrupted has no value. */
+  /** Continues after an Effect; inline when it ends synchronously. An Effect that failed or was interrupted has no value. */
   awaiting<A>(effect: Effect.Effect<A, never, unknown>, then: (value: A | undefined) => void) {
     const fiber = this.#owner.record.environment.run(effect)
     const exit = fiber.pollUnsafe()
@@ -141,8 +141,8 @@ export class StateRuntime {
   }
 
   /**
-   * What follows a decision where it takes time: the end of the left state's work, exit hooks, enter hooks. `afterExit` is called
-   * between them. All of it runs; the first failure is the result.
+   * The asynchronous part after a decision: the end of the left state's work, exit hooks, enter hooks. `afterExit` is called between
+   * them. All of it runs; the first failure is the result.
    */
   transit(
     decision: Taken<Tagged, Tagged>,
@@ -162,7 +162,7 @@ export class StateRuntime {
     })
   }
 
-  /** The actor was ended from outside while its transition was under way. */
+  /** The actor was ended from outside during its transition. */
   get #isOver(): boolean {
     const { ending } = this.#owner.record
     return ending !== undefined && ending._tag !== "Final"
@@ -177,7 +177,7 @@ export class StateRuntime {
 
   // Work
 
-  /** Whether work of the state or its groups, or background work, is under way. */
+  /** Whether work of the state or its groups, or background work, is running. */
   get isAtWork(): boolean {
     if (this.#background !== undefined) return true
     const { node, currentState } = this.#owner.record
@@ -285,7 +285,7 @@ export class StateRuntime {
     }
   }
 
-  /** Ends all work and timers. What they have sent before is still decided. */
+  /** Ends all work and timers. Events they have sent before are still decided. */
   stop() {
     this.#scope?.stop()
     for (const scope of this.#groups?.values() ?? none) scope.stop()
@@ -295,7 +295,7 @@ export class StateRuntime {
 
   /**
    * Ends the work and timers of the state that is left, and of the groups around it that are not kept. Returns an Effect that waits
-   * for what takes time to end.
+   * for their end.
    */
   leave(event: Tagged, kept: ReadonlyArray<GroupNode>): Effect.Effect<void> | undefined {
     const dropped = () => stale(this.#owner.record, eventLabel(event))
@@ -314,14 +314,14 @@ export class StateRuntime {
     })
   }
 
-  /** A state was entered: failures of earlier background work do not count any more. */
+  /** A state was entered: failures of earlier background work no longer count. */
   forgetFailures() {
     if (this.#background === undefined) return
     this.#background.supervisor = undefined
     this.#background.outage = undefined
   }
 
-  /** Ends all work and timers. Returns an Effect that waits for what takes time to end. */
+  /** Ends all work and timers. Returns an Effect that waits for their end. */
   close(dropped: () => Result): Effect.Effect<void> | undefined {
     const waits = [
       this.#scope?.close(dropped),
@@ -335,7 +335,7 @@ export class StateRuntime {
     return awaitAll(waits)
   }
 
-  /** Restarts failed work as the machine's supervision says, or ends the actor. */
+  /** Restarts failed work by the machine's supervision, or ends the actor. */
   #failed(cause: Cause.Cause<unknown>, phase: Phase, scope: StateScope, again: () => void) {
     const { record } = this.#owner
     if (record.ending !== undefined) return
@@ -376,7 +376,7 @@ const awaitAll = (waits: ReadonlyArray<Effect.Effect<void> | undefined>): Effect
   return lasting.length === 0 ? undefined : Effect.all(lasting, { discard: true, concurrency: "unbounded" })
 }
 
-/** Whether any work of a state, or of the groups around it, runs with what the state holds. */
+/** Whether the data of a state calls for any work of the state or of the groups around it. */
 export const hasWork = ({ works, groups }: Node, state: Tagged): boolean =>
   anyWanted(works, state) || (groups.length > 0 && hasWorkIn(groups, state))
 
@@ -392,7 +392,7 @@ export const keptGroups = ({ nodes }: Compiled, { state, kept = 0 }: Taken<Tagge
 
 const isWanted = ({ when }: WorkDeclaration, state: Tagged): boolean => when === undefined || when(state)
 
-/** The event that the end of work means, if any. */
+/** The event that follows from the end of work, if any. */
 const eventOf = (
   exit: Exit.Exit<unknown, unknown>,
   { outcomes }: WorkDeclaration,

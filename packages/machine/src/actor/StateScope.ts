@@ -1,4 +1,4 @@
-/** What runs while an actor is in a state or a group: work, timers, child actors. Leaving it ends all of that. */
+/** The work, timers and child actors of a state or a group. Leaving it ends all of them. */
 import * as Effect from "effect/Effect"
 import type * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
@@ -20,7 +20,7 @@ interface Stoppable {
 const none: ReadonlyArray<never> = []
 
 export class StateScope {
-  /** Nothing is started here any more, and nothing is sent from here. */
+  /** The scope is closed: it starts and sends nothing. */
   closed = false
   /** The work of the state or group was started. */
   isStarted = false
@@ -48,7 +48,7 @@ export class StateScope {
     })
   }
 
-  /** Starts or restarts the timer of a name; after `Infinity` it ends. What an earlier one has already put into the mailbox is void. */
+  /** Starts or restarts the timer of a name; after `Infinity` it ends. An event that an earlier one has put into the mailbox is dropped. */
   arm(run: Run, name: string, millis: number, stale: () => Result, due: () => void) {
     this.#timers ??= new Map()
     const timers = this.#timers
@@ -80,7 +80,7 @@ export class StateScope {
     message.tracker = () => this.#queued.delete(message)
   }
 
-  /** Ends work and timers. What they have sent before is still decided. */
+  /** Ends work and timers. Events they have sent before are still decided. */
   stop() {
     if (this.closed) return
     this.closed = true
@@ -88,12 +88,12 @@ export class StateScope {
     for (const fiber of [...this.#fibers]) fiber.interruptUnsafe()
   }
 
-  /** Ends everything. What takes time to end is returned as an Effect that waits for it. */
+  /** Ends everything. Returns an Effect that waits for work that takes time to end. */
   close(stale: () => Result): Effect.Effect<void> | undefined {
     if (this.#isLeft) return undefined
     this.#isLeft = true
     this.stop()
-    // Work that waits for its own event, and cannot be interrupted there, is let go.
+    // Work that waits for its own event, and cannot be interrupted there, is not waited for.
     this.#drop(stale, () => true)
     const lasting = [...this.#fibers].filter((fiber) => fiber.pollUnsafe() === undefined)
     const children = [...(this.#children ?? none)].filter(([child]) => child.isRunning)
@@ -108,7 +108,7 @@ export class StateScope {
     for (const [message, timer] of this.#queued) {
       if (!isFrom(timer)) continue
       this.#queued.delete(message)
-      // The outcome of the event by which the state is left may be fixed: it needs no error, which is slow to make.
+      // The event by which the state is left may have its outcome already: it needs no error, which is slow to make.
       if (message.result === undefined) message.complete(stale())
     }
   }

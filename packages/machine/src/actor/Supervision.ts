@@ -1,4 +1,4 @@
-/** Restarting an actor whose work failed, as often and as soon as a schedule says. */
+/** Restarts an actor whose work failed, by a schedule. */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -8,11 +8,11 @@ type Step = Effect.Success<ReturnType<typeof Schedule.toStep<unknown, unknown, n
 
 export interface Supervisor {
   readonly schedule: Schedule.Schedule<unknown, unknown>
-  /** Where in the schedule the actor is; there since its first failure. */
+  /** The actor's position in the schedule; set at its first failure. */
   step: Step | undefined
 }
 
-/** How many milliseconds to wait before the next start, or undefined when the schedule has come to its end. */
+/** How many milliseconds to wait before the next start, or undefined when the schedule has ended. */
 export const nextDelay = (supervisor: Supervisor, error: unknown): Effect.Effect<number | undefined> =>
   Effect.gen(function* () {
     const step = supervisor.step ?? (yield* Schedule.toStep(supervisor.schedule))

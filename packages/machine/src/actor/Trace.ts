@@ -1,5 +1,5 @@
 /**
- * A trace is the way of one instance: made from a simulation, an actor or a journal, and drawn by the diagrams. It holds
+ * A trace is the path of one instance: made from a simulation, an actor or a journal, and drawn by the diagrams. It holds
  * tags and shown fields only; sensitive fields are hidden when it is made.
  */
 import type { Taken } from "../decide/Decision.ts"

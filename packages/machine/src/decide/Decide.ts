@@ -36,7 +36,7 @@ export const alwaysLimit = 1000
 
 type Settled = Exclude<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 
-/** Decides what an event means, with what `enter` and `exit` request. */
+/** Decides an event, with the requests of `enter` and `exit`. */
 export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: number): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, runHooks, undefined)
 
@@ -44,7 +44,7 @@ export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: num
 export const replay = (compiled: Compiled, state: Tagged, event: Tagged, at: number, recorded: RecordedAnswers): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, skipHooks, recorded)
 
-/** What a decision does beyond finding the state: hooks and timers when it is made, nothing when it is replayed. */
+/** The side of a decision beyond the state: hooks and timers when it is made, nothing when it is replayed. */
 interface Hooks {
   /** Leaves a state and the groups around it from inside out, except for the `kept` outermost. */
   readonly exit: (frame: Frame, node: Node, kept: number, state: Tagged, other: Tagged | undefined) => void
@@ -90,7 +90,7 @@ const step = (
     return failed(compiled, state, event, frame.phaseOf(cause, "decide"), cause)
   }
   if (transition.answers && !isAnswer(outcome)) {
-    return failed(compiled, state, event, "decide", new Error(`${eventLabel(event)} wants an answer: return reply(...)`))
+    return failed(compiled, state, event, "decide", new Error(`${eventLabel(event)} requires an answer: return reply(...)`))
   }
   const isState = transition.only !== undefined && (outcome as Tagged | undefined)?._tag === transition.only.tag
   if (!isState && Effect.isEffect(outcome)) return defer(compiled, frame, node as Node, transition, event, outcome, hooks)
@@ -102,7 +102,7 @@ const isAnswer = (outcome: unknown): boolean => {
   return tag === "@reply" || tag === "@refuse" || Effect.isEffect(outcome)
 }
 
-/** Turns what a decision returned into data, then follows automatic transitions and runs hooks. */
+/** Turns the returned value of a decision into data, then follows automatic transitions and runs hooks. */
 const settle = (
   compiled: Compiled,
   frame: Frame,
@@ -426,7 +426,7 @@ const taken = (
   return decision as Taken<Tagged, Tagged>
 }
 
-/** Runs a function of the user. What it throws becomes a refusal with its phase. */
+/** Runs a function of the user. An exception becomes a refusal with its phase. */
 const attempt = <A>(compiled: Compiled, frame: Frame, event: Tagged, phase: Phase, run: () => A): A | Refused<Tagged, Tagged> => {
   try {
     return run()

@@ -1,6 +1,6 @@
 /**
- * A decision is what one event means in one state, as data: where it leads, what is requested, what is answered.
- * Nothing has happened yet when it is made; the actor or the engine carries it out.
+ * A decision is the outcome of one event in one state, as data: the next state, requests and answer. It has no effect by
+ * itself: the actor or the engine carries it out.
  */
 import type * as Effect from "effect/Effect"
 import type {
@@ -127,7 +127,7 @@ export type Taken<S, E> = Goto<S, E> | Stay<S, E> | Stop<S, E>
 
 export type Decision<S, E> = Taken<S, E> | Postponed<S, E> | Refused<S, E> | Deferred<S, E>
 
-/** The first state of an instance, and what entering it requested. */
+/** The first state of an instance, and the requests of entering it. */
 export interface Beginning<S, E> {
   readonly _tag: "Beginning"
   readonly state: S

@@ -1,4 +1,4 @@
-/** The context of one decision: what its functions may read, and the list of what they request. */
+/** The context of one decision: the data its functions may read, and the list of their requests. */
 import type * as Duration from "effect/Duration"
 import type { Compiled } from "../define/Compile.ts"
 import type { Predicate, Tagged } from "../define/Declarations.ts"
@@ -7,7 +7,7 @@ import { DefinitionError, type Phase } from "../MachineError.ts"
 import { type DelayRequest, type Hook, none, type Request, type TimerRequest } from "./Decision.ts"
 import { durationMillis, latestDue } from "./Timeout.ts"
 
-/** What guards answered when an event was first decided on, in the order they were asked. */
+/** The answers of guards at the first decision on an event, in the order they were asked. */
 export interface RecordedAnswers {
   readonly guardAnswers: ReadonlyArray<boolean>
   /** Where this is not set, guard slots alone were recorded, those that inline guards asked among them. */
@@ -21,7 +21,7 @@ class AskedGuards {
   inline = false
   /** Whether an inline guard is being asked. One that throws ends its decision. */
   insideInline = false
-  /** What the last guard that failed has thrown. */
+  /** The exception of the last guard that failed. */
   failure: { readonly cause: unknown } | undefined
 
   record(answer: boolean): boolean {
@@ -87,7 +87,7 @@ export class Frame implements Recorder {
       }
       const problem = this.compiled.events.has(event?._tag)
         ? this.compiled.events.get(event._tag)?.(event)
-        : "it is no event of the machine"
+        : "it is not an event of the machine"
       if (problem !== undefined) throw new Error(`after(${JSON.stringify(name)}, ...) cannot send ${String(event?._tag)}: ${problem}`)
       this.delay(name, millis, event)
     }
@@ -164,7 +164,7 @@ export class Frame implements Recorder {
     if (!this.closed) return
     throw new DefinitionError({
       machine: this.compiled.name,
-      problem: `${what} was called after its decision was over`,
+      problem: `${what} was called after its decision had ended`,
       nextStep: "call it before the decision returns, or in spawn",
     })
   }

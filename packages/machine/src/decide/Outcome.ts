@@ -1,5 +1,5 @@
 /**
- * What a decision can return besides a state: stay, stop, the state in which a group was left, refuse the event, or answer the
+ * The results of a decision besides a state: stay, stop, the state in which a group was left, refuse the event, or answer the
  * sender.
  */
 import type { Group, Initial } from "../schema/Variant.ts"

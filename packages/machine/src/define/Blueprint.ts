@@ -1,6 +1,6 @@
 /**
- * A blueprint is the structure of a machine as plain data: what diagrams, analysis, the console and other tools read.
- * It is plain JSON in declaration order, without the functions that decide.
+ * A blueprint is the structure of a machine as plain data, for diagrams, analysis, the console and other tools. It is plain JSON in
+ * declaration order, without the functions that decide.
  */
 
 export interface FieldBlueprint {
@@ -8,7 +8,7 @@ export interface FieldBlueprint {
   readonly sensitive: boolean
 }
 
-/** What is said about a state or a group with `meta`. */
+/** The tags and description of a state or a group, from `meta`. */
 export interface MetaBlueprint {
   readonly tags?: ReadonlyArray<string>
   readonly description?: string
@@ -126,7 +126,7 @@ export interface Blueprint {
   readonly effects: ReadonlyArray<string>
 }
 
-/** What was seen of a machine at work, to complete what it declares. */
+/** Observations of running instances, which complete the declarations of a machine. */
 export interface Observations {
   /** States that instances began in. */
   readonly initial: ReadonlyArray<string>
@@ -142,7 +142,7 @@ export interface Observations {
   readonly hooks: ReadonlyArray<{ readonly phase: "enter" | "exit"; readonly state: string; readonly requests: ReadonlyArray<string> }>
 }
 
-/** The blueprint with the slots and first states that were seen and are not declared. What is declared stays as it is. */
+/** The blueprint with the slots and first states that were seen and are not declared. Declarations are unchanged. */
 export const complete = (blueprint: Blueprint, seen: Observations): Blueprint => {
   const isInitialKnown = blueprint.states.some((state) => state.initial)
   const requested = (phase: "enter" | "exit", tag: string) =>

@@ -1,6 +1,6 @@
 /**
- * The run-time side of a definition: each method checks what it is given and returns a new builder. What the
- * compiler refuses is refused here too, for callers in plain JavaScript.
+ * The run-time side of a definition: each method checks its arguments and returns a new builder. It refuses everything that the
+ * compiler refuses, for callers in plain JavaScript.
  */
 import type * as Duration from "effect/Duration"
 import type { UntypedCommandSettings } from "../effects/Command.ts"
@@ -186,11 +186,11 @@ export class Builder {
   }
 
   done(group: Named, states: OneOrMany, event: Tagged | ((context: unknown) => Tagged)): Builder {
-    const name = group?.group ?? this.#fail(`${String(group?.tag)} is no group`, "pass a group, such as S.Reviewing")
+    const name = group?.group ?? this.#fail(`${String(group?.tag)} is not a group`, "pass a group, such as S.Reviewing")
     const inside = this.#states(group)
     const raised = typeof event === "function" ? event : () => event
     const added = this.#states(states).map((state) => {
-      if (!inside.includes(state)) this.#fail(`${state} is no state of ${name}`, `its states are ${inside.join(", ")}`)
+      if (!inside.includes(state)) this.#fail(`${state} is not a state of ${name}`, `its states are ${inside.join(", ")}`)
       checkNotFinal(this.declarations, state)
       return { group: name, state, event: raised }
     })
@@ -199,7 +199,7 @@ export class Builder {
 
   meta(states: OneOrMany, given: { readonly tags?: ReadonlyArray<string>; readonly description?: string }): Builder {
     const unknown = Object.keys(given).filter((name) => name !== "tags" && name !== "description")
-    if (unknown.length > 0) this.#fail(`${unknown.join(", ")} is nothing that meta takes`, "it takes tags and description")
+    if (unknown.length > 0) this.#fail(`${unknown.join(", ")} is not an option of meta`, "its options are tags and description")
     const metas = new Map(this.declarations.metas)
     for (const name of this.#owners(states, {})) {
       const before = metas.get(name)
@@ -218,7 +218,7 @@ export class Builder {
     const options = isFinalOptions(last) ? last : undefined
     const states = (options === undefined ? given : given.slice(0, -1)) as ReadonlyArray<OneOrMany>
     if (options !== undefined && (Object.keys(options).length !== 1 || options.outcome !== "failure"))
-      this.#fail("a final state has options that are not known", 'the only one is { outcome: "failure" }')
+      this.#fail("a final state has unknown options", 'the only one is { outcome: "failure" }')
     const finals = new Set(this.declarations.finals)
     const failures = new Set(this.declarations.failures)
     for (const tag of this.#states(states.flatMap(list))) {
@@ -361,7 +361,7 @@ export class Builder {
   #tags(given: OneOrMany, known: ReadonlyMap<string, unknown>, kind: "state" | "event"): ReadonlyArray<string> {
     const refuse = (what: unknown) =>
       this.#fail(
-        `${String(what)} is no ${kind} of this machine`,
+        `${String(what)} is not ${kind === "event" ? "an" : "a"} ${kind} of this machine`,
         `pass one of the union, such as S.Name; the ${kind}s are ${[...known.keys()].join(", ")}`,
       )
     const tags = list(given).flatMap((one) => {
@@ -387,7 +387,7 @@ export class Builder {
       const known = tag === "(stay)" || tag === "(stop)" || this.declarations.state.$variants.has(tag)
       if (!known)
         this.#fail(
-          `the target ${String(tag ?? given)} is no state of this machine`,
+          `the target ${String(tag ?? given)} is not a state of this machine`,
           `the states are ${this.declarations.state.$tags.join(", ")}`,
         )
       return [{ tag, reason: given.reason }]
@@ -408,7 +408,8 @@ export class Builder {
     const group = given.group ?? ""
     const { $groups } = this.declarations.state
     const members = $groups.get(group)?.members
-    if (members === undefined) return this.#fail(`${group} is no group of this machine`, `the groups are ${[...$groups.keys()].join(", ")}`)
+    if (members === undefined)
+      return this.#fail(`${group} is not a group of this machine`, `the groups are ${[...$groups.keys()].join(", ")}`)
     const unnamed = deep ? [] : members.filter((member) => $groups.get(member)?.["~initial"] === false)
     if (unnamed.length > 0)
       this.#fail(
@@ -421,7 +422,10 @@ export class Builder {
   #refuseText(given: unknown, known: ReadonlyMap<string, unknown>, kind: "state" | "event") {
     if (typeof given !== "string" || !known.has(given)) return
     const itself = `${kind === "state" ? "S" : "E"}.${given}`
-    this.#fail(`"${given}" is a text, and no ${kind} of this machine`, `give the ${kind} itself, as ${itself}, not the text "${given}"`)
+    this.#fail(
+      `"${given}" is a text, not ${kind === "event" ? "an" : "a"} ${kind} of this machine`,
+      `give the ${kind} itself, as ${itself}, not the text "${given}"`,
+    )
   }
 
   #with(changed: Partial<Declarations>): Builder {

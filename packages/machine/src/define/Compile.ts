@@ -42,7 +42,7 @@ export interface Transition {
   readonly reenters: boolean
   /** How many groups around the state it leaves in place at most, from the outermost. */
   readonly keeps: number
-  /** What has its turn where its guard does not hold. */
+  /** The transition that is tried next where its guard does not hold. */
   readonly next: Transition | undefined
   /** Position of its declaration. */
   readonly order: number

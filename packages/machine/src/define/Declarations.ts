@@ -1,7 +1,6 @@
 /**
- * What a definition has collected so far, before it is compiled, and the checks each declaration passes. Everything here is
- * immutable: building on a definition twice gives two machines. What the compiler refuses by type is refused here by name,
- * for callers in plain JavaScript.
+ * The declarations of a definition before it is compiled, and the checks of each. Everything here is immutable: building on a
+ * definition twice gives two machines. What the compiler refuses by type is refused here by name, for callers in plain JavaScript.
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -45,7 +44,7 @@ export interface DoneDeclaration {
   readonly event: (context: unknown) => Tagged
 }
 
-/** What is said about a state or a group. */
+/** Tags and description of a state or a group. */
 export interface StateMeta {
   readonly tags: ReadonlyArray<string>
   readonly description: string | undefined
@@ -81,7 +80,7 @@ export interface TransitionDeclaration extends Declared, SlotUse {
   readonly kind: "on" | "reenter" | "postpone"
   /** It leaves its state or group, and the group it leads to, also where one is inside the other. */
   readonly reenter?: boolean | undefined
-  /** What has its turn where the guard does not hold. */
+  /** The transition that is tried next where the guard does not hold. */
   readonly next?: TransitionDeclaration | undefined
 }
 
@@ -207,7 +206,7 @@ export interface Persistence<Tag extends string> {
   readonly keepJournal?: boolean
   /**
    * How long an instance, its journal and its timers stay after its end. An id that was used before can then be started anew.
-   * Default: for ever.
+   * Default: forever.
    */
   readonly retention?: Duration.Input
 }
@@ -247,7 +246,7 @@ export const checkDuration = (machine: string, what: string, duration: Duration.
     throw new DefinitionError({ machine, problem, nextStep })
   }
   if (Option.isNone(Duration.fromInput(duration))) {
-    refuse(`${JSON.stringify(duration)} is no duration`, 'write it like "30 minutes" or in milliseconds')
+    refuse(`${JSON.stringify(duration)} is not a duration`, 'write it like "30 minutes" or in milliseconds')
   }
   let millis: number
   try {
@@ -272,7 +271,7 @@ export const checkDecidable = (
   }
   checkCarried(declarations, from, event, targets[0]?.history?.initial ?? targets[0]?.tag)
   if (declarations.event.$variants.get(event)?.reply !== undefined) {
-    fail(declarations, `${from} × ${event} does not answer, but ${event} wants a reply`, "pass a decision that returns reply(...)")
+    fail(declarations, `${from} × ${event} does not answer, but ${event} requires a reply`, "pass a decision that returns reply(...)")
   }
 }
 
@@ -301,7 +300,7 @@ export const isOptional = (schema: Schema.Constraint): boolean => schema.ast.con
 /** The states that a name stands for: those of a group, or the state itself. */
 export const leavesOf = ({ state }: Declarations, name: string): ReadonlyArray<string> => state.$groups.get(name)?.tags ?? [name]
 
-/** Everywhere a transition may lead. */
+/** All targets of a transition. */
 export const allTargets = ({ transitions, fallbacks, timeouts, always }: Declarations): ReadonlyArray<TargetDeclaration> =>
   [...[...transitions.values()].flatMap(chainOf), ...fallbacks.values(), ...timeouts.values(), ...always].flatMap(({ targets }) => targets)
 
@@ -388,7 +387,7 @@ export const checkOptions = (declarations: Declarations, what: keyof typeof know
   if (unknown.length > 0)
     fail(
       declarations,
-      `${unknown.join(", ")} is no option of ${what.startsWith("a") ? "an" : "a"} ${what}`,
+      `${unknown.join(", ")} is not an option of ${what.startsWith("a") ? "an" : "a"} ${what}`,
       `the options are ${known.join(", ")}`,
     )
   checkSlots(declarations, "guard", options.guards ?? [], Object.keys(declarations.guardSlots))
@@ -398,7 +397,11 @@ export const checkOptions = (declarations: Declarations, what: keyof typeof know
 const checkSlots = (declarations: Declarations, kind: string, named: ReadonlyArray<string>, slots: ReadonlyArray<string>) => {
   const unknown = named.filter((name) => !slots.includes(name))
   if (unknown.length > 0) {
-    fail(declarations, `${unknown.join(", ")} is no ${kind} slot of this machine`, `the ${kind} slots are ${slots.join(", ") || "none"}`)
+    fail(
+      declarations,
+      `${unknown.join(", ")} is not ${kind === "effect" ? "an" : "a"} ${kind} slot of this machine`,
+      `the ${kind} slots are ${slots.join(", ") || "none"}`,
+    )
   }
 }
 

@@ -1,6 +1,5 @@
 /**
- * The types of a definition: what `.on` and the other methods take, what they check, and what the type of the finished
- * machine offers.
+ * The types of a definition: the arguments and checks of `.on` and the other methods, and the type of the finished machine.
  */
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -52,7 +51,7 @@ export interface Target<out T> {
   readonly "~initial"?: Initial | "a group is a target where it names its initial member: State.group({ ... }, { initial })"
 }
 
-/** What a transition may lead to. */
+/** The possible targets of a transition. */
 type Reachable<S> = S | Stay | Stop | History
 
 /** The input of a decision, which is a pure function of it. */
@@ -71,7 +70,7 @@ export interface DecisionContext<S, V, E, K extends SlotTypes> {
 }
 
 /**
- * Sends the instance an event after a time, whatever state it is in by then. The same name again replaces the event and its time;
+ * Sends the instance an event after a time, in any state. The same name again replaces the event and its time;
  * the end of the instance drops it.
  */
 export type After<E> = (name: string, delay: Duration.Input, event: E) => void
@@ -111,7 +110,7 @@ export interface SlotUse<K extends SlotTypes> {
   readonly requests?: ReadonlyArray<keyof K["requests"]>
 }
 
-/** What a group means for a timeout, a hook or work. */
+/** How a timeout, a hook or work of a group is meant. */
 export interface GroupOptions {
   /** It belongs to each state of the group, and begins anew with every move between them. Default: it belongs to the stay in the group. */
   readonly each?: boolean
@@ -152,11 +151,11 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
 
 /** Options of `on`. */
 export interface OnOptions<S, V, E, K extends SlotTypes, O = undefined, L = undefined> extends TransitionOptions<S, V, E, K, O> {
-  /** Where its guard does not hold, what was declared for the same state and event before, as for the group, has its turn. */
+  /** Where its guard does not hold, the earlier transition for the same state and event, as of the group, is tried. */
   readonly fallThrough?: L
   /**
    * Leaves the state or group it is declared for, and the group it leads to, also where one is inside the other: their work and
-   * timers restart. Default: what is around both the state and its target lasts.
+   * timers restart. Default: the groups around both the state and its target are kept.
    */
   readonly reenter?: boolean
   /** Each of several states leads to itself, never to another of them. */
@@ -281,8 +280,8 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
   ): Machine<S, E, K, H | `${F["tag"]} × (always)`, T | `${F["tag"]} × (always) → ${To["tag"]}`, I, R>
 
   /**
-   * The transition after a state has lasted, or been idle, for a time. `Infinity` is no timer; a time that has passed is due
-   * immediately. The timeout of a group counts from when the group was entered from outside: moves between its states leave it alone.
+   * The transition after a state has lasted, or been idle, for a time. `Infinity` sets no timer; a time that has passed is due
+   * immediately. The timeout of a group counts from when the group was entered from outside: moves between its states do not affect it.
    */
   timeout<F extends Source<S>, To extends Target<Reachable<S>>, const N extends string = "timeout", O extends true | undefined = undefined>(
     from: OneOrMany<F> & MustFit<`${F["tag"]} × (${N})`, FinalPair<F>, H, O>,
@@ -300,14 +299,14 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
 
   /**
    * Runs when the state is entered. Its requests are stored with the transition; an Effect it returns runs after the commit. That of
-   * a group runs when the group is entered from outside, before those of what is inside it.
+   * a group runs when the group is entered from outside, before those of its states and groups.
    */
   enter<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
     options?: HookOptions<K>,
   ): Machine<S, E, K, H, T, I, R | R2>
-  /** Runs when the state is left, under the same rules as `enter`. That of a group runs after those of what is inside it. */
+  /** Runs when the state is left, under the same rules as `enter`. That of a group runs after those of its states and groups. */
   exit<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,
     hook: (context: HookContext<F["Type"], S, E, K>) => void | Effect.Effect<unknown, unknown, R2>,
@@ -316,7 +315,7 @@ export interface Machine<S, E, K extends SlotTypes, H extends string, T extends 
 
   /**
    * Work that runs while the state lasts and is interrupted when the state is left. If it fails, the actor fails. That of a group
-   * runs until the group is left: moves between its states leave it alone.
+   * runs until the group is left: moves between its states do not affect it.
    */
   spawn<F extends Source<S>, R2 = never>(
     state: OneOrMany<F>,

@@ -50,7 +50,7 @@ export const draft = (declarations: Declarations): Blueprint => {
 }
 
 const onEvent = (declarations: Declarations, one: TransitionDeclaration, fallback: boolean): TransitionBlueprint => {
-  // The slots it asks are more telling than the word guard.
+  // The names of the slots it asks say more than the word guard.
   const unnamed = one.guard !== undefined && (one.guards ?? []).length === 0 ? "guard" : undefined
   const shared = { event: one.event, ...common(declarations, one, one.guardName ?? unnamed) }
   return one.kind === "postpone"

@@ -81,7 +81,7 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
   return new Builder(declarations) as never
 }
 
-/** A machine that was compiled from another notation. The caller has checked what `make` and the builder check. */
+/** A machine that was compiled from another notation. The caller has made the checks of `make` and the builder. */
 export const fromDeclarations = (declarations: Declarations): Definition<unknown, unknown, never, unknown> =>
   new Builder(declarations) as never
 
@@ -93,10 +93,10 @@ const checkMake = ({ name, state, event, initial, initialStates, guardSlots, eff
   if (state?.$tags === undefined) fail("its states are missing", "make them with State({ ... })")
   if (event?.$tags === undefined) fail("its events are missing", "make them with Event({ ... })")
   if (typeof initial !== "function" && !state.$variants.has(initial?._tag)) {
-    fail("its initial state is none of its states", `use one of ${state.$tags.join(", ")}, or a function that returns one`)
+    fail("its initial state is not one of its states", `use one of ${state.$tags.join(", ")}, or a function that returns one`)
   }
   const strange = initialStates?.filter((tag) => !state.$variants.has(tag)) ?? []
-  if (strange.length > 0) fail(`its initial state ${strange.join(", ")} is none of its states`, `use one of ${state.$tags.join(", ")}`)
+  if (strange.length > 0) fail(`its initial state ${strange.join(", ")} is not one of its states`, `use one of ${state.$tags.join(", ")}`)
   const problem = typeof initial === "function" ? undefined : valueCheck(state.$variants.get(initial._tag) as UntypedVariant)(initial)
   if (problem !== undefined) fail(`its initial state does not fit its schema: ${problem}`, "give it fields that do")
   const both = Object.keys(guardSlots).filter((slot) => Object.hasOwn(effectSlots, slot))
@@ -108,7 +108,7 @@ const checkMake = ({ name, state, event, initial, initialStates, guardSlots, eff
 export type EffectSlotsLeft = `effect ${string}`
 
 /**
- * Decides what an event means in a state. Runs no effect and never throws: refusals and failures are decisions too. `at` is
+ * Decides an event in a state. Runs no effect and never throws: refusals and failures are decisions too. `at` is
  * the time at which the event was accepted.
  */
 export const decide: <S, E, I, R>(
@@ -129,18 +129,18 @@ export const replay: <S, E, I, R>(
 ) => Decision<S, E | TimeoutEvent> = (machine, state, event, at, guardAnswers = []) =>
   Decide.replay(compiledOf(machine), state as Tagged, event as Tagged, at, { guardAnswers, inlineGuards: true }) as never
 
-/** The first state of an instance, with what entering it requests. `input` is the machine's input, or a state. */
+/** The first state of an instance, with the requests of entering it. `input` is the machine's input, or a state. */
 export const begin: <S, E, I, R>(machine: Definition<S, E, I, R>, input: NoInfer<I | S>, at?: number) => Beginning<S, E> | NotBegun<S, E> =
   (machine, input, at = 0) => {
     const compiled = compiledOf(machine)
     return Decide.begin(compiled, initialState(compiled, input), at) as never
   }
 
-/** The error of a value that is no event of the machine; undefined where it is one. */
+/** The error of a value that is not an event of the machine; undefined where it is one. */
 export const checkEvent = (machine: Definition<unknown, unknown, never, unknown, string>, event: unknown): InvalidEvent | undefined =>
   eventProblem(compiledOf(machine), event)
 
-/** What happened to one instance, as far as {@link observed} needs it. A `Trace` fits. */
+/** The history of one instance, as far as {@link observed} needs it. A `Trace` fits. */
 export interface ObservedTrace {
   readonly initial: string
   readonly steps: ReadonlyArray<{

@@ -1,8 +1,8 @@
-/** A machine as a type: what every machine is, and what can be asked of its type. */
+/** The type of every machine, and types that are derived from it. */
 import type { TagOf } from "../schema/Union.ts"
 import type { Blueprint } from "./Blueprint.ts"
 
-/** What every machine is, whatever it declares: enough to run, draw or test it. */
+/** The common type of all machines: enough to run, draw or test one. */
 export interface Definition<out S, out E, in I, out R, out Left = never> {
   readonly name: string
   readonly version: number
@@ -22,7 +22,7 @@ export interface Definition<out S, out E, in I, out R, out Left = never> {
 export type StateOf<M> = M extends { readonly "~types": { readonly state: infer S } } ? S : never
 /** The events of a machine. */
 export type EventOf<M> = M extends { readonly "~types": { readonly event: infer E } } ? E : never
-/** What an instance is created from. */
+/** The input of a new instance. */
 export type InputOf<M> = M extends { readonly "~types": { readonly input: (input: infer I) => void } } ? I : never
 /** The services a machine's work needs. */
 export type ServicesOf<M> = M extends { readonly "~types": { readonly services: infer R } } ? R : never

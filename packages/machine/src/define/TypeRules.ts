@@ -1,5 +1,5 @@
 /**
- * What the compiler checks of a declaration. Each check is `unknown` where it holds, and otherwise a type whose only property
+ * The compile-time checks of a declaration. Each check is `unknown` where it holds, and otherwise a type whose only property
  * is the message that the compiler shows.
  */
 import type * as Effect from "effect/Effect"
@@ -72,14 +72,14 @@ export type MustCarry<F, V, T> = [WantsAnswer<V>] extends [never]
     : [NotCarriedByAll<F, V, T>] extends [never]
       ? unknown
       : { readonly "fields neither carried nor given": NotCarriedByAll<F, V, T> }
-  : { readonly "this event wants an answer: pass a decision that returns reply(...)": true }
+  : { readonly "this event requires an answer: pass a decision that returns reply(...)": true }
 
 /** Each of several states can be entered again with its own fields and the event's. */
 export type MustCarryBack<F, V> = [WantsAnswer<V>] extends [never]
   ? [F extends unknown ? NotCarriedByAll<F, V, F> : never] extends [never]
     ? unknown
     : { readonly "fields neither carried nor given": F extends unknown ? NotCarriedByAll<F, V, F> : never }
-  : { readonly "this event wants an answer: pass a decision that returns reply(...)": true }
+  : { readonly "this event requires an answer: pass a decision that returns reply(...)": true }
 
 /** A decision that reenters several states must be able to return each of them. */
 export type MustReturnEach<F, To> = [To] extends [never]
@@ -95,12 +95,12 @@ type AnswerTo<V> = (V extends Answered<infer A> ? (keyof V & "~answer" extends n
   ? A
   : never
 
-/** What a decision may return when its transition declares the targets `T`. */
+/** The values that a decision may return when its transition declares the targets `T`. */
 type Allowed<T, V> = [WantsAnswer<V>] extends [never] ? T | Refuse : Reply<AnswerTo<V>, T> | Refuse
 
 export type Decided<To, V, R> = Allowed<To, V> | Effect.Effect<Allowed<To, V>, unknown, R>
 
-/** The states among what a decision returns. */
+/** The states among the values that a decision returns. */
 export type StateDecided<X> = X extends Refuse
   ? never
   : X extends Reply<unknown, infer To>

@@ -1,5 +1,5 @@
 /**
- * Graphviz DOT: the structure of a machine, with or without the way of one instance through it, and the timeline of
+ * Graphviz DOT: the structure of a machine, with or without the path of one instance through it, and the timeline of
  * an instance. Render with `dot -Tsvg machine.dot -o machine.svg`.
  */
 import type { Trace, TraceStep } from "../actor/Trace.ts"

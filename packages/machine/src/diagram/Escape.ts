@@ -6,7 +6,7 @@
 /** The longest name shown in full. */
 export const longest = 40
 
-// What no notation can show: control characters, halves of surrogate pairs, non-characters, and the marks that reorder
+// Characters that no notation can show: control characters, halves of surrogate pairs, non-characters, and the marks that reorder
 // the text around them, with which a name could disguise its neighbours.
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/gu
 
@@ -42,14 +42,14 @@ const sound = (text: string): string => text.replace(/[\ud800-\udbff]$/, "")
 const meaningful =
   /direction(?=\s)|[#;:"'`<>&{}%\\|~*^$@=¶ﬂ]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|^[-+]|-(?=-)|(?<=-)-|\[(?=\[)|(?<=\[)\[|\](?=\])|(?<=\])\]|(?<=^\d+)\./gi
 
-/** Text for a quoted or free Mermaid label, with entity codes for what means something to Mermaid. */
+/** Text for a quoted or free Mermaid label, with entity codes for characters with a meaning in Mermaid. */
 export const mermaid = (text: string): string => clean(text).replace(meaningful, (found) => code(found[0] ?? "") + found.slice(1))
 
 const named: { readonly [character: string]: string } = { '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;" }
 
 const code = (character: string): string => named[character] ?? `#${character.codePointAt(0)};`
 
-/** Text inside a quoted DOT string. Backslashes and entities mean something to Graphviz in labels. */
+/** Text inside a quoted DOT string. Backslashes and entities have a meaning in Graphviz labels. */
 export const dot = (text: string): string =>
   xml(text)
     .replace(/\\/g, "\\\\")
@@ -72,7 +72,7 @@ export const markdown = (text: string): string =>
     .replace(/</g, "&lt;")
     .replace(/>/g, "&gt;")
     .replace(/[\\`*_[\]|~#!$@]/g, (character, at: number, all: string) =>
-      // Inside a word an underscore is no emphasis, and a number sign or exclamation mark counts only in its place.
+      // Inside a word an underscore is not emphasis, and a number sign or exclamation mark counts only in its place.
       (character === "_" && /\w/.test(all[at - 1] ?? "") && /\w/.test(all[at + 1] ?? "")) ||
       (character === "#" && at > 0) ||
       (character === "!" && all[at + 1] !== "[") ||

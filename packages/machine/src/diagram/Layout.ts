@@ -1,4 +1,4 @@
-/** Where everything in a diagram of a machine goes, as JSON, for pages that draw it themselves. The layout needs `elkjs`. */
+/** The positions of everything in a diagram of a machine, as JSON, for pages that draw it themselves. The layout needs `elkjs`. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { type Line, make as makeScene, type Source } from "./Scene.ts"
@@ -29,7 +29,7 @@ export const schema = Schema.Struct({
       final: Schema.Boolean,
       /** A final state in which the instance has failed. */
       failure: Schema.Boolean,
-      /** What is shown below the name, in compartments. */
+      /** The lines below the name, in compartments. */
       lines: Schema.Array(Schema.Array(LineOfText)),
       ...area,
     }),

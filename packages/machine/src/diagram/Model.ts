@@ -126,6 +126,6 @@ export const schema = Schema.toCodecJson(Model)
 export const json = (source: Source): string =>
   `${JSON.stringify(Schema.encodeSync(schema)({ format, ...blueprintOf(source) }), undefined, 2)}\n`
 
-/** Reads what {@link json} wrote. Fails where the text is no model of this format. */
+/** Reads what {@link json} wrote. Fails where the text is not a model of this format. */
 export const parse = (text: string): Effect.Effect<Blueprint, Schema.SchemaError> =>
   Effect.map(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), ({ format: _, ...blueprint }) => blueprint)

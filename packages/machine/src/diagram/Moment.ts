@@ -2,7 +2,7 @@
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 
-/** `2026-03-01 12:00:00`, or the number itself where it is no date. */
+/** `2026-03-01 12:00:00`, or the number itself where it is not a date. */
 export const moment = (at: number): string =>
   Option.match(DateTime.make(at), {
     onNone: () => String(at),

@@ -1,5 +1,5 @@
 /**
- * The way of a trace through a machine, as single hops: a diagram asks of each of its edges whether it was taken. Automatic
+ * The path of a trace through a machine, as single hops: a diagram checks for each of its edges whether it was taken. Automatic
  * transitions are hops of their own, without an event.
  */
 import type { Trace, TraceStep } from "../actor/Trace.ts"

@@ -1,5 +1,5 @@
 /**
- * What every diagram of a machine shows, in any notation: the states as nested boxes with their compartments,
+ * The content of every diagram of a machine, in any notation: the states as nested boxes with their compartments,
  * and the edges between them. Transitions that keep the state are lines inside its box; only `reenter` is a loop. What
  * all states of a group share leaves from the group, and fallbacks from one box for any state.
  */

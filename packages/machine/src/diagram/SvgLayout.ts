@@ -1,5 +1,5 @@
 /**
- * Where everything in an SVG goes. ELK's layered algorithm places the boxes, bends the edges around them and reserves
+ * The positions of everything in an SVG. ELK's layered algorithm places the boxes, bends the edges around them and reserves
  * room for the labels; it needs the size of each of them, which is computed here.
  */
 import * as Effect from "effect/Effect"
@@ -156,7 +156,7 @@ const graphOf = (scene: Scene, direction: "down" | "right"): ElkNode => ({
       id: `edge:${index}`,
       sources: [edge.from],
       targets: [edge.to],
-      // Inside groups ELK cannot go by the order of declaration, but turns around what has no priority first.
+      // Inside groups ELK cannot use the order of declaration, but reverses edges without priority first.
       layoutOptions: { "elk.layered.priority.direction": leadsBack(scene, edge) ? "0" : "10" },
       labels:
         edge.label.length === 0
@@ -173,7 +173,7 @@ const leadsBack = (scene: Scene, edge: Edge): boolean => {
 
 const keysIn = (item: Item): ReadonlyArray<string> => (item._tag === "Box" ? [item.key] : [item.key, ...item.items.flatMap(keysIn)])
 
-// Loaded when the first picture is drawn, and only then needed: the other diagrams do without.
+// Loaded when the first picture is drawn: the other diagrams do not need it.
 const loadElk = Effect.tryPromise({
   try: () => import("elkjs/lib/elk.bundled.js"),
   catch: (cause) => new DiagramError({ problem: "the layout engine elkjs is not installed", nextStep: "run `npm install elkjs`", cause }),

@@ -1,4 +1,4 @@
-/** Diagrams of machines and of what became of their instances. */
+/** Diagrams of machines and of the histories of their instances. */
 export * as CommandReport from "./CommandReport.ts"
 export * as Dot from "./Dot.ts"
 export * as Layout from "./Layout.ts"

@@ -51,7 +51,7 @@ export type CommandSettings<Runs, E> = {
 /** The run-time side. */
 export type UntypedCommandSettings = { readonly [slot: string]: SlotSettings<object, unknown, unknown, Tagged> | undefined }
 
-/** A command was given up for a reason that its slot does not declare: a defect, a time-out, attempts that never ended. */
+/** A command failed for good with an error that its slot does not declare: a defect, a time-out, attempts that never ended. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   slot: Schema.String,
   key: Schema.String,
@@ -104,7 +104,9 @@ export const failed = (error: unknown, retryable: boolean): CommandFailure => ({
 export const outcomeOf = (exit: Exit.Exit<unknown, unknown>, slot: DeclaredEffect | undefined): CommandOutcome => {
   if (Exit.isSuccess(exit)) {
     const fits = !isEffectSlot(slot) || Schema.is(slot.success as unknown as Schema.Schema<unknown>)(exit.value)
-    return fits ? { _tag: "Done", value: exit.value } : failed(new Error("what its handler returned does not fit its success schema"), true)
+    return fits
+      ? { _tag: "Done", value: exit.value }
+      : failed(new Error("the value its handler returned does not fit its success schema"), true)
   }
   for (const reason of exit.cause.reasons) {
     if (Cause.isDieReason(reason) && reason.defect instanceof Verdict) return reason.defect.outcome
@@ -143,14 +145,14 @@ export const callSlot = (
   return callHandler(called, context, (full) => handlers?.[slot]?.(parameters, full))
 }
 
-/** Of a tagged failure that is no `Error` only the tag: its content may be secret. */
+/** Of a tagged failure that is not an `Error` only the tag: its content may be secret. */
 const problemOf = (error: unknown): string => {
   if (error instanceof Error) return error.message === "" ? error.name : error.message
   const tag = (error as { readonly _tag?: unknown } | null | undefined)?._tag
   return typeof tag === "string" ? tag : describe(error)
 }
 
-/** What a machine declares of its commands. */
+/** The declarations of a machine about its commands. */
 export interface CommandDeclarations {
   readonly commands?: UntypedCommandSettings
   readonly effectSlots: SlotDeclarations["effectSlots"]
@@ -165,7 +167,7 @@ export interface ExecutedCommand {
   readonly attempts: number
 }
 
-/** The event that follows from an outcome; undefined where the machine declares none. Throws what the user's function throws. */
+/** The event that follows from an outcome; undefined where the machine declares none. Rethrows exceptions of the user's function. */
 export const eventOf = (
   { commands, effectSlots }: CommandDeclarations,
   { slot, id, key, parameters, attempts }: ExecutedCommand,

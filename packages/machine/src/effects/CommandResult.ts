@@ -1,6 +1,6 @@
 /**
- * How a handler ends the execution of a command. Success completes it; a failure, a defect or a time-out is retried as the
- * retry policy says. A handler that knows more ends with one of these:
+ * How a handler ends the execution of a command. Success completes it; a failure, a defect or a time-out is retried by the
+ * retry policy. A handler that knows more ends with one of these:
  *
  * ```ts
  * if (yield* warehouse.wasNotified(orderId)) return yield* CommandResult.alreadyExecuted()
@@ -27,6 +27,6 @@ export const failForGood = (error: unknown): Effect.Effect<never> => Effect.die(
 export const retryAfter = (delay: Duration.Input, reason: unknown = "asked to be tried again later"): Effect.Effect<never> =>
   Effect.suspend(() => {
     const millis = durationMillis(delay)
-    if (millis === Number.POSITIVE_INFINITY) throw new RangeError("retryAfter would wait for ever; use failForGood")
+    if (millis === Number.POSITIVE_INFINITY) throw new RangeError("retryAfter would wait forever; use failForGood")
     return Effect.die(new Verdict({ ...failed(reason, true), afterMillis: Math.max(0, millis) }))
   })

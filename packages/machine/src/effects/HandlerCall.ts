@@ -7,7 +7,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import { DefinitionError } from "../MachineError.ts"
 
-/** What async code finds in its context. */
+/** The context of async code. */
 export interface AsyncContext {
   /** Aborted when the call is interrupted: its state was left, it took too long, or the process stops. Give it to `fetch`. */
   readonly signal: AbortSignal
@@ -18,7 +18,7 @@ export interface AsyncContext {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
 
-/** The function that is called, for errors, and what a rejected Promise means. */
+/** The function that is called, for errors, and how a rejected Promise is treated. */
 export interface Called {
   readonly machine: string
   /** As in "the handler of chargeCard". */

@@ -130,7 +130,7 @@ export const isEffectSlot = (slot: unknown): slot is UntypedEffectSlot =>
   "failure" in slot &&
   Schema.isSchema(slot.success)
 
-/** The slots of a machine and what implements them. */
+/** The slots of a machine and their implementations. */
 export interface SlotDeclarations {
   readonly name: string
   readonly guardSlots: { readonly [name: string]: Fields }

@@ -1,9 +1,9 @@
-/** What does not fit a schema, in words. Messages that a check wrote may quote its value: at a sensitive place they are not shown. */
+/** Schema errors as text. Messages that a check wrote may quote its value: at a sensitive place they are not shown. */
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { secretDepth } from "./Sensitive.ts"
 
-/** What a decoder fails with. */
+/** The failure of a decoder. */
 export type SchemaFailure = Pick<Schema.SchemaError, "issue">
 
 export interface SafeIssue {

@@ -21,7 +21,7 @@ export const sensitive = <S extends Schema.Top>(schema: S): S["Rebuild"] => sche
 /** Whether a schema, or any schema inside it, was marked with {@link sensitive} or is a `Schema.Redacted`. */
 export const isSensitive = (schema: Schema.Constraint): boolean => redactionOf(schema.ast) !== undefined
 
-/** Returns a function that replaces what is sensitive in a value. Give it the schema whose type, or whose JSON codec, the value has. */
+/** Returns a function that replaces the sensitive parts of a value. Give it the schema whose type, or whose JSON codec, the value has. */
 export const redactor = (schema: Schema.Constraint): ((value: unknown) => unknown) => redactionOf(schema.ast) ?? show
 
 /** A copy of a value's fields that is safe to show. */

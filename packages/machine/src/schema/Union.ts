@@ -1,5 +1,5 @@
 /**
- * The tagged unions behind `State` and `Event`: variants, groups of variants, and what all unions offer.
+ * The tagged unions behind `State` and `Event`: variants, groups of variants, and the methods of all unions.
  */
 import * as Schema from "effect/Schema"
 import { DefinitionError } from "../MachineError.ts"
@@ -19,7 +19,7 @@ export interface Definitions {
   readonly [name: string]: Fields | GroupDefinition<Definitions> | ReplyDefinition<Fields, unknown>
 }
 
-/** What `State.group` and `Event.group` return. */
+/** The result of `State.group` and `Event.group`. */
 export class GroupDefinition<out D, out I = unknown> {
   readonly "~group": D
   /** The name of the member at which the group is entered. */
@@ -30,7 +30,7 @@ export class GroupDefinition<out D, out I = unknown> {
   }
 }
 
-/** What `Event.reply` returns. */
+/** The result of `Event.reply`. */
 export class ReplyDefinition<out F, out A> {
   readonly "~fields": F
   readonly "~reply": Schema.Schema<A>
@@ -63,7 +63,7 @@ type ValueOf<K, X> = K extends string
         : Value<K, Repaired<X>>
   : never
 
-/** Fields of which one is no schema. It counts as fitting everywhere, so that the one error is that of its declaration. */
+/** Fields of which one is not a schema. It counts as fitting everywhere, so that the one error is that of its declaration. */
 type Repaired<X> = { readonly [P in keyof X]: X[P] extends Schema.Constraint ? X[P] : Schema.Any }
 
 /** Definitions of any kind: {@link MustBe} then refuses each that is wrong at its own place. */
@@ -71,7 +71,7 @@ export interface Given {
   readonly [name: string]: object
 }
 
-/** Each member must be a `Leaf` or a group. What is no schema among the fields of a member must be one. */
+/** Each member must be a `Leaf` or a group. Every field of a member must be a schema. */
 export type MustBe<Leaf, D> = {
   readonly [K in keyof D]: D[K] extends Leaf | GroupDefinition<unknown>
     ? unknown
@@ -111,7 +111,7 @@ type Names<D> = TagOf<UnionOf<D>> | { [K in keyof D]: D[K] extends GroupDefiniti
 
 type Named<D, N> = N extends keyof D ? ValueOf<N, D[N]> : GroupsOf<D> extends infer X ? (X extends unknown ? Named<X, N> : never) : never
 
-/** What every union offers beside its variants. */
+/** The methods of every union beside its variants. */
 export interface Union<D, T extends { readonly _tag: string } = Extract<UnionOf<D>, { readonly _tag: string }>> {
   /** The type of the values. Types only. */
   readonly Type: T
@@ -209,7 +209,7 @@ const initialOf = (group: string, members: Record<string, unknown>, initial: unk
     | { readonly tags: ReadonlyArray<string>; readonly "~initial"?: unknown }
     | undefined
   if (member === undefined)
-    throw new DefinitionError({ problem: `${String(initial)} is no member of ${group}`, nextStep: "name one of its members as initial" })
+    throw new DefinitionError({ problem: `${String(initial)} is not a member of ${group}`, nextStep: "name one of its members as initial" })
   if (member["~initial"] === false)
     throw new DefinitionError({
       problem: `${String(initial)}, the initial member of ${group}, is a group that names none itself`,

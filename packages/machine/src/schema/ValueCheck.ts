@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { type SchemaFailure, schemaProblem } from "./SchemaProblem.ts"
 import type { UntypedVariant } from "./Variant.ts"
 
-/** Returns what is wrong with the fields of a value; undefined where nothing is. */
+/** Returns the problem with the fields of a value; undefined where they fit. */
 export type ValueCheck = (value: object) => string | undefined
 
 const plainTypes: ReadonlyMap<string, string> = new Map([

@@ -40,7 +40,7 @@ describe("the JSON model", () => {
     expect(Dot.structure(deep)).toContain("g100")
   })
 
-  it("refuses another format and a text that is no model", async () => {
+  it("refuses another format and a text that is not a model", async () => {
     const other = Model.json(order).replace("detent-machine/1", "detent-machine/2")
     for (const text of [other, "{}", "not json"]) {
       expect(await Effect.runPromise(Effect.flip(Model.parse(text)))).toBeInstanceOf(Schema.SchemaError)

@@ -47,7 +47,7 @@ interface SequenceDatabase {
 // The first text it is given makes Mermaid load its kinds of diagram.
 const ready = mermaid.parse("stateDiagram-v2")
 
-/** What the parser made of the text. It fails where the text is no diagram. */
+/** What the parser made of the text. It fails where the text is not a diagram. */
 const database = async (text: string): Promise<unknown> => {
   await ready
   return (await mermaid.mermaidAPI.getDiagramFromText(text)).db

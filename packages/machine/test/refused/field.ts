@@ -1,4 +1,4 @@
-// Does not compile: Messages.test.ts counts the errors. Each of the two declarations has one field that is no schema.
+// Does not compile: Messages.test.ts counts the errors. Each of the two declarations has one field that is not a schema.
 import { Event, Machine, State, stay } from "@detent/machine"
 import * as Schema from "effect/Schema"
 

@@ -404,9 +404,9 @@ export class Session {
     const { array = "", item = "", index } = element.attributes
     const values = this.#evaluate(array)
     if (typeof values !== "object" || values === null || !("length" in values))
-      throw new ContentError("error.execution", `${array} is no array`)
+      throw new ContentError("error.execution", `${array} is not an array`)
     for (const name of [item, index ?? item])
-      if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) throw new ContentError("error.execution", `${name} is no name`)
+      if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) throw new ContentError("error.execution", `${name} is not a name`)
     for (const [position, value] of [...(values as ReadonlyArray<unknown>)].entries()) {
       this.#data[item] = value
       if (index !== undefined) this.#data[index] = position
@@ -437,7 +437,7 @@ export class Session {
     if (attributes.idlocation !== undefined) this.#assignText(attributes.idlocation, sendid)
     const type = of("type")
     const isHttp = httpProcessors.has(type ?? "")
-    if (!processors.has(type) && !isHttp) throw new ContentError("error.execution", `${type} is no processor`, sendid)
+    if (!processors.has(type) && !isHttp) throw new ContentError("error.execution", `${type} is not a processor`, sendid)
     const target = of("target")
     if (isHttp && target === undefined) throw new ContentError("error.communication", "no target", sendid)
     const data = this.#payload(element)
@@ -477,7 +477,7 @@ export class Session {
   #invoke(vertex: Vertex, element: Element) {
     const { attributes } = element
     const type = attributes.type ?? (attributes.typeexpr === undefined ? undefined : String(this.#evaluate(attributes.typeexpr)))
-    if (!chartTypes.has(type)) throw new ContentError("error.execution", `${type} is no type of charts`)
+    if (!chartTypes.has(type)) throw new ContentError("error.execution", `${type} is not a type of charts`)
     const id = attributes.id ?? `${vertex.id}.${this.#world.next()}`
     if (attributes.idlocation !== undefined) this.#assignText(attributes.idlocation, id)
     const src = attributes.src ?? (attributes.srcexpr === undefined ? undefined : String(this.#evaluate(attributes.srcexpr)))

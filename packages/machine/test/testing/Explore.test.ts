@@ -161,7 +161,7 @@ describe("exploring finds", () => {
     expect(explore(final).deadEnds).toEqual([])
   })
 
-  it("events no state handles; postponing alone is no handling", () => {
+  it("events no state handles; postponing alone is not a handling", () => {
     const machine = base.on(S.A, E.Go, S.B).on(S.B, E.Go, S.A).postpone(S.A, E.Back)
     expect(explore(machine).unhandledEvents).toEqual(["Back", "Unused"])
   })

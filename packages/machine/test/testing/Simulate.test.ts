@@ -207,7 +207,7 @@ describe("where a simulation cannot continue", () => {
 
   it("an answer for a guard that does not exist is refused", () => {
     const error = thrownBy(() => simulate(Order, start, [], { guards: { instock: () => true } as never })) as DefinitionError
-    expect(error.message).toBe("machine order: instock is no guard slot; the guard slots are inStock")
+    expect(error.message).toBe("machine order: instock is not a guard slot; the guard slots are inStock")
   })
 
   it("a decision that is an Effect is named; simulateEffect runs it", async () => {

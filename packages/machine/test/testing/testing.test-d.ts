@@ -12,7 +12,7 @@ simulate(Order, start, [LampEvent.Switch()])
 // @ts-expect-error
 simulate(Order, { orderId: "7" }, [])
 
-// A guard that is no slot, and an effect that is no guard.
+// A guard that is not a slot, and an effect that is not a guard.
 // @ts-expect-error
 simulate(Order, start, [], { guards: { instock: () => true } })
 // @ts-expect-error
@@ -23,7 +23,7 @@ simulate(Order, start, [], { guards: { inStock: ({ orderId }) => orderId.length 
 // @ts-expect-error
 simulate(Order, start, [], { guards: { inStock: () => "yes" } })
 
-// A tag that is no state.
+// A tag that is not a state.
 // @ts-expect-error
 assertPath(Order, start, [OrderEvent.RequestPayment()], ["Pending", "Lost"])
 // @ts-expect-error

@@ -1,4 +1,4 @@
-/** The handler of activities. Callers are operators, whom the guard knows, or Cloud Tasks, whose token is verified here. */
+/** The handler of activities. Callers are operators, whose token the guard checks, or Cloud Tasks, whose token is verified here. */
 import { TaskCallers } from "@detent/knowledge/tasks"
 import * as activities from "@detent/workspace/operations/activities"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
@@ -25,7 +25,7 @@ export const activityHandlers = HttpApiBuilder.group(
       Effect.gen(function* () {
         const isOperator = roles.get(request.source) === "operate"
         if (!isOperator) yield* verified(callers, request)
-        // An operator may call as often as he likes.
+        // Calls by operators are not limited.
         const isLast = !isOperator && retriesOf(request) + 1 >= callers.maxAttempts
         return yield* operating(activities.deliver(name, payload, { key: keyOf(request), isLast }))
       }),
@@ -39,7 +39,7 @@ const verified = (callers: TaskCallers["Service"], { headers }: HttpServerReques
       if (error._tag === "KeysUnavailable") return problemOf(error)
       const fields = { type: kind("CallerRefused"), detail: error.message }
       return error.foreign
-        ? new Forbidden({ ...fields, title: "Another account is needed", status: 403 })
+        ? new Forbidden({ ...fields, title: "Another account is required", status: 403 })
         : new Unauthorized({ ...fields, title: "The token is not valid", status: 401 })
     }),
     Effect.tapError(({ detail }) => Effect.logWarning(`a call of an activity was refused: ${detail}`)),
@@ -51,7 +51,7 @@ const retriesOf = ({ headers }: HttpServerRequest): number => {
   return Number.isSafeInteger(count) && count >= 0 ? count : 0
 }
 
-/** Keys are printable; anything else is none. */
+/** Keys are printable. Any other value is ignored. */
 const keyOf = ({ headers }: HttpServerRequest): string | undefined => {
   const key = headers[taskKey]
   return key !== undefined && /^[\x21-\x7e]{1,500}$/.test(key) ? key : undefined

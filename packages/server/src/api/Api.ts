@@ -1,4 +1,4 @@
-/** Everything a server with all systems answers over HTTP. The typed client and the OpenAPI file are made from this one definition. */
+/** The HTTP API of a server with all systems. The typed client and the OpenAPI file are generated from this definition. */
 import type * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { CoreApi } from "./CoreApi.ts"

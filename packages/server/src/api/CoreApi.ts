@@ -17,5 +17,5 @@ export class CoreApi extends HttpApi.make("detent")
   .middleware(Refusing)
   .annotate(OpenApi.Title, "Detent")
   .annotate(OpenApi.Version, "1")
-  .annotate(OpenApi.Description, "Durable state machines and batch workflows. Refusals are problem details that say what to do.")
+  .annotate(OpenApi.Description, "Durable state machines and batch workflows. Errors are problem details with a next step.")
   .annotate(OpenApi.Transform, withSecurity) {}

@@ -1,12 +1,12 @@
 /** Headers that operations understand. */
 import * as Schema from "effect/Schema"
 
-/** The sender's own id of a request: sent again under the same id, it is the same request, and applied once. */
+/** The idempotency key of a request: repeated requests with the same key are applied once. */
 export const IdempotencyKey = Schema.String.check(Schema.isPattern(/^[\x21-\x7e]{1,200}$/))
 
 export const IdempotencyHeaders = Schema.Struct({ "idempotency-key": Schema.optionalKey(IdempotencyKey) })
 
-/** What a stream that broke off sends when it is opened again. */
+/** Sent by a client that reconnects to a stream. */
 export const LiveHeaders = Schema.Struct({
   "last-event-id": Schema.optionalKey(Schema.String.check(Schema.isPattern(/^\d{1,15}$/))),
 })

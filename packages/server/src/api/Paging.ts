@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 
-/** No page is longer. */
+/** The maximum size of a page. */
 export const pageLimit = 1000
 
 /** A whole number as it stands in a path or a query. */
@@ -17,7 +17,7 @@ export const pageSize = 100
 /** The size of a page. */
 export const PageLimit = wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number from 1 to ${pageLimit}`)
 
-/** How many at most. */
+/** The maximum number of entries. */
 export const Limit = Schema.optionalKey(PageLimit)
 
 /** The same for pages of which each entry is short. */
@@ -37,17 +37,17 @@ export const Flag = Schema.Literals(["true", "false"]).pipe(
 /** The part of a query that asks for a page: how many, and after which place. */
 export const paging = <Cursor extends Schema.Top>(after: Cursor) => ({ limit: Limit, after: Schema.optionalKey(after) })
 
-/** A page: what is on it, and after which place the next begins. Without that there is no next. */
+/** A page: its entries, and the cursor of the next page. Without a cursor it is the last one. */
 export const pageOf = <Items extends Schema.Struct.Fields, Cursor extends Schema.Top>(items: Items, next: Cursor) =>
   Schema.Struct({ ...items, next: Schema.optionalKey(next) })
 
 /** A time in milliseconds since 1970, or another count from 0 on. */
-export const Count = wholeNumber(/^\d{1,15}$/, "a whole number from 0 on")
+export const Count = wholeNumber(/^\d{1,15}$/, "a whole number of at least 0")
 
 /** Milliseconds since 1970. */
 export const Millis = Schema.Int
 
-/** Where a page ended, as clients see it: a word without meaning to them, so that what it is made of may change. */
+/** Where a page ended, as an opaque word, so that its content may change. */
 export const Opaque = Schema.String.pipe(
   Schema.decodeTo(
     Schema.String,

@@ -10,7 +10,7 @@ const fields = {
   type: Schema.String,
   title: Schema.String,
   status: Schema.Int,
-  /** What happened and what to do, for people. */
+  /** The cause and the next step, for people. */
   detail: Schema.String,
 }
 
@@ -87,7 +87,7 @@ export class TimedOut extends Schema.TaggedError<TimedOut>()("TimedOut", fields,
   }
 }
 
-/** What any operation may answer instead. */
+/** Errors that any operation may return. */
 export const problems = [
   BadRequest.pipe(asProblem),
   Unauthorized.pipe(asProblem),
@@ -115,7 +115,7 @@ export type Problem =
   | Unavailable
   | TimedOut
 
-/** The problem of a status, for what is answered before any operation is reached. */
+/** The problem of a status, for refusals before routing. */
 export const problemBody = (problem: {
   readonly status: number
   readonly name: string

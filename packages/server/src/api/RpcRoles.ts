@@ -1,4 +1,4 @@
-/** What the caller of a procedure must be allowed to do. Besides there must be room for it, and it must not take too long. */
+/** The role that the caller of a procedure needs. A call is also refused at the limit of calls in flight, and ended by the time limit. */
 import * as Schema from "effect/Schema"
 import * as RpcMiddleware from "effect/unstable/rpc/RpcMiddleware"
 import { Forbidden, TimedOut, Unavailable } from "./Problem.ts"

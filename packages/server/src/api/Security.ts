@@ -31,7 +31,7 @@ const idempotencyKey: OpenApi.OpenAPISpecOperation["parameters"][number] = {
   description: "The same request again under its key is answered with the first answer; another request under the key is refused.",
 }
 
-const token = { type: "http", scheme: "bearer", description: "A token of the role read to look, of the role operate for everything." }
+const token = { type: "http", scheme: "bearer", description: "A token of the role read for reading, of the role operate for everything." }
 
 const cookie = { type: "apiKey", in: "cookie", name: "detent-4400", description: "The session of a browser, see POST /api/v1/session." }
 

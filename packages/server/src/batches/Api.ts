@@ -1,4 +1,4 @@
-/** Batches of documents: start, look, cancel, retry, resume, follow, and read what they left. */
+/** Batches of documents: start, look, cancel, retry, resume, follow, and read their results. */
 import {
   BatchConfig,
   BatchId,
@@ -35,7 +35,7 @@ export const BatchListing = Schema.Struct({
   reason: Schema.optionalKey(Schema.String),
   startedAt: Millis,
   updatedAt: Millis,
-  /** Where it stands; absent where it cannot be read. */
+  /** Its status; absent where it cannot be read. */
   progress: Schema.optionalKey(BatchStatus),
 })
 
@@ -83,7 +83,7 @@ export const DocumentStatus = Schema.Struct({
   attempt: Schema.optionalKey(Schema.Int),
   startedAt: Schema.optionalKey(Millis),
   completedAt: Schema.optionalKey(Millis),
-  /** What was found in it. */
+  /** Counts of what was extracted from it. */
   entities: Schema.optionalKey(Schema.Int),
   facts: Schema.optionalKey(Schema.Int),
   /** Facts of it that are too unsure for the graph. */
@@ -92,10 +92,10 @@ export const DocumentStatus = Schema.Struct({
   chunks: Schema.optionalKey(Schema.Int),
   /** Tokens that a model took for it. */
   tokens: Schema.optionalKey(Schema.Int),
-  /** What these cost, in the currency of the batch's `usage`; absent where the price of the model is not known. */
+  /** Their cost, in the currency of the batch's `usage`; absent where the price of the model is not known. */
   cost: Schema.optionalKey(Schema.Finite),
   language: Schema.optionalKey(Schema.String),
-  /** Why its prose was left out, and what to do about it. */
+  /** Why its prose was left out, with the next step. */
   unread: Schema.optionalKey(UnreadProse),
   nextStep: Schema.optionalKey(Schema.String),
 })
@@ -215,7 +215,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Estimate a batch")
       .annotate(
         OpenApi.Description,
-        "Reads the documents and answers what the batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored.",
+        "Reads the documents and estimates the batch: chunks, calls, tokens and cost. No model is called, and nothing is stored.",
       ),
     HttpApiEndpoint.get("list", "/api/v1/batch", {
       query: {
@@ -351,7 +351,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Follow a batch")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: the status of the batch, then each event of it. With Last-Event-ID, all that came after that one. " +
+        "Server-sent events: the status of the batch, then each event of it. With Last-Event-ID, all events after that one. " +
           "When the batch has ended, a last event has its status, `status` with `isTerminal`, and the stream ends. A client " +
           "that reconnects after that is answered 204, so that an EventSource stops by itself.",
       ),

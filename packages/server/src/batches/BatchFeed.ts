@@ -44,7 +44,7 @@ const isLast = ({ _tag }: Events): boolean => _tag === "BatchCompleted" || _tag 
 const frameOfEvent = ({ position, _tag, payload }: Events): Frame => frameOf(position, _tag, payload)
 
 /**
- * The last event is in the log a moment before its command is done, so the next look is soon. It is repeated while the channel
+ * The last event is in the log a moment before its command is done, so the next check is soon. It is repeated while the channel
  * has readers: for a batch whose last event is a dead letter, nothing else shows that it has ended.
  */
 const lookingAgain = Schedule.min([Schedule.exponential("20 millis"), Schedule.spaced("2 seconds")])
@@ -52,7 +52,7 @@ const lookingAgain = Schedule.min([Schedule.exponential("20 millis"), Schedule.s
 export interface BatchFeedService {
   /** The position of the last event of all batches. */
   readonly position: (typeof BatchEventLog.Service)["position"]
-  /** All events of a batch after a position, then each new one; `first` comes before them. When the batch has ended, so does it. */
+  /** All events of a batch after a position, then each new one; `first` comes before them. The stream ends with the batch. */
   readonly reader: (batch: BatchId, after: number, first?: Frame) => LiveReader
   /** Whether the batch has ended and has no events after a position. */
   readonly isOver: (batch: BatchId, after: number) => Effect.Effect<boolean, LogError | EndError>
@@ -105,7 +105,7 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
 
       yield* forkLoop("the live stream of batches", (works) =>
         Effect.andThen(
-          // Reads the log once before it follows it, which shows that an outage is over.
+          // Reads the log once before it follows it, which shows that an outage has ended.
           Effect.tap(log.position, works),
           Stream.runForEachArray(
             Stream.suspend(() => log.events(followed)),

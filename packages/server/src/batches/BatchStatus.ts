@@ -1,11 +1,11 @@
-/** Where a batch stands, in the words of the API: what the server answers, and what the command line tells as JSON. */
+/** The status of a batch as the API returns it, and the command line with `--json`. */
 import { BatchId, batchStates, ReviewCounts, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
 export const BatchStateTag = Schema.Literals(batchStates)
 
-/** What came of a batch that reached its end. */
+/** The result of a batch that has ended. */
 export const BatchOutcome = Schema.Struct({
   documentsProcessed: Schema.Int,
   documentsFailed: Schema.Int,
@@ -19,7 +19,7 @@ export const BatchOutcome = Schema.Struct({
   relationsExtracted: Schema.Int,
   clustersResolved: Schema.Int,
   violations: Schema.Int,
-  /** What validation kept out of the graph. */
+  /** Statements that validation kept out of the graph. */
   quarantined: Schema.Int,
   /** Facts too unsure for the graph, which are on the review list. */
   forReview: Schema.optionalKey(Schema.Int),
@@ -29,7 +29,7 @@ export const BatchOutcome = Schema.Struct({
   totalDurationMs: Schema.Int,
 })
 
-/** What models have cost. `cost` is absent where the price of the model is not known. */
+/** Tokens and cost of models. `cost` is absent where the price of the model is not known. */
 export const ModelUsage = Schema.Struct({
   calls: Schema.Int,
   inputTokens: Schema.Int,
@@ -38,7 +38,7 @@ export const ModelUsage = Schema.Struct({
   currency: Schema.optionalKey(Schema.String),
 })
 
-/** How many documents are in a language, and of how many the prose was left out. */
+/** Counts of the documents in a language, and of those whose prose was left out. */
 export const DocumentLanguages = Schema.Struct({
   /** A tag such as `de`; `und` where the text is too short to tell. */
   language: Schema.String,
@@ -53,7 +53,7 @@ export const DocumentLanguages = Schema.Struct({
 export const BatchEstimate = Schema.Struct({
   extractor: Schema.String,
   documents: Schema.Int,
-  /** Documents that the graph has as they are. They are not extracted again. */
+  /** Documents that the graph has in the same version. They are not extracted again. */
   unchanged: Schema.Int,
   /** Documents that cannot be read would fail. */
   unreadable: Schema.Int,
@@ -107,7 +107,7 @@ export const BatchStatus = Schema.Struct({
       stage: Schema.String,
       code: Schema.String,
       message: Schema.String,
-      /** What led to it, where the message does not say it. */
+      /** The causes, where the message does not contain them. */
       cause: Schema.optionalKey(Schema.String),
       lastSuccessfulStage: Schema.optionalKey(Schema.String),
     }),

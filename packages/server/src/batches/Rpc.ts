@@ -12,7 +12,7 @@ const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
 
 const idempotencyKey = Schema.optionalKey(IdempotencyKey)
 
-/** What `batch_start` takes: the manifest itself, or where it is. */
+/** The payload of `batch_start`: the manifest itself, or its address. */
 export const startPayloads = {
   manifest: Schema.Struct({ ...StartManifest.fields, idempotencyKey }),
   manifestUri: Schema.Struct({ ...StartManifestUri.fields, idempotencyKey }),
@@ -32,7 +32,7 @@ export const cancel = Rpc.make("batch_cancel", {
 
 export const getStatus = Rpc.make("batch_getStatus", { payload: { batchId: BatchId }, success: BatchStatus, error }).middleware(Reading)
 
-/** Where the batch stands, then every change, until it ends. */
+/** The status of the batch, then every change, until it ends. */
 export const streamProgress = Rpc.make("batch_streamProgress", {
   payload: { batchId: BatchId },
   success: BatchStatus,

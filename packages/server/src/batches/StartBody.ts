@@ -1,6 +1,6 @@
 /**
- * What a request that names a manifest sends. A body of 1 MB names 25,000 documents, which take 80 ms to decode: they are decoded some
- * at a time, with turns for other requests. A key that is not known is refused: a misspelt setting must not be dropped without a word.
+ * The body of a request with a manifest. A body of 1 MB names 25,000 documents, which take 80 ms to decode: they are decoded some
+ * at a time, with turns for other requests. An unknown key is refused: a misspelt setting must not be ignored silently.
  */
 import { ManifestFile } from "@detent/knowledge/schemas"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
@@ -35,7 +35,7 @@ export const decodingManifest = <
         yield* Effect.yieldNow
         const some = yield* Effect.mapError(
           Effect.fromResult(decodeDocuments(documents.slice(at, at + documentsAtOnce))),
-          (problem) => `of the documents from number ${at} on, counted from 0: ${problem}`,
+          (problem) => `in the documents from index ${at} on: ${problem}`,
         )
         for (const document of some) others.push(document)
       }
@@ -65,7 +65,7 @@ export const withStart = <A, E, R>(
 ): Effect.Effect<A | HttpServerResponse.HttpServerResponse, E | BadRequest, R> =>
   isJson(request.headers["content-type"])
     ? Effect.flatMap(startOf(request), use)
-    : Effect.succeed(HttpServerResponse.text("the body is no JSON", { status: 415 }))
+    : Effect.succeed(HttpServerResponse.text("the body is not JSON", { status: 415 }))
 
 const isJson = (contentType = "application/json"): boolean => /^\s*application\/json\s*(;|$)/i.test(contentType)
 
@@ -78,8 +78,4 @@ const startOf = (request: HttpServerRequest): Effect.Effect<Start, BadRequest> =
       ? decodeManifest(body)
       : Effect.fromResult(decodeManifestUri(body))
     return yield* decoded
-  }).pipe(
-    Effect.mapError((problem) =>
-      badRequest("PayloadInvalid", `the body does not fit: ${problem}; GET /openapi.json tells what is expected`),
-    ),
-  )
+  }).pipe(Effect.mapError((problem) => badRequest("PayloadInvalid", `the body does not fit: ${problem}; GET /openapi.json has the schema`)))

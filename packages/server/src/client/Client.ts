@@ -22,7 +22,7 @@ export interface ClientOptions {
   readonly token?: Redacted.Redacted | undefined
 }
 
-/** Puts the token where it belongs. */
+/** Adds the token to a request. */
 export const withToken =
   (token: Redacted.Redacted | undefined) =>
   <E, R>(client: HttpClient.HttpClient.With<E, R>): HttpClient.HttpClient.With<E, R> =>
@@ -31,8 +31,8 @@ export const withToken =
 const CurrentKey = Context.Reference<string | undefined>("@detent/server/client/IdempotencyKey", { defaultValue: () => undefined })
 
 /**
- * Sends the request of any endpoint that changes something under an Idempotency-Key: the same request again is answered with the
- * first answer and not repeated, another request under the key is refused.
+ * Sends a request that changes something with an Idempotency-Key: a repeated request returns the first answer, another request
+ * with the key is refused.
  */
 export const withIdempotencyKey =
   (key: string) =>

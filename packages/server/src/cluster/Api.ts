@@ -1,4 +1,4 @@
-/** The nodes of a cluster: who is alive, what each has, and how one is taken out of service. */
+/** The nodes of a cluster: which are alive, their shards, and how one is taken out of service. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -8,7 +8,7 @@ import { problems } from "../api/Problem.ts"
 
 export const ClusterNode = Schema.Struct({
   address: Schema.String,
-  /** Its name in this life. */
+  /** Its name, new with every start. */
   node: Schema.String,
   startedAt: Millis,
   /** How many of the 300 shards it has. */
@@ -17,9 +17,9 @@ export const ClusterNode = Schema.Struct({
   working: Schema.Int,
   /** Milliseconds until its lease ends, unless it extends it. */
   leaseMillis: Schema.Int,
-  /** For how long the timer of its instances has been due that is the latest. 0: none is late. */
+  /** How long the oldest overdue timer of its instances has been due. 0: none is late. */
   lagMillis: Schema.Int,
-  /** It gives up what it has and takes nothing more. */
+  /** It gives its shards to other nodes and takes no new ones. */
   draining: Schema.Boolean,
 }).annotate({ identifier: "ClusterNode" })
 
@@ -27,7 +27,7 @@ export const WorkingProcess = Schema.Struct({
   /** The name of its node. */
   name: Schema.String,
   role: Schema.Literals(["observe", "work"]),
-  /** Whether it is the process that answers. `startedAt`, `running` and `rss` are known of that one only. */
+  /** Whether it is the process that answers. Only that one has `startedAt`, `running` and `rss`. */
   here: Schema.Boolean,
   /** When its lease ends, unless it extends it; absent where it holds none. */
   leaseUntil: Schema.optionalKey(Millis),
@@ -57,6 +57,6 @@ export class ClusterApi extends HttpApiGroup.make("cluster")
       error,
     })
       .annotate(OpenApi.Summary, "Drain a node")
-      .annotate(OpenApi.Description, "The node, named by its address, gives its instances to the others and takes nothing more."),
+      .annotate(OpenApi.Description, "The node, named by its address, gives its shards to the other nodes and takes no new ones."),
   )
   .annotate(OpenApi.Description, "Nodes of a cluster") {}

@@ -1,4 +1,4 @@
-/** Commands, queues and timers: what waits, what failed, and what is to become of it. */
+/** Commands, queues and timers: list, retry, skip, pause, limit. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -28,16 +28,16 @@ const Rate = Schema.Struct({
 export const Queue = Schema.Struct({
   queue: Schema.String,
   paused: Schema.Boolean,
-  /** How many are executed at once, by all workers together; absent where there is no limit. */
+  /** How many all workers together execute at the same time; absent where there is no limit. */
   concurrency: Schema.optionalKey(Schema.Int),
-  /** How many begin within any such interval, by all workers together; absent where there is no limit. */
+  /** How many all workers together start within any such interval; absent where there is no limit. */
   rate: Schema.optionalKey(Rate),
   counts: Schema.Record(Schema.String, Schema.Int),
   /** When the oldest command that could be executed now was enqueued. */
   oldestPendingAt: Schema.optionalKey(Millis),
   /** How many are being executed. */
   running: Schema.Int,
-  /** Who executes them. */
+  /** The workers that execute them. */
   workers: Schema.Array(Schema.Struct({ worker: Schema.String, running: Schema.Int })),
 }).annotate({ identifier: "Queue" })
 
@@ -145,7 +145,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       error,
     })
       .annotate(OpenApi.Summary, "Skip dead letters")
-      .annotate(OpenApi.Description, "Gives up all failed or pending commands that match; with dryRun it only counts them."),
+      .annotate(OpenApi.Description, "Skips all failed or pending commands that match; with dryRun it only counts them."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {
       payload: RetryCommands,
       success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean, refused: Schema.optionalKey(Schema.Int) }),
@@ -155,15 +155,12 @@ export class CommandApi extends HttpApiGroup.make("commands")
       .annotate(OpenApi.Description, "Executes all failed commands that match again; with dryRun it only counts them."),
     HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error })
       .annotate(OpenApi.Summary, "Retry a command")
-      .annotate(
-        OpenApi.Description,
-        "Refused where the instance has ended or would refuse the result; retry/force executes it all the same.",
-      ),
+      .annotate(OpenApi.Description, "Refused where the instance has ended or would refuse the result; retry/force executes it anyway."),
     HttpApiEndpoint.get("checkRetry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error })
       .annotate(OpenApi.Summary, "Check whether a command could be retried")
       .annotate(
         OpenApi.Description,
-        "A dry run: answers with the command as it stands where a retry would execute it again, and refuses as the retry would.",
+        "A dry run: returns the command where a retry would execute it again, and refuses as the retry would.",
       ),
     HttpApiEndpoint.post("forceRetry", "/api/v1/commands/:key/retry/force", { params: key, success: StoredCommand, error }).annotate(
       OpenApi.Summary,
@@ -176,7 +173,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       error,
     })
       .annotate(OpenApi.Summary, "Skip a command")
-      .annotate(OpenApi.Description, "Gives up a command that failed or still waits."),
+      .annotate(OpenApi.Description, "Skips a command that failed or is pending."),
     HttpApiEndpoint.get("get", "/api/v1/commands/:key", { params: key, success: StoredCommand, error }).annotate(
       OpenApi.Summary,
       "Show a command",

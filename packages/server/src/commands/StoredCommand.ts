@@ -1,4 +1,4 @@
-/** A command in the words of the API. */
+/** A command as the API returns it. */
 import { commandStatuses } from "@detent/workspace/operations/commands"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
@@ -26,7 +26,7 @@ export const StoredCommand = Schema.Struct({
   problem: Schema.optionalKey(Schema.String),
   /** The errors of its latest executions, oldest first; absent where it has none. */
   errors: Schema.optionalKey(Schema.Array(Schema.Struct({ attempt: Schema.Int, at: Millis, problem: Schema.String }))),
-  /** What it is executed with; sensitive parameters are hidden. Absent where its machine is not known here. */
+  /** Its parameters; sensitive parameters are hidden. Absent where its machine is not known here. */
   parameters: Schema.optionalKey(Schema.Json),
   /** The cause of its problem: the same for problems that differ only in numbers, ids and quoted words. */
   fingerprint: Schema.optionalKey(Schema.String),

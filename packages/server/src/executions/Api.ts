@@ -1,4 +1,4 @@
-/** Executions of Effect workflows: start, list, read, history, events, resume, interrupt. */
+/** Executions of workflows: start, list, read, history, events, resume, interrupt. */
 import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -17,7 +17,7 @@ export const ExecutionListing = Schema.Struct({
   phase: Schema.String,
   /** It is completed, failed or interrupted. */
   ended: Schema.Boolean,
-  /** Why it is held. One execution also tells why it failed; sensitive fields of the error are hidden. */
+  /** Why it is held. A single execution also has the error it failed with; sensitive fields of the error are hidden. */
   problem: Schema.optionalKey(Schema.String),
   /** The node that runs it. */
   node: Schema.optionalKey(Schema.String),
@@ -29,9 +29,9 @@ export const ExecutionListing = Schema.Struct({
 
 export const Execution = Schema.Struct({
   ...ExecutionListing.fields,
-  /** What it was started with, without sensitive fields. Absent where its workflow is not known here. */
+  /** Its payload, without sensitive fields. Absent where its workflow is not known here. */
   payload: Schema.optionalKey(Schema.Json),
-  /** What it returned, without sensitive fields. */
+  /** Its result, without sensitive fields. */
   result: Schema.optionalKey(Schema.Json),
   /** Executions that wait for it. */
   parents: Schema.optionalKey(Schema.Array(Schema.Struct({ workflow: Schema.String, id: Schema.String }))),
@@ -44,14 +44,14 @@ export const ExecutionEvent = Schema.Struct({ sequence: Schema.Int, at: Millis, 
 })
 
 export const Span = Schema.Struct({
-  /** `run`: since a node took it up. */
+  /** `run`: since a node began to run it. */
   kind: Schema.Literals(["activity", "clock", "deferred", "call", "compensation", "suspension", "run"]),
   name: Schema.String,
   /** Of an activity, from 1 on. */
   attempt: Schema.optionalKey(Schema.Int),
   /** Absent where it is not known, as in journals of earlier versions. */
   startedAt: Schema.optionalKey(Millis),
-  /** Absent where it lasts. */
+  /** Absent while it runs. */
   endedAt: Schema.optionalKey(Millis),
   outcome: Schema.optionalKey(Schema.Literals(["success", "failure"])),
   /** When a clock is due. */
@@ -67,7 +67,7 @@ const params = { workflow: name, id: name }
 export const StartExecution = Schema.Struct({
   /** Default: the id that the workflow derives from its payload. */
   id: Schema.optionalKey(name),
-  /** What the workflow is started with. Default: nothing. */
+  /** The payload of the workflow. Default: nothing. */
   payload: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
 }).annotate({ identifier: "StartExecution" })
 
@@ -76,7 +76,7 @@ export const SendToExecution = Schema.Struct({
   event: name,
   /** Its value, which the schema of the event describes. Default: null. */
   value: Schema.optionalKey(Schema.Json),
-  /** Keeps the event for an execution that is started later. Default: false, an execution that is not there is refused. */
+  /** Keeps the event for an execution that is started later. Default: false: an execution that does not exist is refused. */
   beforeStart: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "SendToExecution" })
 
@@ -117,7 +117,7 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       error,
     })
       .annotate(OpenApi.Summary, "Read the history of an execution")
-      .annotate(OpenApi.Description, "What happened to it, oldest first, after a sequence number. Results of activities are not shown."),
+      .annotate(OpenApi.Description, "Its events after a sequence number, oldest first. Results of activities are not shown."),
     HttpApiEndpoint.post("send", `${path}/events`, { params, payload: SendToExecution, success: Execution, error })
       .annotate(OpenApi.Summary, "Send an event to an execution")
       .annotate(
@@ -148,13 +148,13 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       .annotate(OpenApi.Summary, "Follow an execution")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: what happens to it, the id of each its sequence number. With Last-Event-ID, all that came after that one. The stream ends with the execution.",
+        "Server-sent events: each of its events, with the sequence number as id. With Last-Event-ID, all events after that one. The stream ends with the execution.",
       ),
     HttpApiEndpoint.post("resume", `${path}/resume`, { params, success: Execution, error })
       .annotate(OpenApi.Summary, "Resume an execution")
       .annotate(OpenApi.Description, "Runs an execution again that is suspended or held. One that runs is left as it is."),
     HttpApiEndpoint.post("interrupt", `${path}/interrupt`, { params, success: Execution, error })
       .annotate(OpenApi.Summary, "Interrupt an execution")
-      .annotate(OpenApi.Description, "Interrupts an execution: no further activity starts, and the compensations of what is done run."),
+      .annotate(OpenApi.Description, "Interrupts an execution: no further activity starts, and the compensations of completed steps run."),
   )
-  .annotate(OpenApi.Description, "Executions of Effect workflows") {}
+  .annotate(OpenApi.Description, "Executions of workflows") {}

@@ -49,10 +49,10 @@ export const InstanceView = Schema.Struct({
   updatedAt: Millis,
   /** Its delayed events that wait, where there are any. */
   delays: Schema.optionalKey(Schema.Array(WaitingEvent)),
-  /** What holds it. Its state is then known by its name only. */
+  /** Why it is held. Only the name of its state is then known. */
   held: Schema.optionalKey(
     Schema.Struct({
-      /** The number of the event that does not replay; 0: what the instance began with. */
+      /** The number of the event that does not replay; 0: the first state of the instance. */
       sequence: Schema.Int,
       /** The event as it is stored; null where the snapshot holds the instance. */
       stored: Schema.Json,
@@ -61,7 +61,7 @@ export const InstanceView = Schema.Struct({
   ),
 }).annotate({ identifier: "Instance" })
 
-/** What has sent an event. */
+/** The sender of an event. */
 export const Cause = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("timer"), name: Schema.String }),
   /** The result of the command with this key. */
@@ -121,7 +121,7 @@ export const Sent = Schema.Struct({
   sequence: Schema.optionalKey(Schema.Int),
   /** Nothing was stored: this is what the event would do. The fields below are those of a dry run. */
   dryRun: Schema.optionalKey(Schema.Literal(true)),
-  /** The state of now. */
+  /** The current state. */
   from: Schema.optionalKey(Schema.String),
   /** States that automatic transitions would pass through. */
   through: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -129,7 +129,7 @@ export const Sent = Schema.Struct({
   requests: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Timers that would begin. One without a time would end. */
   timers: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String, millis: Schema.optionalKey(Schema.Finite) }))),
-  /** Events that the machine would send itself. */
+  /** Events that the machine would send to itself. */
   raises: Schema.optionalKey(Schema.Array(Schema.String)),
   /** It would wait for the next change of state. */
   postponed: Schema.optionalKey(Schema.Literal(true)),
@@ -150,7 +150,7 @@ export const RepairInstance = Schema.Struct({
   /** The number of the event to replace. */
   sequence: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
   event: Tagged,
-  /** Only tries whether the instance would then replay. Default: false. */
+  /** Only checks whether the instance would then replay. Default: false. */
   dryRun: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "RepairInstance" })
 
@@ -159,7 +159,7 @@ export const ForkInstance = Schema.Struct({
   id: name,
   /** The last event that the new instance takes over. Default: all. */
   sequence: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
-  /** The same as `sequence`, which counts where both are given. */
+  /** The same as `sequence`, which takes precedence. */
   through: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))),
 }).annotate({ identifier: "ForkInstance" })
 
@@ -259,7 +259,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Start an instance")
       .annotate(
         OpenApi.Description,
-        "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. Started again with the same id it is refused, so a repeated request starts nothing twice.",
+        "Starts an instance in the machine's first state, whose fields are given as `input`, or in the `state` given. A second start with the same id is refused, so a repeated request starts nothing twice.",
       ),
     HttpApiEndpoint.post("purge", "/api/v1/machines/:machine/purge", {
       params: { machine: name },
@@ -298,7 +298,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Show the events of an instance")
       .annotate(
         OpenApi.Description,
-        "What was journaled after a sequence number and before another, oldest first; with `order=desc` newest first. Pass `next` as `after`, or as `before` where the newest come first. A page has at most 1000 entries, with `brief` 10000.",
+        "The events after a sequence number and before another, oldest first; with `order=desc` newest first. Pass `next` as `after`, or as `before` where the newest come first. A page has at most 1000 entries, with `brief` 10000.",
       ),
     HttpApiEndpoint.get("stateAt", `${path}/states/:sequence`, {
       params: { ...params, sequence: Count },
@@ -328,7 +328,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Send an event to an instance")
       .annotate(
         OpenApi.Description,
-        "Sends an event. With an Idempotency-Key, the same event again is answered with the first outcome and changes nothing; another event under that key is refused. With dryRun=true it is decided, guards included, and nothing is stored.",
+        "Sends an event. With an Idempotency-Key, a repeated event returns the first result; another event with that key is refused. With dryRun=true it is decided, guards included, and nothing is stored.",
       )
       .annotate(OpenApi.Transform, takes(dryRun)),
     HttpApiEndpoint.post("repair", `${path}/repair`, {
@@ -340,7 +340,7 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Repair an instance")
       .annotate(
         OpenApi.Description,
-        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is. A sensitive field that is given as ••• keeps its stored value. With dryRun it is only tried.",
+        "Replaces the journaled event that holds the instance, if the instance then replays. Otherwise the journal stays as it is. A sensitive field that is given as ••• keeps its stored value. With dryRun it is only checked.",
       ),
     HttpApiEndpoint.post("fork", `${path}/fork`, {
       params,
@@ -377,8 +377,8 @@ export class InstanceApi extends HttpApiGroup.make("instances")
       .annotate(OpenApi.Summary, "Follow an instance")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: every event it takes, its id the sequence number. With Last-Event-ID, all that came after that one. " +
-          "When the instance has ended, so does the stream; a client that reconnects then is answered 204, which tells an EventSource " +
+        "Server-sent events: every event it takes, with the sequence number as id. With Last-Event-ID, all events after that one. " +
+          "The stream ends with the instance; a client that reconnects then is answered 204, which tells an EventSource " +
           "not to reconnect.",
       ),
   )

@@ -1,4 +1,4 @@
-/** Live streams of the events of instances: commits of this process at once, commits of other processes within a second. */
+/** Live streams of the events of instances: commits of this process immediately, commits of other processes within a second. */
 import { Engine, type EventRecord, forkLoop, type InstanceKey, type InstanceStanding, Journal } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import { hasEnded } from "@detent/workspace/operations/instances"
@@ -23,7 +23,7 @@ const keyOf = (name: string): InstanceKey => {
 }
 
 export interface InstanceFeedService {
-  /** All events of an instance after a sequence number, then each new one. When the instance has ended, so does it. */
+  /** All events of an instance after a sequence number, then each new one. The stream ends with the instance. */
   readonly reader: (key: InstanceKey, after: number) => LiveReader
 }
 
@@ -77,7 +77,7 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
         if (inspection._tag !== "Decided") return
         const name = nameOf(inspection)
         if (channels.get(name) === undefined) return
-        // The loop below reads it within a second, and reports a store that is away.
+        // The loop below reads it within a second, and reports a store that does not answer.
         Effect.runForkWith(context)(Effect.catchCause(refreshing([name]), (cause) => Effect.logDebug("an instance is read later", cause)))
       })
       yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))

@@ -1,4 +1,4 @@
-/** The graph of a namespace: its entities, the relations between them, where each is said, and SPARQL. */
+/** The graph of a namespace: its entities, the relations between them, their sources, and SPARQL. */
 import { BatchId, ContentHash, contentTypes, DocumentId, ExportFormat, GraphDiff, Namespace, Place } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -38,9 +38,9 @@ export const Relation = Schema.Struct({
   subjectLabel: Schema.optionalKey(Schema.String),
   property: Schema.String,
   ...object,
-  /** Of the surest place that says so. */
+  /** The highest confidence of its sources. */
   confidence: Schema.Finite,
-  /** How often documents say so. */
+  /** The number of its sources. */
   witnesses: Schema.Int,
 }).annotate({ identifier: "Relation" })
 
@@ -49,7 +49,7 @@ export const Provenance = Schema.Struct({
   property: Schema.String,
   ...object,
   documentId: Schema.String,
-  /** Where the document is, what it is called, and the hash of the version that says so. */
+  /** The address and title of the document, and the hash of the version that states it. */
   source: Schema.optionalKey(Schema.String),
   title: Schema.optionalKey(Schema.String),
   contentHash: Schema.optionalKey(Schema.String),
@@ -72,7 +72,7 @@ const Iri = Schema.String.check(
   Schema.isMaxLength(2000),
 )
 
-/** No written question is longer. */
+/** The longest query accepted. */
 const Sparql = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100_000))
 
 const QueryAnswer = HttpApiSchema.StreamUint8Array({ contentType: "application/sparql-results+json" })
@@ -128,7 +128,7 @@ export const Neighbourhood = Schema.Struct({
 export const DocumentText = Schema.Struct({
   documentId: Schema.String,
   text: Schema.String,
-  /** Where it begins in the whole text, and how long that is, in UTF-16 code units. */
+  /** Where it begins in the whole text, and the length of that text, in UTF-16 code units. */
   from: Schema.Int,
   length: Schema.Int,
   source: Schema.optionalKey(Schema.String),
@@ -202,7 +202,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       error,
     })
       .annotate(OpenApi.Summary, "Show which documents state a fact")
-      .annotate(OpenApi.Description, "The places that say something of an entity, about a property, with an object."),
+      .annotate(OpenApi.Description, "The places that state a fact of an entity, about a property, with an object."),
     HttpApiEndpoint.get("documentText", `${path}/documents/:documentId/text`, {
       params: { ...params, documentId: DocumentId },
       query: { start: Schema.optionalKey(Count), end: Schema.optionalKey(Count), version },
@@ -232,7 +232,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       error,
     })
       .annotate(OpenApi.Summary, "List relations")
-      .annotate(OpenApi.Description, "Facts from or about an entity, or all of them; each once, however many documents say it."),
+      .annotate(OpenApi.Description, "Facts from or about an entity, or all facts; a fact of several documents is listed once."),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
       query: { entity: Iri, places: Schema.optionalKey(Schema.Literal("true")), version, ...paging(Opaque) },
@@ -277,7 +277,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Summary, "Show documents with their facts marked in the text")
       .annotate(
         OpenApi.Description,
-        "One HTML file that needs nothing else: each document with its facts, what is on the review list and what validation held back.",
+        "One self-contained HTML file: each document with its facts, what is on the review list and what validation held back.",
       ),
   )
   .annotate(OpenApi.Description, "The knowledge graph") {}

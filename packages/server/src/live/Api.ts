@@ -24,7 +24,7 @@ export class LiveApi extends HttpApiGroup.make("live")
         OpenApi.Description,
         "Server-sent events, at most four times a second: `counts` with the counts by state of machines that changed, `changed` with machine, " +
           "id, state, status and sequence of an instance, `many` where more than 200 changed at once, `batch`, `upload`, `queue` and `node`; " +
-          "`beat` every two seconds. Events are hints: read again what is shown, and all of it after the stream broke off. Default: all topics.",
+          "`beat` every two seconds. Events are hints: read the data again, and after a reconnect all of it. Default: all topics.",
       ),
   )
   .annotate(OpenApi.Description, "The live stream of everything") {}

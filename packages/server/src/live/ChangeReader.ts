@@ -1,4 +1,4 @@
-/** Reads which instances and executions have changed since the last look, whichever process has changed them. */
+/** Reads which instances and executions have changed since the last read, in any process. */
 import type { InstanceRecord, JournalService } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -6,14 +6,14 @@ import * as Effect from "effect/Effect"
 export interface Changes {
   /** Each as it is now, oldest change first. None where there are too many to name. */
   readonly changed: ReadonlyArray<InstanceRecord>
-  /** More have changed than are named. */
+  /** More have changed than are listed. */
   readonly isMany: boolean
 }
 
-/** More changes than this between two looks are not named. */
+/** More changes than this between two reads are not listed. */
 export const mostNamed = 200
 
-/** Records of one look. Those of the overlap are among them. */
+/** Records of one read, with those of the overlap. */
 const mostRead = 1000
 
 export class ChangeReader {

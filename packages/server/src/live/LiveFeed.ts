@@ -1,6 +1,6 @@
 /**
- * One live stream for all that a page shows: what has changed, at most four times a second. Its events are hints that name what changed;
- * clients read what they show again, and all of it after the stream broke off. Nothing is read while no client follows it.
+ * One live stream for everything that a page shows, at most four times a second. Its events are hints that name what changed; clients
+ * read the data again, and after a reconnect all of it. Nothing is read while no client follows it.
  */
 import { Commands, Engine, forkLoop, Journal } from "@detent/durable"
 import * as cluster from "@detent/workspace/operations/cluster"
@@ -23,10 +23,10 @@ export interface LiveFeedService {
   readonly reader: (topics: ReadonlyArray<LiveTopic>) => LiveReader
 }
 
-/** One look at most in this time. */
+/** At most one read in this time. */
 const tickMillis = 250
 
-/** Looks without a sign of a change, and while very many change, are this many ticks apart. */
+/** Reads without a sign of a change, and while very many change, are this many ticks apart. */
 const slowTicks = 4
 
 /** Queues and nodes are read once in this many ticks. */
@@ -38,7 +38,7 @@ const topicOfMachine: Readonly<Record<string, LiveTopic>> = { batch: "batch", Up
 /** The clocks of nodes that share a database differ by less. */
 const clockDifference = 2000
 
-/** A client that has just read everything may have read it this long before it followed the changes. */
+/** A client may have read its data this long before it began to follow changes. */
 const beforehand = 1000
 
 export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@detent/server/LiveFeed") {
@@ -55,12 +55,12 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
       const changes = new ChangeReader(journal, database === "Postgres" ? clockDifference : 0)
       let position = 0
       let ticks = 0
-      /** Something may have changed since the last look. */
+      /** Something may have changed since the last read. */
       let isTouched = false
       let isBusy = false
-      const told = new Map<string, string>()
+      const published = new Map<string, string>()
 
-      const tell = (topic: LiveTopic | undefined, event: string, data: unknown) => {
+      const publish = (topic: LiveTopic | undefined, event: string, data: unknown) => {
         const frame: Frame = frameOf(++position, event, data)
         for (const name of channels.names) {
           if (topic === undefined || name.split(",").includes(topic)) channels.get(name)?.add([frame])
@@ -68,34 +68,34 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
       }
 
       /** Publishes data only where it differs from the last one published. */
-      const tellNew = (topic: LiveTopic, data: unknown) => {
+      const publishNew = (topic: LiveTopic, data: unknown) => {
         const text = JSON.stringify(data)
-        if (told.get(topic) === text) return
-        told.set(topic, text)
-        tell(topic, topic, data)
+        if (published.get(topic) === text) return
+        published.set(topic, text)
+        publish(topic, topic, data)
       }
 
-      const tellCounts = (machines: ReadonlyArray<string>) =>
+      const publishCounts = (machines: ReadonlyArray<string>) =>
         Effect.gen(function* () {
           const counts = yield* Effect.forEach(machines, (machine) => journal.count(machine))
           const byMachine = machines.map((machine, index) => [machine, Object.fromEntries(counts[index] ?? [])] as const)
-          tell("counts", "counts", { machines: Object.fromEntries(byMachine) })
+          publish("counts", "counts", { machines: Object.fromEntries(byMachine) })
         })
 
       const tellChanges = Effect.gen(function* () {
         const { changed, isMany } = yield* changes.next
         isBusy = isMany
         if (isMany) {
-          tell("changed", "many", {})
-          for (const topic of ["batch", "upload"] as const) tell(topic, topic, {})
-          return yield* tellCounts(yield* journal.machines)
+          publish("changed", "many", {})
+          for (const topic of ["batch", "upload"] as const) publish(topic, topic, {})
+          return yield* publishCounts(yield* journal.machines)
         }
         for (const { machine, id, tag: state, status, sequence } of changed) {
-          tell("changed", "changed", { machine, id, state, status, sequence })
+          publish("changed", "changed", { machine, id, state, status, sequence })
           const topic = topicOfMachine[machine]
-          if (topic !== undefined) tell(topic, topic, { id, state, status, sequence })
+          if (topic !== undefined) publish(topic, topic, { id, state, status, sequence })
         }
-        if (changed.length > 0) yield* tellCounts([...new Set(changed.map(({ machine }) => machine))].sort())
+        if (changed.length > 0) yield* publishCounts([...new Set(changed.map(({ machine }) => machine))].sort())
       })
 
       const tellSurroundings = Effect.gen(function* () {
@@ -104,10 +104,10 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
           queue,
           counts: Object.fromEntries(counts.map(({ status, count }) => [status, count])),
         }))
-        tellNew("queue", { queues })
+        publishNew("queue", { queues })
         const nodes = yield* Effect.provideContext(cluster.nodes, workspace)
-        tellNew("node", { nodes: nodes.map(({ address, node, draining, shards }) => ({ address, node, draining, shards })) })
-        tell(undefined, "beat", { at: clock.currentTimeMillisUnsafe() })
+        publishNew("node", { nodes: nodes.map(({ address, node, draining, shards }) => ({ address, node, draining, shards })) })
+        publish(undefined, "beat", { at: clock.currentTimeMillisUnsafe() })
       })
 
       const tick = Effect.gen(function* () {
@@ -135,7 +135,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
       return {
         reader: (topics) => {
           if (channels.readerCount === 0) {
-            told.clear()
+            published.clear()
             changes.begin(clock.currentTimeMillisUnsafe() - beforehand)
           }
           const name = [...new Set(topics)].sort().join(",")

@@ -10,7 +10,7 @@ import { problems } from "../api/Problem.ts"
 
 export const MachineListing = Schema.Struct({
   name: Schema.String,
-  /** An Effect workflow has executions, listed like instances, but no states to draw. Its events are sent to executions. */
+  /** A workflow has executions, listed like instances, but no states to draw. Its events are sent to executions. */
   kind: Schema.Literals(["machine", "effect-workflow"]),
   version: Schema.optionalKey(Schema.Int),
   states: Schema.Array(Schema.String),
@@ -23,24 +23,24 @@ export const MachineDetails = Schema.Struct({
   ...MachineListing.fields,
   /** The structure, in the form diagrams are made from. */
   model: Schema.optionalKey(Model.schema),
-  /** JSON Schema of each event, by its tag; of an Effect workflow, of the value of each event. */
+  /** JSON Schema of each event, by its tag; of a workflow, of the value of each event. */
   eventSchemas: Schema.Record(Schema.String, Schema.Json),
   /** JSON Schema of each state, by its tag. */
   stateSchemas: Schema.Record(Schema.String, Schema.Json),
-  /** JSON Schema of what an execution of an Effect workflow is started with. */
+  /** JSON Schema of the payload of a workflow. */
   payloadSchema: Schema.optionalKey(Schema.Json),
 }).annotate({ identifier: "MachineDetails" })
 
 export const MachineReport = Schema.Struct({
   machine: Schema.String,
-  /** Whether there is a definition of it to check with. */
+  /** Whether its definition is registered, so that it can be checked. */
   registered: Schema.Boolean,
   checked: Schema.Int,
-  /** Instances that have ended. They are not opened any more. */
+  /** Instances that have ended. They are not opened again. */
   ended: Schema.Int,
   /** Instances that have not ended and could not be checked, because there is no definition. */
   unchecked: Schema.Int,
-  /** Instances that the definition of now could not open: the event that does not fit, and why. 0: what it began with. */
+  /** Instances that the current definition could not open: the event that does not fit, and why. 0: the first state. */
   failing: Schema.Array(Schema.Struct({ id: Schema.String, sequence: Schema.Int, problem: Schema.String })),
 }).annotate({ identifier: "MachineReport" })
 
@@ -73,7 +73,7 @@ export class MachineApi extends HttpApiGroup.make("machines")
       .annotate(OpenApi.Summary, "Check stored instances against the machines")
       .annotate(
         OpenApi.Description,
-        "Replays stored instances of a machine, or of all, that have not ended with the definitions that the server runs. Nothing is changed.",
+        "Replays the stored instances of a machine, or of all, that have not ended, with the server's current definitions. Nothing is changed.",
       ),
     HttpApiEndpoint.get("layout", "/api/v1/machines/:machine/diagram/layout", {
       params,
@@ -87,7 +87,7 @@ export class MachineApi extends HttpApiGroup.make("machines")
       params: { ...params, format: DiagramFormat },
       query: {
         theme: Schema.optionalKey(Schema.Literals(["light", "dark"])),
-        /** The id of an instance whose way is drawn. */
+        /** The id of an instance whose path is drawn. */
         instance: Schema.optionalKey(Schema.String),
       },
       success: [
@@ -100,7 +100,7 @@ export class MachineApi extends HttpApiGroup.make("machines")
       .annotate(OpenApi.Summary, "Draw a machine")
       .annotate(
         OpenApi.Description,
-        "A drawing of the machine; with `instance`, of the way that instance took. `sequence` (Mermaid) and `timeline` (DOT) draw an instance only.",
+        "A drawing of the machine; with `instance`, of the path that instance took. `sequence` (Mermaid) and `timeline` (DOT) draw an instance only.",
       ),
   )
   .annotate(OpenApi.Description, "Machines and their diagrams") {}

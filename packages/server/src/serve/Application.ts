@@ -62,11 +62,11 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
   kind === "Body" || kind === "ResponseHeaders"
     ? Effect.die(cause)
     : Effect.flatMap(kind === "Payload" ? problemOfBody(endpoint) : Effect.undefined, (problem = problemOfSchema(cause)) =>
-        Effect.fail(badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${problem}; GET /openapi.json tells what is expected`)),
+        Effect.fail(badRequest(`${kind}Invalid`, `${parts[kind]} does not fit: ${problem}; GET /openapi.json has the schema`)),
       ),
 )
 
-/** All that is wrong with a JSON body. Of a misspelt key, the cause says only that the right one is missing. */
+/** All errors of a JSON body. For a misspelt key, the cause says only that the right one is missing. */
 const problemOfBody = ({ payload }: HttpApiEndpoint.Top): Effect.Effect<string | undefined, never, HttpServerRequest> => {
   const schemas = payload.get("application/json")?.schemas ?? []
   const [schema] = schemas
@@ -105,7 +105,7 @@ const loadParts = Effect.gen(function* () {
   }
 })
 
-/** All routes of the server, and what is known of their addresses. */
+/** All routes of the server, with their addresses and methods. */
 export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   const { document, page } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
@@ -148,7 +148,7 @@ export interface Addresses {
   readonly systemOff: (path: string) => ProblemResponse | undefined
 }
 
-/** What the addresses of each system begin with. */
+/** The prefixes of the addresses of each system. */
 const addressesOf: Readonly<Record<SystemOff["system"], RegExp>> = {
   knowledge: /^\/(?:api\/v1\/(?:batch|knowledge)|activities)(?:\/|$)/,
   uploads: /^\/api\/v1\/(?:uploads|upload-kinds|items)(?:\/|$)/,
@@ -239,14 +239,14 @@ const notFound: ProblemResponse = {
   status: 404,
   name: "RouteNotFound",
   title: "Not found",
-  detail: "there is nothing at this address; GET /openapi.json lists what there is",
+  detail: "there is no route at this address; GET /openapi.json lists all of them",
 }
 
 const otherMethod = (methods: ReadonlyArray<string>): ProblemResponse => ({
   status: 405,
   name: "MethodNotAllowed",
-  title: "Another method is needed",
-  detail: `this address answers to ${methods.join(" and ")}; GET /openapi.json tells what each does`,
+  title: "Method not allowed",
+  detail: `this address answers to ${methods.join(" and ")}; GET /openapi.json describes each`,
   headers: { allow: methods.join(", ") },
 })
 
@@ -261,12 +261,12 @@ const unreadable: ProblemResponse = {
   status: 400,
   name: "BodyUnreadable",
   title: "The body could not be read",
-  detail: "the connection broke off or the body is broken; send it again",
+  detail: "the connection was closed early or the body is damaged; send it again",
 }
 
 const failed: ProblemResponse = {
   status: 500,
   name: "Failed",
   title: "It failed",
-  detail: "this is a fault of the server; its log has the cause",
+  detail: "this is an error of the server; its log has the cause",
 }

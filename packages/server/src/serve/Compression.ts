@@ -1,4 +1,4 @@
-/** Compresses answers that are text and large enough to gain from it. Live streams and what is compressed already stay as they are. */
+/** Compresses answers that are text and large enough to gain from it. Live streams and compressed content are unchanged. */
 import { promisify } from "node:util"
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from "node:zlib"
 import * as Effect from "effect/Effect"
@@ -6,7 +6,7 @@ import * as HttpBody from "effect/unstable/http/HttpBody"
 import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 
-/** Less gains nothing: it fits into one packet. */
+/** Smaller answers fit into one packet anyway. */
 const leastBytes = 1400
 
 const compressible = /^(?:text\/(?!event-stream)|image\/svg\+xml|application\/(?:json|.+\+json|n-triples|xml|.+\+xml))/
@@ -16,7 +16,7 @@ const zip = promisify(gzip)
 
 type Encoding = "br" | "gzip"
 
-/** Up to this size compressing takes less time than a thread of the pool takes to be handed the work: 0.15 ms against 0.4 ms for 7 kB. */
+/** Up to this size compressing takes less time than a handover to a thread of the pool: 0.15 ms against 0.4 ms for 7 kB. */
 const mostBytesHere = 32_768
 
 /** The effort at which it costs about as much as gzip. */
@@ -32,7 +32,7 @@ const encoded = (encoding: Encoding, bytes: Uint8Array): Effect.Effect<Uint8Arra
   return Effect.promise(() => (encoding === "br" ? brotli(bytes, brotliOptions(bytes)) : zip(bytes, gzipOptions)))
 }
 
-/** The best encoding that the client takes. One with `q=0` is refused by it. */
+/** The best encoding that the client accepts. `q=0` excludes one. */
 export const encodingOf = (accepted: string | undefined): Encoding | undefined => {
   const taken = (accepted ?? "")
     .toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * What handlers share: gives the operations they call the services of the workspace, maps their errors to problems, makes changes once
- * for each key, and refuses unknown keys of bodies.
+ * Shared by handlers: provides operations with the services of the workspace, maps their errors to problems, makes changes once for
+ * each idempotency key, and refuses unknown keys of bodies.
  */
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
@@ -32,7 +32,7 @@ interface Changing {
   readonly group: { readonly identifier: string }
   readonly params?: unknown
   readonly payload?: unknown
-  /** What the caller sent, where that is no body. Default: the body. */
+  /** The request that the key stands for, where it has no body. Default: the body. */
   readonly content?: unknown
 }
 
@@ -48,7 +48,7 @@ export const makeChanging = <S = never>() =>
     return payload === undefined ? Effect.andThen(refuseFields(request), change) : change
   })
 
-/** Refuses a body with fields where a request takes none: a setting in it must not be dropped without a word. */
+/** Refuses a body with fields where a request takes none: a setting in it must not be ignored silently. */
 const refuseFields = (request: HttpServerRequest): Effect.Effect<void, BadRequest> =>
   Effect.flatMap(Effect.orDie(request.text), (text) => {
     const body = text.trim() === "" ? {} : Option.getOrUndefined(readJson(text))
@@ -72,7 +72,7 @@ export const readParameter = <A>(
     : Effect.fail(
         badRequest(
           "QueryInvalid",
-          `the query does not fit: ${problemOfSchema(decoded.failure)} (${name}); GET /openapi.json tells what is expected`,
+          `the query does not fit: ${problemOfSchema(decoded.failure)} (${name}); GET /openapi.json has the schema`,
         ),
       )
 }
@@ -82,7 +82,7 @@ const readJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown
 const longestName = 100
 
 const bodyInvalid = (problem: string): BadRequest =>
-  badRequest("PayloadInvalid", `the body does not fit: ${problem}; GET /openapi.json tells what is expected`)
+  badRequest("PayloadInvalid", `the body does not fit: ${problem}; GET /openapi.json has the schema`)
 
 const keyInvalid = badRequest(
   "HeadersInvalid",
@@ -90,7 +90,7 @@ const keyInvalid = badRequest(
 )
 
 /**
- * Refuses a body with keys that its schema does not know: a misspelt setting must not be dropped without a word. The body was read
+ * Refuses a body with unknown keys: a misspelt setting must not be ignored silently. The body was read
  * and decoded before: it is read again from memory, for its keys.
  */
 export const refuseUnknownKeys = <S extends Schema.Top & { readonly DecodingServices: never }>(

@@ -27,7 +27,7 @@ const headersOf = (refusal: ProblemResponse, body: string): Record<string, strin
   ...refusal.headers,
 })
 
-/** More than that of a request that is refused is not read. */
+/** At most this many bytes of a refused request are read. */
 const discardedBytes = 16_000_000
 
 export const refuse = (response: ServerResponse, refusal: ProblemResponse) => {
@@ -37,7 +37,7 @@ export const refuse = (response: ServerResponse, refusal: ProblemResponse) => {
   response.end(body)
 }
 
-/** A client that is still sending would not see an answer upon which the connection breaks: so the rest is read and thrown away. */
+/** A client that is still sending would not see the answer if the connection closed, so the rest is read and discarded. */
 export const discardRest = (request: IncomingMessage) => {
   if (request.complete) return
   let bytes = 0

@@ -15,7 +15,7 @@ export interface RequestGuardOptions {
   readonly roles: RoleTable
   readonly bodyBytes: number
   readonly uploadBytes: number
-  /** Whether the request is for a file of the page. The page itself is public; what it shows is not. */
+  /** Whether the request is for a file of the page. The page is public; its data is not. */
   readonly isPage: (request: IncomingMessage) => boolean
   /** Whether the server refuses every change. */
   readonly observes: boolean
@@ -93,7 +93,7 @@ export class RequestGuard {
 
 const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS"
 
-/** Opens or ends a session: the caller need not have one, and of any role. */
+/** Opens or ends a session: needs neither a session nor a role. */
 const isEntry = ({ method, url = "" }: IncomingMessage): boolean =>
   (method === "POST" || method === "DELETE") && pathOf(url) === "/api/v1/session"
 
@@ -115,7 +115,7 @@ const isLooking = (request: IncomingMessage): boolean => {
 
 /**
  * Why a request that a browser may have made for a page of another origin is refused. A cookie is sent along with requests of pages on
- * other ports and subdomains, and a server without tokens asks for nothing at all. A form can neither send JSON nor hide its Origin.
+ * other ports and subdomains, and a server without tokens checks nothing. A form can neither send JSON nor hide its Origin.
  */
 const browserProblem = (request: IncomingMessage, isByCookie: boolean): ProblemResponse | undefined => {
   const { headers } = request
@@ -134,11 +134,11 @@ const nameOf = (host: string): string => host.replace(/:\d+$/, "")
 const inQuery: ProblemResponse = {
   status: 400,
   name: "TokenInAddress",
-  title: "A token does not belong into an address",
-  detail: "addresses are kept in logs and histories; send the token as header, Authorization: Bearer TOKEN, and replace this one",
+  title: "Do not send tokens in URLs",
+  detail: "URLs are kept in logs and histories; send the token as header, Authorization: Bearer TOKEN, and replace this one",
 }
 
-/** No name has one, and PostgreSQL fails where it is asked for one. */
+/** No stored name has a null character, and PostgreSQL fails on a query with one. */
 const nullCharacter: ProblemResponse = {
   status: 400,
   name: "AddressInvalid",
@@ -149,7 +149,7 @@ const nullCharacter: ProblemResponse = {
 const noToken: ProblemResponse = {
   status: 401,
   name: "TokenMissing",
-  title: "A token is needed",
+  title: "A token is required",
   detail: "send it as header, Authorization: Bearer TOKEN",
   headers: { "www-authenticate": "Bearer" },
 }
@@ -157,7 +157,7 @@ const noToken: ProblemResponse = {
 const wrongToken: ProblemResponse = {
   status: 401,
   name: "TokenUnknown",
-  title: "The token is not known here",
+  title: "The token is not valid",
   detail: "check that it is the one the server was started with, sent as Authorization: Bearer TOKEN",
   headers: { "www-authenticate": 'Bearer error="invalid_token"' },
 }
@@ -166,15 +166,15 @@ const roleMissing: ProblemResponse = {
   status: 403,
   name: "RoleMissing",
   title: "Not allowed",
-  detail: "this token may only look; to change something use one of the role operate",
+  detail: "this token is read-only; use a token of the role operate to change something",
 }
 
 const onlyLooks: ProblemResponse = {
   status: 409,
   name: "OnlyLooks",
   tag: "Conflict",
-  title: "Not possible here",
-  detail: "this server only looks; send it to one that works",
+  title: "This server is read-only",
+  detail: "this server is read-only (--observe); send the request to another server",
 }
 
 const otherSite: ProblemResponse = {
@@ -201,7 +201,7 @@ const typeNeeded: ProblemResponse = {
 const otherName: ProblemResponse = {
   status: 421,
   name: "OtherName",
-  title: "The server does not go by this name",
+  title: "The server does not answer to this host name",
   detail: "without a token it answers only as localhost or 127.0.0.1; use one of those, or start it with a token",
 }
 
@@ -209,7 +209,7 @@ const otherName: ProblemResponse = {
 const lengthNeeded: ProblemResponse = {
   status: 411,
   name: "LengthNeeded",
-  title: "The length of the body is needed",
+  title: "The length of the body is required",
   detail: "send the body with a Content-Length header, not in chunks; only uploads may be sent in chunks",
 }
 
@@ -217,5 +217,5 @@ export const tooLarge = (limit: number): ProblemResponse => ({
   status: 413,
   name: "BodyTooLarge",
   title: "Too large",
-  detail: `the body may have at most ${limit} bytes; send less at once, or raise the limit of the server`,
+  detail: `the body may have at most ${limit} bytes; send less, or raise the limit of the server`,
 })

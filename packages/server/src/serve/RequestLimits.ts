@@ -34,12 +34,12 @@ export class RequestLimits {
     this.#limits = limits
   }
 
-  /** Live streams apart. */
+  /** Without live streams. */
   get requests(): number {
     return this.#visits.size - this.#streams
   }
 
-  /** Why there is no room for it; undefined where it was let in. */
+  /** The refusal of a request beyond the limit; undefined where it was admitted. */
   enter(request: IncomingMessage, response: ServerResponse): ProblemResponse | undefined {
     const isStream = isLive(request)
     if (isStream ? this.#streams >= this.#limits.streams : this.requests >= this.#limits.requests) return busy
@@ -85,7 +85,7 @@ export class RequestLimits {
     response.once("finish", () => request.destroy())
   }
 
-  /** Calls back when nothing but streams is under way. */
+  /** Calls back when only streams are in flight. */
   whenEmpty(callback: () => void) {
     this.#whenEmpty = callback
     if (this.#unanswered === 0) callback()
@@ -98,7 +98,7 @@ export class RequestLimits {
   }
 }
 
-/** The router decodes an address before it looks for its route, and sees neither the case of letters nor repeated slashes. */
+/** The router decodes an address before matching, and ignores the case of letters and repeated slashes. */
 const isLive = ({ method, url = "" }: IncomingMessage): boolean =>
   method === "GET" && /(?:\/events|^\/+api\/+v1\/+live)\/*$/i.test(decoded(pathOf(url)))
 
@@ -116,8 +116,8 @@ const isProcedure = ({ url = "" }: IncomingMessage): boolean => pathOf(url).star
 export const busy: ProblemResponse = {
   status: 503,
   name: "Busy",
-  title: "Too many requests at once",
-  detail: "nothing was done; send it again in a second, with the same Idempotency-Key",
+  title: "Too many requests in flight",
+  detail: "nothing was done; retry in a second, with the same Idempotency-Key",
   headers: { "retry-after": "1" },
 }
 
@@ -125,12 +125,12 @@ const notArrived: ProblemResponse = {
   status: 408,
   name: "RequestTimeout",
   title: "The request did not arrive in time",
-  detail: "its body was not there after the time a request may take; send it again",
+  detail: "the body did not arrive within the time limit; send the request again",
 }
 
 export const tooSlow: ProblemResponse = {
   status: 504,
   name: "AnswerTimeout",
-  title: "It took too long",
-  detail: "the answer was not ready in time; ask where things stand before you send it again, or send it with the same Idempotency-Key",
+  title: "The request took too long",
+  detail: "the answer was not ready in time; check the current state before you retry, or retry with the same Idempotency-Key",
 }

@@ -1,5 +1,5 @@
 /**
- * Limits the procedures in flight. One WebSocket or one request can call any number of them, so they are counted by themselves,
+ * Limits the procedures in flight. One WebSocket or one request can call any number of them, so they are counted separately,
  * under the same limits as requests and live streams.
  */
 import * as Context from "effect/Context"
@@ -19,7 +19,7 @@ class Room {
     this.#most = most
   }
 
-  /** Fails at once if no place is free. */
+  /** Fails immediately if no place is free. */
   readonly take: Effect.Effect<void, Unavailable> = Effect.suspend(() => {
     if (this.#taken >= this.#most) return Effect.fail(new Unavailable(problemOf(busy)))
     this.#taken++

@@ -1,6 +1,6 @@
 /**
- * What a client of the procedures may send: messages as JSON, each on a line of its own. Whether over HTTP or over WebSocket,
- * what is none gets no further than here; what a procedure is given is checked by its own schema.
+ * The messages of a client of the procedures: JSON, each on a line of its own, over HTTP or WebSocket. Other input is refused here;
+ * the payload of a procedure is checked by its own schema.
  */
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -28,7 +28,7 @@ const isMessage = Schema.is(
 
 const readJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
 
-/** All messages of a text, as they were sent; none where only one of its lines is no message. The last line may end or not. */
+/** All messages of a text, as they were sent; none if any of its lines is not a message. The last line may lack its line end. */
 const messagesOf = (text: string): Option.Option<ReadonlyArray<unknown>> =>
   Option.all(
     text
@@ -46,7 +46,7 @@ export const noMessages: ProblemResponse = {
   detail: "the body has to be messages of the RPC client, one on a line; use the client of @detent/server, or the API of /openapi.json",
 }
 
-/** What came over a WebSocket is no message, or not a whole one. */
+/** A WebSocket message that does not hold whole messages of the protocol. */
 class MessagesInvalid extends Schema.TaggedError<MessagesInvalid>()("MessagesInvalid", {}) {
   override get message() {
     return "a WebSocket message has to be whole messages of the RPC client, one on a line; use the client of @detent/server"
@@ -54,8 +54,8 @@ class MessagesInvalid extends Schema.TaggedError<MessagesInvalid>()("MessagesInv
 }
 
 /**
- * A body, and each message of a WebSocket, has to hold whole messages of ours, so that nothing is kept for a line whose end may
- * never come. Other messages are dropped, and their sender gets an error.
+ * A body, and each message of a WebSocket, must hold whole messages of the protocol, so that no partial line is buffered. Other
+ * messages are dropped, and their sender gets an error.
  */
 export const layerWholeMessages: Layer.Layer<RpcSerialization.RpcSerialization> = Layer.succeed(RpcSerialization.RpcSerialization, {
   ...RpcSerialization.ndjson,

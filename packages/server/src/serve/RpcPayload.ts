@@ -10,6 +10,6 @@ export const payloadOf = <S extends Schema.Top & { readonly DecodingServices: ne
   return (payload: unknown): Effect.Effect<S["Type"], BadRequest> => Effect.mapError(Effect.fromResult(decode(payload)), payloadRefused)
 }
 
-/** What is wrong with a payload, as the answer to its caller. */
+/** The answer to an invalid payload. */
 export const payloadRefused = (problem: string): BadRequest =>
-  badRequest("PayloadInvalid", `the payload does not fit: ${problem}; GET /openapi.json tells what is expected`)
+  badRequest("PayloadInvalid", `the payload does not fit: ${problem}; GET /openapi.json has the schema`)

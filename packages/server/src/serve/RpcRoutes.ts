@@ -39,7 +39,7 @@ const passing = (needed: AccessRole) =>
     return passes
   })
 
-/** What every procedure passes, and how messages are read. */
+/** The middleware of every procedure, and the parser of messages. */
 export const rpcServices = Layer.mergeAll(
   Layer.effect(Operating, passing("operate")),
   Layer.effect(Reading, passing("read")),

@@ -55,7 +55,7 @@ export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFail
 }) {
   override get message() {
     const problem = this.cause instanceof Error ? this.cause.message : String(this.cause)
-    return `cannot listen on ${this.host}:${this.port}: ${problem}; stop what uses the port, or choose another with --port`
+    return `cannot listen on ${this.host}:${this.port}: ${problem}; stop the process that uses the port, or choose another with --port`
   }
 }
 
@@ -173,36 +173,36 @@ const leaving: ProblemResponse = {
   status: 503,
   name: "Stopping",
   title: "The server is being stopped",
-  detail: "nothing was done; send it again in a moment, with the same Idempotency-Key",
+  detail: "nothing was done; retry in a moment, with the same Idempotency-Key",
   headers: { "retry-after": "2" },
 }
 
-/** One address is a WebSocket. Any other request with an upgrade would pass by the limits of requests and streams. */
+/** Only one address is a WebSocket. Any other upgrade would bypass the limits of requests and streams. */
 const wrongUpgrade = ({ url = "" }: Http.IncomingMessage): ProblemResponse | undefined =>
   pathOf(url) === "/rpc/socket" ? undefined : noSocket
 
 const noSocket: ProblemResponse = {
   status: 400,
   name: "NoWebSocket",
-  title: "This address is no WebSocket",
+  title: "This address is not a WebSocket",
   detail: "send the request without an Upgrade header; the WebSocket is at /rpc/socket",
 }
 
 const upgradeNeeded: ProblemResponse = {
   status: 426,
   name: "UpgradeNeeded",
-  title: "A WebSocket is needed",
+  title: "A WebSocket is required",
   detail: "open this address as a WebSocket, or POST to /rpc",
   headers: { upgrade: "websocket" },
 }
 
-/** The refusal of bytes that are no HTTP request. */
+/** The refusal of bytes that are not an HTTP request. */
 const misread = ({ code }: NodeJS.ErrnoException): ProblemResponse => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return { status: 431, name: "HeadersTooLarge", title: "The headers are too large", detail: "send less than 16 kB of headers" }
   }
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
-    return { status: 408, name: "RequestTimeout", title: "The request did not arrive in time", detail: "send its headers at once" }
+    return { status: 408, name: "RequestTimeout", title: "The request did not arrive in time", detail: "send the headers without delay" }
   }
-  return { status: 400, name: "NotHttp", title: "The request cannot be read", detail: "what arrived is no valid HTTP/1.1 request" }
+  return { status: 400, name: "NotHttp", title: "The request cannot be read", detail: "the request is not valid HTTP/1.1" }
 }

@@ -1,4 +1,4 @@
-/** How a server behaves. Everything has a default. */
+/** The options of a server. Each has a default. */
 import { isIP } from "node:net"
 import type { HttpLimits } from "@detent/workspace/Config"
 import * as Duration from "effect/Duration"
@@ -13,7 +13,7 @@ export interface ServeOptions {
   readonly port?: number
   /** May do everything. */
   readonly token?: Redacted.Redacted | undefined
-  /** May only look. */
+  /** Read-only. */
   readonly readToken?: Redacted.Redacted | undefined
   /** The folder with the built files of the console. Default: that of `@detent/console`, where it is built. */
   readonly console?: string
@@ -43,14 +43,14 @@ export const millisOf = (duration: Duration.Input): number => Duration.toMillis(
 /** A server that would be open to others without a token. */
 export class TokenNeeded extends Schema.TaggedError<TokenNeeded>()("TokenNeeded", { host: Schema.String }) {
   override get message() {
-    return `${this.host} can be reached from other machines, so a token is needed; set DETENT_TOKEN or pass --token, or serve on 127.0.0.1`
+    return `${this.host} can be reached from other machines, so a token is required; set DETENT_TOKEN or pass --token, or serve on 127.0.0.1`
   }
 }
 
 /** A token that can be guessed. */
 export class TokenWeak extends Schema.TaggedError<TokenWeak>()("TokenWeak", {}) {
   override get message() {
-    return "a token needs at least 16 characters, all of them visible ASCII; make one with `openssl rand -hex 32`"
+    return "a token needs at least 16 characters, all of them visible ASCII; generate one with `openssl rand -hex 32`"
   }
 }
 
@@ -59,7 +59,7 @@ export const isLoopback = (host: string): boolean =>
 
 const isStrong = (token: string): boolean => /^[\x21-\x7e]{16,}$/.test(token)
 
-/** What is wrong with the way a server is to be reached. */
+/** The error of an address or token that the server does not accept. */
 export const checkAccess = (host: string, tokens: ReadonlyArray<string>): Result.Result<void, TokenNeeded | TokenWeak> => {
   if (!tokens.every(isStrong)) return Result.fail(new TokenWeak())
   return tokens.length === 0 && !isLoopback(host) ? Result.fail(new TokenNeeded({ host })) : Result.succeed(undefined)

@@ -1,4 +1,4 @@
-/** Whether the server is on its way out: it finishes what it has, and takes nothing new. */
+/** Whether the server is stopping: it finishes requests in flight, and takes no new ones. */
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
 

@@ -1,4 +1,4 @@
-/** Who may do what: a token stands for a role, and each request in flight has one. `read` looks; `operate` also changes things. */
+/** Roles: a token stands for a role, and each request in flight has one. `read` only reads; `operate` may also change things. */
 import { createHash, timingSafeEqual } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
@@ -26,7 +26,7 @@ export class KnownTokens {
     return this.#known.length > 0
   }
 
-  /** Takes as long for a wrong token as for a right one, however much of it is right. */
+  /** Compares in constant time. */
   roleOf(token: string): AccessRole | undefined {
     const given = digest(token)
     let role: AccessRole | undefined
@@ -42,7 +42,7 @@ export class Tokens extends Context.Service<Tokens, KnownTokens>()("@detent/serv
 const digest = (token: string): Buffer => createHash("sha256").update(token).digest()
 
 /**
- * The role of each request in flight, from the guard to the handlers. It stands beside the request and never in its headers: a
+ * The role of each request in flight, from the guard to the handlers. It is kept beside the request and never in its headers: a
  * tracer exports headers, and a client can add headers to each message of a procedure call.
  */
 export class RoleTable {

@@ -7,8 +7,8 @@ import * as Layer from "effect/Layer"
 import { Server } from "./Serve.ts"
 
 /**
- * On SIGINT or SIGTERM it takes nothing new, finishes or hands back what it has, and ends with 0; when it could not start, with
- * 1 and the reason in the log. `started` gets its address.
+ * On SIGINT or SIGTERM it takes no new work, finishes or releases its own, and exits with 0; when it could not start, with 1 and
+ * the reason in the log. `started` gets its address.
  */
 export const runServer = <E>(
   server: Layer.Layer<Server, E>,

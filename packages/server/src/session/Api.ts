@@ -8,14 +8,14 @@ import { Millis } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 
 export const Session = Schema.Struct({
-  /** `read` looks; `operate` also changes things. */
+  /** `read` only reads; `operate` may also change things. */
   role: Schema.Literals(["read", "operate"]),
-  /** The server only looks, whatever the role. */
+  /** The server is read-only, for every role. */
   observes: Schema.Boolean,
   database: Schema.Literals(["Sqlite", "Postgres"]),
   /** Of the server. */
   version: Schema.String,
-  /** The name of the node that answers; absent where it only looks. */
+  /** The name of the node that answers; absent where it is read-only. */
   node: Schema.optionalKey(Schema.String),
   /** The data folder, as `--data` names it where the server was started. Absent where it is the default one. */
   data: Schema.optionalKey(Schema.String),
@@ -28,7 +28,7 @@ export const Session = Schema.Struct({
 }).annotate({ identifier: "Session" })
 
 export const OpenSession = Schema.Struct({
-  /** Default: that of the Authorization header. None is needed where the server has none. */
+  /** Default: that of the Authorization header. Not needed where the server has no tokens. */
   token: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(1000))),
 }).annotate({ identifier: "OpenSession" })
 
@@ -39,7 +39,7 @@ export class SessionApi extends HttpApiGroup.make("session")
   .add(
     HttpApiEndpoint.get("get", path, { success: Session, error })
       .annotate(OpenApi.Summary, "Show the session")
-      .annotate(OpenApi.Description, "What the caller may do here, and what the server is. Renews a cookie that expires soon."),
+      .annotate(OpenApi.Description, "The role of the caller, and facts about the server. Renews a cookie that expires soon."),
     HttpApiEndpoint.post("open", path, { payload: OpenSession, success: Session, error })
       .annotate(OpenApi.Summary, "Open a session")
       .annotate(

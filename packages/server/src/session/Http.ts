@@ -21,7 +21,7 @@ const version = String(createRequire(import.meta.url)("../../package.json").vers
 
 const unknown = new Unauthorized({
   type: kind("TokenUnknown"),
-  title: "The token is not known here",
+  title: "The token is not valid",
   status: 401,
   detail: 'check that it is the one the server was started with, and send it as {"token":"…"}',
 })
@@ -84,7 +84,7 @@ export const sessionHandlers = HttpApiBuilder.group(
   }),
 )
 
-/** What `--data` has to be for a command in the folder of this process; undefined where the default is the same folder. */
+/** The `--data` of a command in the folder of this process; undefined where the default is the same folder. */
 const dataOption = (data: string): string | undefined => {
   if (isBucketLocation(data)) return data
   if (data === resolve(".detent")) return undefined

@@ -32,10 +32,10 @@ export const MetricsHistory = Schema.Struct({
   series: Schema.Array(
     Schema.Struct({
       name: Schema.String,
-      /** `rate`: per second. `mean`: of what was observed in the step. `value`: as it was at its end. */
+      /** `rate`: per second. `mean`: of the observations of the step. `value`: the one at its end. */
       kind: Schema.Literals(["rate", "mean", "value"]),
       description: Schema.String,
-      /** One for each step; null where there was nothing. */
+      /** One for each step; null without observations. */
       values: Schema.Array(Schema.NullOr(Schema.Finite)),
     }),
   ),
@@ -53,10 +53,10 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
         "Whether the process answers. With the header Detent-Challenge it proves that it works in its data folder, to a client that reads the same folder.",
       ),
     HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems })
-      .annotate(OpenApi.Summary, "Check that the server can work")
+      .annotate(OpenApi.Summary, "Check that the server is ready")
       .annotate(
         OpenApi.Description,
-        "Whether it can do its work: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
+        "Whether it is ready: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
       ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),

@@ -15,14 +15,14 @@ const mostSteps = 720
 /** Metrics beyond these are left out: each takes 6 kB. */
 const mostSeries = 200
 
-/** `rate`: per second. `mean`: of what was observed in the step. `value`: as it was at its end. */
+/** `rate`: per second. `mean`: of the observations of the step. `value`: the one at its end. */
 export type SeriesKind = "rate" | "mean" | "value"
 
 export interface Series {
   readonly name: string
   readonly kind: SeriesKind
   readonly description: string
-  /** One for each step; null where there was nothing. */
+  /** One for each step; null without observations. */
   readonly values: ReadonlyArray<number | null>
 }
 
@@ -33,7 +33,7 @@ export interface History {
   readonly series: ReadonlyArray<Series>
 }
 
-/** What a metric says at one moment: a total, or for a mean the number of observations and their sum. */
+/** A reading of a metric: a total, or for a mean the number of observations and their sum. */
 interface Reading {
   readonly kind: SeriesKind
   readonly description: string
@@ -130,7 +130,10 @@ export class MetricsHistory extends Context.Service<MetricsHistory, MetricSeries
         const readings = readingsOf(yield* Metric.snapshot)
         const value = (description: string, sum: number): Reading => ({ kind: "value", description, count: 1, sum })
         readings.set("detent_resident_bytes", value("memory of the process", process.memoryUsage.rss()))
-        readings.set("detent_event_loop_delay_ms", value("99 of 100 turns of the event loop were late by less", delay.percentile(99) / 1e6))
+        readings.set(
+          "detent_event_loop_delay_ms",
+          value("delay of the event loop, 99th percentile, in milliseconds", delay.percentile(99) / 1e6),
+        )
         delay.reset()
         series.add(yield* Clock.currentTimeMillis, readings)
       })

@@ -1,5 +1,5 @@
 /**
- * Whether the server can do its work: it is not being stopped, the database answers, and no background loop is down. The answer
+ * Whether the server is ready: it is not being stopped, the database answers, and no background loop is down. The answer
  * is public, so it names no address of the database.
  */
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
@@ -18,12 +18,12 @@ const graceMillis = 5_000
 
 const longestProblem = 200
 
-/** No instance has this key: reading it costs one look at an index. */
+/** No instance has this key: reading it costs one index lookup. */
 const probe = { machine: "", id: "" }
 
 const notReady = (detail: string) => new Unavailable({ type: kind("NotReady"), title: "Not ready", status: 503, detail })
 
-/** `check` is what `/health/ready` answers with. */
+/** `check` is the answer of `/health/ready`. */
 export const makeReadiness = Effect.gen(function* () {
   const engine = yield* Engine
   const journal = yield* Journal
@@ -36,7 +36,9 @@ export const makeReadiness = Effect.gen(function* () {
   const check = Effect.gen(function* () {
     if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")
     if (Option.isSome(member) && !member.value.isReady())
-      return yield* notReady("this node of the cluster has no shards: it drains, has just started, or waits for its lease; ask another one")
+      return yield* notReady(
+        "this node of the cluster has no shards: it is draining, has just started, or waits for its lease; ask another one",
+      )
     yield* journal.standings([probe]).pipe(
       Effect.timeout("5 seconds"),
       Effect.mapError(() => notReady("the database does not answer; see the server's log")),

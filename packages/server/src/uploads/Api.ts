@@ -24,12 +24,12 @@ export const UploadFailure = Schema.Struct({
 
 export const UploadStatus = Schema.Struct({
   batchId: Schema.String,
-  /** What its items are: the name of an upload definition. */
+  /** The kind of its items: the name of an upload definition. */
   kind: Schema.String,
   state: Schema.String,
-  /** The transition whose processors are at work. */
+  /** The transition whose processors are running. */
   step: Schema.optionalKey(Schema.String),
-  /** Nothing is under way. */
+  /** No work is in progress. */
   isResting: Schema.Boolean,
   fileName: Schema.String,
   fileSize: Schema.optionalKey(Schema.Finite),
@@ -77,7 +77,7 @@ export const UploadItem = Schema.Struct({
 
 export const UploadItemHistory = Schema.Struct({
   ...UploadItem.fields,
-  /** Its text, as the file or a correction has it; absent where it was not kept, because it is too large or no text. */
+  /** Its text, as the file or a correction has it; absent where it was not kept, because it is too large or not text. */
   source: Schema.optionalKey(Schema.String),
   /** The states it has been in, in order. */
   history: Schema.Array(
@@ -92,9 +92,9 @@ export const UploadItemHistory = Schema.Struct({
 
 export const UploadKind = Schema.Struct({
   name: Schema.String,
-  /** What `where` of a search compares. */
+  /** The fields that `where` of a search compares. */
   fields: Schema.Array(Schema.String),
-  /** Files are taken as this kind where none is named. */
+  /** The default kind of files. */
   isDefault: Schema.Boolean,
 })
 
@@ -134,8 +134,8 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(OpenApi.Summary, "Upload a file")
       .annotate(
         OpenApi.Description,
-        "Stores the file of a multipart form, without holding it in memory, and starts its upload. `kind` names what its items are. " +
-          "With `md5`, a file that was damaged on its way is refused.",
+        "Stores the file of a multipart form, without holding it in memory, and starts its upload. `kind` is the kind of its items. " +
+          "With `md5`, a file that was damaged in transit is refused.",
       )
       .annotate(OpenApi.Transform, withFileParts("file")),
     HttpApiEndpoint.get("list", "/api/v1/uploads", {
@@ -156,7 +156,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(OpenApi.Summary, "Follow an upload")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: the status of the upload, then again at every change. The stream ends when the upload rests. A client " +
+        "Server-sent events: the status of the upload, then again at every change. The stream ends when no work is in progress. A client " +
           "that reconnects after that with Last-Event-ID gets 204, which tells an EventSource to stop.",
       ),
     HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
@@ -189,13 +189,13 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(OpenApi.Summary, "Correct a failed item")
       .annotate(
         OpenApi.Description,
-        "Gives a failed item other content, for the next retry. An item that would fail again is refused with the reason.",
+        "Replaces the content of a failed item, for the next retry. Content that would fail again is refused with the reason.",
       ),
     HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error })
       .annotate(OpenApi.Summary, "Retry the failed items of an upload")
       .annotate(
         OpenApi.Description,
-        "Tries the failed items of a partially completed batch again, or a failed batch from where it got to.",
+        "Tries the failed items of a partially completed batch again, or a failed batch from where it stopped.",
       ),
     HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", {
       params,
@@ -208,7 +208,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
     HttpApiEndpoint.get("kinds", "/api/v1/upload-kinds", {
       success: Schema.Struct({ kinds: Schema.Array(UploadKind) }),
       error,
-    }).annotate(OpenApi.Summary, "List what can be uploaded"),
+    }).annotate(OpenApi.Summary, "List the kinds of uploads"),
     HttpApiEndpoint.get("searchKind", "/api/v1/upload-kinds/:kind/items", {
       params: kindParams,
       query: {

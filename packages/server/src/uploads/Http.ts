@@ -46,7 +46,7 @@ export const uploadHandlers = HttpApiBuilder.group(
         operating(
           Effect.map(uploads.status(batchId), (status) => {
             if (!status.isResting) return liveResponse(feed.reader(batchId, status))
-            // A client that comes back has got this status already.
+            // A client that reconnects has this status already.
             if (headers["last-event-id"] !== undefined) return HttpServerResponse.empty({ status: 204 })
             return endingResponse(frameOf(0, "status", status))
           }),

@@ -1,4 +1,4 @@
-/** What uploads add to a server. Imported only where uploads are on. */
+/** The part of a server with uploads. Imported only where uploads are on. */
 import { Systems } from "@detent/workspace/Systems"
 import * as Layer from "effect/Layer"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"

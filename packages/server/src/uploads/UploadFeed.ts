@@ -11,7 +11,7 @@ import { makeChannels } from "../serve/live/Channels.ts"
 import type { LiveReader } from "../serve/live/LiveReader.ts"
 
 export interface UploadFeedService {
-  /** The status now, then each new one. When the upload rests, the stream ends. */
+  /** The status now, then each new one. The stream ends when no work is in progress. */
   readonly reader: (batchId: string, status: unknown) => LiveReader
 }
 
@@ -23,7 +23,7 @@ export class UploadFeed extends Context.Service<UploadFeed, UploadFeedService>()
       const channels = yield* makeChannels
       const run = yield* FiberMap.makeRuntime<never, string>()
 
-      /** Adds each status to the channel while it has readers, and closes it when the upload rests. */
+      /** Adds each status to the channel while it has readers, and closes it when no work is in progress. */
       const follow = (batchId: string, channel: Channel) => {
         const isOpen = () => channels.get(batchId) === channel
         return Stream.runForEach(Stream.takeWhile(uploads.watch(batchId), isOpen), (status) =>

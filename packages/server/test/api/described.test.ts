@@ -46,7 +46,7 @@ describe("the API as its own description tells it", () => {
             }
           }
         }
-        // It was no empty exercise: some were accepted, some not found, some refused.
+        // It was not an empty exercise: some were accepted, some not found, some refused.
         for (const status of [200, 400, 404]) assert.isAbove(answered.get(status) ?? 0, 20, JSON.stringify([...answered]))
         assert.strictEqual((yield* client.ready()).status, "ready")
       }),

@@ -142,7 +142,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.run((page) => page.getByRole("button", { name: "Add…" }).click())
         yield* tab.run((page) => page.getByLabel("by").fill("0"))
         yield* tab.run((page) => page.getByRole("button", { name: "Preview" }).click())
-        yield* tab.shows("adding nothing is no addition")
+        yield* tab.shows("adding nothing is not an addition")
         yield* tab.run((page) => page.getByLabel("by").fill("5"))
         yield* tab.run((page) => page.getByRole("button", { name: "Preview" }).click())
         yield* tab.shows("Nothing was stored")
@@ -413,7 +413,7 @@ describe.skipIf(installedBrowser === undefined)("the console in a browser (Chrom
         yield* tab.shows("Step 0 of 0")
         const fork = `[...document.querySelectorAll("button")].find((one) => one.innerText.startsWith("Fork"))`
         assert.isTrue(yield* tab.evaluate(`${fork}.disabled`))
-        assert.include(String(yield* tab.evaluate(`${fork}.title`)), "only looks")
+        assert.include(String(yield* tab.evaluate(`${fork}.title`)), "read-only")
         yield* working.client.instances.send({ params: tally("elsewhere"), headers: {}, payload: { _tag: "Add", by: 1 } })
         yield* tab.shows("Step 1 of 1")
         isClean(tab, url)

@@ -286,7 +286,7 @@ describe.skipIf(installedBrowser === undefined)("mishaps in the console (Chromiu
         const press = (name: string) => tab.run((page) => page.getByRole("button", { name }).click())
         yield* content('{"total":1}')
         yield* content('{"total":12')
-        yield* tab.shows("This is no JSON yet")
+        yield* tab.shows("This is not JSON yet")
         yield* press("Preview")
         yield* press("Send Put")
         yield* Effect.sleep("500 millis")

@@ -56,7 +56,7 @@ describe("bad input", () => {
     ["an empty body", "", 400, "PayloadInvalid"],
     ["null", "null", 400, "PayloadInvalid"],
     ["an array", "[1,2]", 400, "PayloadInvalid"],
-    ["a tag that is no text", '{"_tag":7}', 400, "PayloadInvalid"],
+    ["a tag that is not text", '{"_tag":7}', 400, "PayloadInvalid"],
     ["JSON as deep as it gets", `{"_tag":"Add","by":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 422, "InvalidEvent"],
     ["a field named like the prototype", '{"_tag":"__proto__","__proto__":{"by":1}}', 422, "InvalidEvent"],
   ] as const)("%s is refused with what to do", ([, body, status, kind]) =>
@@ -145,7 +145,7 @@ describe("bad input", () => {
   )
 
   it.live.each(["{}", "", "{", "null", "[]", '{"_tag":"Request"}', '{"_tag":"Request","id":"1","tag":7,"headers":[]}'])(
-    "%s is no message to a procedure, and told so",
+    "%s is not a message to a procedure, and told so",
     (body) =>
       Effect.gen(function* () {
         const { url } = yield* shared
@@ -182,7 +182,7 @@ describe("bad input", () => {
   it.live.each([
     ["a limit of 0", "instances?limit=0"],
     ["a limit beyond the largest page", "instances?limit=1001"],
-    ["a limit that is no number", "instances?limit=many"],
+    ["a limit that is not a number", "instances?limit=many"],
     ["a cursor that is none", "instances?after=nonsense"],
     ["a status that is none", "instances?status=asleep"],
     ["a filter given twice", "instances?machine=a&machine=b"],
@@ -222,7 +222,7 @@ describe("slow work", () => {
 describe("bad connections", () => {
   const shared = useServed({ serve: { limits: { headersTimeout: "1 second", requestTimeout: "1 second" } } })
 
-  it.live("bytes that are no HTTP are refused, and so are too many headers", () =>
+  it.live("bytes that are not HTTP are refused, and so are too many headers", () =>
     Effect.gen(function* () {
       const { url } = yield* shared
       const nonsense = yield* conversation(url, (write) => write("HELLO\r\n\r\n"), 5000)

@@ -118,7 +118,7 @@ describe("executions over HTTP", () => {
       assert.include(missing.text, "GET /api/v1/executions")
       const unknown = yield* request(`${url}/api/v1/executions?workflow=shp`)
       assert.strictEqual(unknown.status, 404)
-      assert.include(unknown.text, "known are broken, charge, extraction, nightly, ship, trip")
+      assert.include(unknown.text, "use one of broken, charge, extraction, nightly, ship, trip")
     }),
   )
 

@@ -280,10 +280,10 @@ describe("an instance over HTTP", () => {
 
   it.live.each([
     ["an unknown machine", "nothing/one", 404, "MachineNotFound", "GET /api/v1/machines"],
-    ["an Effect workflow", "workflow%2Fextraction/one", 404, "NotAMachine", "Effect workflow"],
+    ["an Effect workflow", "workflow%2Fextraction/one", 404, "NotAMachine", "is a workflow"],
     ["an unknown instance", "tally/nobody", 404, "InstanceNotFound", "start it first"],
     ["an unknown sequence", "tally/one/states/99", 404, "SequenceNotReached", "from 0 to 0"],
-    ["a sequence that is no number", "tally/one/states/x", 400, "ParamsInvalid", "a whole number from 0 on"],
+    ["a sequence that is not a number", "tally/one/states/x", 400, "ParamsInvalid", "a whole number of at least 0"],
   ] as const)("refuses %s with what to do", ([, path, status, kind, advice]) =>
     Effect.gen(function* () {
       const { url } = yield* shared

@@ -218,7 +218,7 @@ describe("live streams of a batch", () => {
         yield* second.ended
         yield* all.ended
         for (const { events } of [second, all]) assert.deepInclude(events.at(-1)?.data, { state: "Cancelled", isTerminal: true })
-        // The end of the first time was no end to who read all of it.
+        // The end of the first time was not an end to who read all of it.
         assert.strictEqual(all.events.filter(({ event }) => event === "BatchFailed").length, 2)
       }),
     60_000,

@@ -44,7 +44,7 @@ describe("a server that only observes", () => {
       yield* stream.until(({ id }) => id === "3")
       const refused = yield* Effect.flip(client.instances.send({ params: key, headers: {}, payload: { _tag: "Close" } }))
       assert.strictEqual(refused._tag, "Conflict")
-      assert.strictEqual(refused.message, "this server only looks; send it to one that works")
+      assert.strictEqual(refused.message, "this server is read-only (--observe); send the request to another server")
       const procedures = yield* clients.makeRpcClient({ url })
       const uncancelled = yield* Effect.flip(procedures.batch_cancel({ batchId }))
       assert.notInclude(uncancelled.message, "(unknown)")

@@ -77,18 +77,18 @@ describe("a WebSocket of procedures", () => {
     ["a number", "7\n"],
     ["an object without tag", "{}\n"],
     ["a request without id", '{"_tag":"Request"}\n'],
-    ["a procedure whose name is no text", '{"_tag":"Request","id":"1","tag":7,"headers":[]}\n'],
-    ["headers that are no headers", '{"_tag":"Request","id":"1","tag":"batch_getStatus","headers":[["x"]]}\n'],
-    ["an id that is no id", '{"_tag":"Request","id":{},"tag":"batch_getStatus","headers":[]}\n'],
+    ["a procedure whose name is not text", '{"_tag":"Request","id":"1","tag":7,"headers":[]}\n'],
+    ["headers that are not headers", '{"_tag":"Request","id":"1","tag":"batch_getStatus","headers":[["x"]]}\n'],
+    ["an id that is not an id", '{"_tag":"Request","id":{},"tag":"batch_getStatus","headers":[]}\n'],
     ["an answer of a server", '{"_tag":"Exit","requestId":"1"}\n'],
     ["a message that is cut off", '{"_tag":"Request","id":"1","tag":"batch_get'],
     ["a message and then none", `${JSON.stringify({ _tag: "Ping" })}\n{\n`],
     ["a message named like the prototype", '{"_tag":"__proto__","__proto__":{"_tag":"Ping"}}\n'],
     ["lists as deep as they get", "[".repeat(100_000)],
-    ["bytes that are no text", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
+    ["bytes that are not text", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
   ] as const
 
-  it.live("tells what is no message, as over HTTP, and continues with the next", () =>
+  it.live("tells what is not a message, as over HTTP, and continues with the next", () =>
     Effect.gen(function* () {
       const { url } = yield* served()
       const conversation = yield* open(url)

@@ -32,7 +32,7 @@ describe("a body that names 20,000 documents", () => {
     Effect.gen(function* () {
       const wrong = sources.map((document, number) => (number === 12_003 ? { ...document, contentTyp: "text/plain" } : document))
       const problem = yield* Effect.flip(decode(bodyOf(wrong)))
-      assert.match(problem, /^of the documents from number 12000 on, counted from 0: .*3.*contentTyp/)
+      assert.match(problem, /^in the documents from index 12000 on: .*3.*contentTyp/)
     }),
   )
 })

@@ -113,7 +113,7 @@ describe("uploads over HTTP", () => {
 
   it.live.each([
     ["a form without a file", () => new FormData(), 422, "FileMissing"],
-    ["a file that is no JSON", () => form("%PDF-1.7", "items.pdf"), 415, "UnsupportedContentType"],
+    ["a file that is not JSON", () => form("%PDF-1.7", "items.pdf"), 415, "UnsupportedContentType"],
   ] as const)("refuse %s", ([, body, status, kind]) =>
     Effect.gen(function* () {
       const { url } = yield* served()

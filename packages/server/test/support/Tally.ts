@@ -18,7 +18,7 @@ export const E = Event({
 
 export const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open({ count: 0, pin: "4711" }) })
   .on(S.Open, E.Add, S.Open, ({ state, event }) =>
-    event.by === 0 ? refuse("adding nothing is no addition") : S.Open({ ...state, count: state.count + event.by }),
+    event.by === 0 ? refuse("adding nothing is not an addition") : S.Open({ ...state, count: state.count + event.by }),
   )
   .on(S.Open, E.Count, stay, ({ state }) => reply(state.count))
   .on(S.Open, E.Pause, S.Paused)

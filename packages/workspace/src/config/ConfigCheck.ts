@@ -1,4 +1,4 @@
-/** Decodes a configuration at run time: a setting that is not known, at any depth, is refused with its path and the nearest known name. */
+/** Decodes a configuration at run time: an unknown setting, at any depth, is refused with its path and the nearest known name. */
 import { DurableWorkflow, type Upcasters } from "@detent/durable"
 import { nearest } from "@detent/entity"
 import * as Duration from "effect/Duration"
@@ -126,7 +126,7 @@ const decodeKnowledge = Effect.map(
   ({ KnowledgeSettings }) => decodeStrictly(struct({ knowledge: KnowledgeSettings })),
 )
 
-/** A setting that its type has and this schema has not, or the other way round, does not compile. */
+/** A setting that its type has and this schema has not, or vice versa, does not compile. */
 const decode: (value: unknown) => Result.Result<DecodedSettings, string> = decodeStrictly(Settings)
 
 type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers">> & {
@@ -142,16 +142,16 @@ const example = "export default defineConfig({ machines: [...] })"
 
 export const checkConfig = (value: unknown): Effect.Effect<Config, ConfigProblem> =>
   Effect.gen(function* () {
-    if (!isObject(value)) return yield* Effect.fail({ problem: "its default export is no configuration", nextStep: `write ${example}` })
+    if (!isObject(value)) return yield* Effect.fail({ problem: "its default export is not a configuration", nextStep: `write ${example}` })
     const settings = yield* Effect.mapError(Effect.fromResult(decode(value)), problemOfText)
-    if (Object.keys(value).length === 0) return yield* Effect.fail({ problem: "it sets nothing", nextStep: `write ${example}` })
+    if (Object.keys(value).length === 0) return yield* Effect.fail({ problem: "it is empty", nextStep: `write ${example}` })
     const { knowledge } = settings
     if (knowledge !== undefined) yield* Effect.mapError(Effect.fromResult((yield* decodeKnowledge)({ knowledge })), problemOfText)
     const problem = problemOfNames(settings)
     return problem === undefined ? ({ machines: [], ...value } as Config) : yield* Effect.fail(problem)
   })
 
-/** A question for the nearest name is the next step. */
+/** The suggestion of the nearest name is the next step. */
 const problemOfText = (text: string): ConfigProblem => {
   const question = text.lastIndexOf("; did you mean ")
   if (question !== -1) return { problem: text.slice(0, question), nextStep: text.slice(question + "; ".length) }
@@ -162,7 +162,7 @@ const problemOfText = (text: string): ConfigProblem => {
   }
 }
 
-/** Names that are used twice, or that stand for nothing. */
+/** Names that are used twice, or that name nothing. */
 const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retention = {}, knowledge, uploads }: DecodedSettings) => {
   const own = machines.map(({ name }) => name)
   const known = [

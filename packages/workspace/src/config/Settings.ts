@@ -32,7 +32,7 @@ export type UploadType = "hacker-news" | AnyUpload
 
 /** Limits of the server. The defaults are in the README of `@detent/server`. */
 export interface HttpLimits {
-  /** Of a request that is no upload, in bytes. */
+  /** Of a request that is not an upload, in bytes. */
   readonly bodyBytes: number
   /** Of an uploaded file, in bytes. */
   readonly uploadBytes: number
@@ -45,7 +45,7 @@ export interface HttpLimits {
   readonly headersTimeout: Duration.Input
   /** How long a whole request may take to arrive. An upload may take longer while bytes arrive. */
   readonly requestTimeout: Duration.Input
-  /** How long an answer may take to be made. */
+  /** How long an answer may take. */
   readonly answerTimeout: Duration.Input
   /** How long a stop waits for requests that are being answered. */
   readonly stopTimeout: Duration.Input
@@ -58,7 +58,7 @@ export interface WorkspaceLimits {
   readonly stateSize?: number
   /** Events that wait for one instance. Default: 100,000. */
   readonly mailbox?: number
-  /** Commands of one queue that this process executes at once. Default: 16. */
+  /** Commands of one queue that this process executes at the same time. Default: 16. */
   readonly commands?: number
   /** Time and memory (in MB, of a worker process) that reading one uploaded item may take. Default: 10 seconds and 512 MB. */
   readonly uploadItem?: { readonly time?: Duration.Input; readonly memory?: number }
@@ -74,7 +74,7 @@ interface PlainSettings {
   readonly uploads?: ReadonlyArray<UploadType>
   /**
    * How long instances are kept after their end, by the machine's name, and executions of a workflow, by `workflow/NAME`. Default:
-   * what the machine says, or for ever. Jobs of `detent instance bulk` are named `bulk`. Default: 30 days.
+   * the machine's own retention, or forever. Jobs of `detent instance bulk` are named `bulk`. Default: 30 days.
    */
   readonly retention?: Readonly<Record<string, Duration.Input>>
   readonly limits?: WorkspaceLimits
@@ -89,7 +89,7 @@ interface Settings<R, W> extends PlainSettings {
   readonly workflows?: ReadonlyArray<ConfiguredWorkflow<W>>
 }
 
-/** What machines and workflows need besides the services of the workspace, which the layers may use too. */
+/** Services of machines and workflows besides those of the workspace, which the layers may use too. */
 export type ConfigLayer<R> = Layer.Layer<R, unknown, ProvidedServices>
 
 /** Services without a layer do not type-check. */

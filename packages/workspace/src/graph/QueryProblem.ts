@@ -1,6 +1,6 @@
 /**
- * Why a SPARQL query is refused, in few words: a parser lists every token that it would have taken, and of words that it does not
- * know only those it happened to try last.
+ * Why a SPARQL query is refused, in few words: the parser lists every token that it would have accepted, and of unknown words only
+ * those it happened to try last.
  */
 import { QueryRefused, SparqlText } from "@detent/knowledge"
 
@@ -22,7 +22,7 @@ const reasonOf = (sparql: string, problem: string): string => {
   const keyword = word.toUpperCase()
   if (updates.includes(keyword)) return `it would change the graph; only ${forms.join(", ")} are answered`
   if (![...forms, "PREFIX", "BASE"].includes(keyword))
-    return `at ${placeOf(sparql, begin)} (line:column) ${word.slice(0, longestWord) || sparql[begin]} begins no query; begin with ${anyOf(forms)}`
+    return `at ${placeOf(sparql, begin)} (line:column) ${word.slice(0, longestWord) || sparql[begin]} does not begin a query; begin with ${anyOf(forms)}`
   const prefix = undeclared(sparql)
   if (prefix !== undefined)
     return `the prefix ${prefix.slice(0, longestWord)}: is not declared; write PREFIX ${prefix.slice(0, longestWord)}: <…> before it`
@@ -37,14 +37,14 @@ const placeOf = (text: string, index: number): string => {
   return `${lines.length}:${(lines.at(-1) ?? "").length + 1}`
 }
 
-/** The first prefix that is used and stands for nothing. What is in addresses, texts and comments is no name. */
+/** The first prefix that is used and not declared. Addresses, texts and comments are skipped. */
 const undeclared = (sparql: string): string | undefined => {
   const bare = SparqlText.withoutTexts(sparql)
   const declared = new Set([...bare.matchAll(/prefix\s+([^\s:]*):/gi)].map(([, name]) => name))
   return [...bare.matchAll(/(?<![\w?$@^.:-])([A-Za-z][\w.-]*):/g)].map(([, name]) => name).find((name) => !declared.has(name))
 }
 
-/** Classes of characters say nothing to people. */
+/** Character classes are left out: they do not help users. */
 const tokensText = (expected: string): string => {
   const tokens = [...expected.replace(/^one of /, "").matchAll(/"(?:\\.|[^"\\])*"|\[[^\]]*\]|[^\s,]+/g)].map(([token]) => token)
   const words = tokens.filter((token) => !token.startsWith("["))

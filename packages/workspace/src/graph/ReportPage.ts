@@ -1,5 +1,5 @@
 /**
- * The report of a graph as one HTML file that needs nothing else: style and script are in it, and a content policy allows these two by
+ * The report of a graph as one self-contained HTML file: style and script are in it, and a content policy allows these two by
  * their hashes and nothing from elsewhere. Content of documents is JSON in data blocks, which the script turns into text. Each document
  * has a block of its own, which is parsed when the document is opened.
  */
@@ -152,12 +152,12 @@ const byLanguage = (documents: ReadonlyArray<ReportedDocument>) =>
 /** The most frequent ones. */
 const languages = (documents: ReadonlyArray<ReportedDocument>): string => {
   const named = byLanguage(documents).map(
-    ([language, of]) => `${language === "und" ? "not told" : languageName(language)} ${grouped(of.length)}`,
+    ([language, of]) => `${language === "und" ? "not detected" : languageName(language)} ${grouped(of.length)}`,
   )
   return named.length === 0 ? "–" : named.slice(0, 6).join(", ")
 }
 
-/** What was not read, and what to do about it. */
+/** The prose that was not read, with the next step. */
 const unread = (documents: ReadonlyArray<ReportedDocument>): string =>
   byLanguage(documents)
     .flatMap(([language, of]) => {

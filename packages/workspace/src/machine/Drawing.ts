@@ -1,5 +1,5 @@
 /**
- * Drawings of machines, and of the way one durable instance took. The HTTP API and the command line offer the same formats.
+ * Drawings of machines, and of the path that one durable instance took. The HTTP API and the command line offer the same formats.
  */
 import { Commands, type Instance, type KnownMachine, type StoredCommand } from "@detent/durable"
 import { traceOfHistory } from "@detent/machine"
@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Machines } from "../Machines.ts"
 
-/** `sequence` is Mermaid and `timeline` is DOT. Both draw an instance; the others draw its machine, with the way marked. */
+/** `sequence` is Mermaid and `timeline` is DOT. Both draw an instance; the others draw its machine, with the path marked. */
 export const drawingFormats = ["svg", "mermaid", "flowchart", "dot", "sequence", "timeline"] as const
 
 export type DrawingFormat = (typeof drawingFormats)[number]
@@ -49,7 +49,7 @@ export interface DrawingOptions {
   readonly instance?: Instance<Tagged, Tagged> | undefined
 }
 
-/** Draws a machine; with an instance, the whole way that the instance took through it, from its journal and its commands. */
+/** Draws a machine; with an instance, the whole path of the instance through it, from its journal and its commands. */
 export const draw = (machine: KnownMachine, { format, theme, instance }: DrawingOptions) =>
   Effect.gen(function* () {
     const commands = instance === undefined ? [] : yield* commandsOf(instance)

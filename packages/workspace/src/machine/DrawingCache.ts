@@ -1,6 +1,6 @@
 /**
  * Drawings and layouts of machines, kept by the fingerprint of the machine: laying one out takes hundreds of milliseconds of the thread.
- * Requests that come at once for the same drawing share one layout.
+ * Concurrent requests for the same drawing share one layout.
  */
 import { createHash } from "node:crypto"
 import type { KnownMachine } from "@detent/durable"

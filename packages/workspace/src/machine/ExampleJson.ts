@@ -1,4 +1,4 @@
-/** A value of the kind a JSON Schema describes, for people to put their own in: what is needed, under its name. */
+/** An example value of a JSON Schema, for users to edit: the required fields only. */
 import * as Schema from "effect/Schema"
 
 const Description = Schema.Struct({
@@ -16,7 +16,7 @@ const Description = Schema.Struct({
 
 const describe = Schema.decodeUnknownOption(Description)
 
-/** A description that refers to itself has no end: the example stops at this depth. */
+/** The example of a recursive schema stops at this depth. */
 const deepest = 6
 
 export const exampleOf = (schema: Schema.Json): Schema.Json => {

@@ -1,4 +1,4 @@
-/** States and events of a machine as JSON for people: decoded when they come in, and without what is sensitive when they go out. */
+/** States and events of a machine as JSON for people: decoded on input, and without sensitive fields on output. */
 import type { KnownMachine } from "@detent/durable"
 import { type Blueprint, InvalidEvent, InvalidState } from "@detent/machine"
 import {
@@ -26,7 +26,7 @@ interface VariantJson {
   readonly show: (value: Tagged) => TaggedJson
   readonly fields: ReadonlySet<string>
   readonly isSensitive: boolean
-  /** Hides what is sensitive in its JSON. */
+  /** Hides sensitive fields in its JSON. */
   readonly redact: (json: unknown) => unknown
   readonly read: (json: object) => Result.Result<Tagged, string>
   readonly schema: () => Schema.Json
@@ -44,7 +44,7 @@ export class MachineJson {
   readonly #machine: KnownMachine
   readonly #states: ReadonlyMap<string, VariantJson>
   readonly #events: ReadonlyMap<string, VariantJson>
-  /** What hides sensitive parameters, by slot. */
+  /** The functions that hide sensitive parameters, by slot. */
   readonly #parameters = new Map<string, (value: unknown) => unknown>()
 
   constructor(machine: KnownMachine) {
@@ -58,7 +58,7 @@ export class MachineJson {
     return this.#states.get(state._tag)?.show(state) ?? { _tag: state._tag }
   }
 
-  /** A timeout is no event of the machine's own union. */
+  /** A timeout is not an event of the machine's own union. */
   event(event: Tagged): TaggedJson {
     return this.#events.get(event._tag)?.show(event) ?? (event as TaggedJson)
   }
@@ -68,7 +68,7 @@ export class MachineJson {
     return this.#events.get(event._tag)?.encode(event) ?? (event as TaggedJson)
   }
 
-  /** An event as it is stored, which may not fit its schema any more. */
+  /** An event as it is stored, which may no longer fit its schema. */
   storedEvent(stored: Schema.Json): Schema.Json {
     return this.#withoutSecrets(this.#events, stored)
   }
@@ -90,8 +90,8 @@ export class MachineJson {
   }
 
   /**
-   * The event that replaces a stored one, as a caller wrote it who was shown the stored one without its secrets: a value that was hidden
-   * is taken over. Fails where a hidden value has no stored one in its place.
+   * The event that replaces a stored one. The caller saw the stored one without its secrets: a value that is still hidden is taken from
+   * the stored event. Fails where a hidden value has no stored one in its place.
    */
   withStoredSecrets(id: string, event: TaggedJson, stored: Schema.Json): Result.Result<TaggedJson, InvalidEvent> {
     if (!this.#events.get(event._tag)?.isSensitive) return Result.succeed(event)
@@ -105,7 +105,7 @@ export class MachineJson {
     return this.#events.get(event)?.answer(answer)
   }
 
-  /** The parameters of a requested effect, without what is sensitive. Undefined where the machine declares no such slot. */
+  /** The parameters of a requested effect, without sensitive ones. Undefined where the machine declares no such slot. */
   parameters(slot: string, stored: Schema.Json): Schema.Json | undefined {
     const known = this.#parameters.get(slot) ?? this.#redactorOf(slot)
     if (known === undefined) return undefined
@@ -172,7 +172,7 @@ export class MachineJson {
     return (states.find(({ initial }) => initial) ?? states[0])?.tag ?? ""
   }
 
-  /** Something like the fields that the first state needs. */
+  /** An example of the fields that the first state needs. */
   get firstFields(): { readonly [name: string]: Schema.Json } {
     return exampleFields(this.#states.get(this.firstState)?.schema() ?? {})
   }
@@ -214,7 +214,7 @@ const statesIn = ({ states, stateGroups }: Blueprint, state: string): ReadonlyAr
   return states.flatMap(({ tag, group }) => (isInside(group) ? [tag] : []))
 }
 
-/** A copy of a value with what was hidden in the shown one as it is stored. A list of another length may have its items in other places. */
+/** A copy of a value whose hidden parts are replaced by the stored ones. A list of another length may have its items in other places. */
 const takeOver = (given: Schema.Json, shown: Schema.Json, stored: Schema.Json): Schema.Json => {
   if (given === hidden) return shown === hidden ? stored : given
   if (Array.isArray(given)) {

@@ -1,6 +1,6 @@
 /**
  * The files of a data folder, copied to another one: uploaded files, artifacts of runs, graphs, documents and ontologies. A file is
- * there whole or not at all. Started again, the copy passes over what is there with the same content. Every file is read back, and
+ * there whole or not at all. A second run skips files that are there with the same content. Every file is read back, and
  * its SHA-256 is compared with the source's.
  */
 import { createHash } from "node:crypto"
@@ -38,7 +38,7 @@ export interface FilesReport {
   readonly kept: number
 }
 
-/** What the systems keep in files. Locks, names of nodes and the address of a server belong to the folder they are in. */
+/** The folders of the systems' files. Locks, names of nodes and the address of a server belong to the folder they are in. */
 const folders = ["uploads", "batches", "canonical", "documents", "ontologies", "runs", "settings", "workflow-state"]
 
 /** The folders whose documents may be read: batches that resume read them. */
@@ -77,7 +77,7 @@ export const isFolder = (location: string): Effect.Effect<void, CopyRefused> =>
   isBucketLocation(location)
     ? Effect.fail(
         new CopyRefused({
-          problem: `${location} is no folder of this machine`,
+          problem: `${location} is not a folder of this machine`,
           nextStep: "name a folder, and copy it to or from the bucket as a whole",
         }),
       )
@@ -168,7 +168,7 @@ const synced = async (path: string) => {
   }
 }
 
-/** What is stored names files by their address in the folder that it was stored from: the new folder answers for the former ones. */
+/** Stored rows name files by their address in the original folder: the new folder resolves the former addresses. */
 const rememberFolder = async (source: string, target: string) => {
   const before = await foldersBefore(source)
   await mkdir(join(target, ".detent"), { recursive: true })

@@ -8,7 +8,7 @@ import { Workspace } from "../Workspace.ts"
 export interface Delivery {
   /** The key of the task. Default: one that follows from the call. */
   readonly key?: string | undefined
-  /** Whether it is delivered no more where it fails. */
+  /** Whether this is its last delivery. */
   readonly isLast: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
  * Backups of a workspace while processes work in it. The database is taken in one consistent snapshot: on SQLite by its online
- * backup, on PostgreSQL in one read-only transaction of isolation level repeatable read. It becomes a SQLite file, whichever it
- * came from. The files follow: what the rows name was stored before the rows, so it is among them.
+ * backup, on PostgreSQL in one read-only transaction of isolation level repeatable read. It becomes a SQLite file in both
+ * cases. The files follow: a file is stored before the rows that name it, so all of them are included.
  *
  * A backup is a folder with `detent.db`, `files/`, `files.sha256` with the SHA-256 of each file, as `sha256sum --check` reads it, and
  * `backup.json`, which is written last and holds the SHA-256 of the database and of that list.
@@ -32,7 +32,7 @@ const Manifest = Schema.Struct({
   /** Of the form of backups. */
   version: Schema.Literal(1),
   createdAt: Schema.String,
-  /** What the database was taken from. */
+  /** The kind of the source database. */
   database: Schema.Literals(["Sqlite", "Postgres"]),
   /** Of `detent.db`. */
   bytes: Schema.Int,
@@ -74,7 +74,7 @@ export const backup = ({ database, data, to, onProgress }: BackupRequest) =>
       if (source._tag === "Sqlite" && !existsSync(source.file))
         return yield* new CopyRefused({ problem: `there is no SQLite database ${source.file}`, nextStep: "correct --data or --database" })
       return yield* Effect.onError(backedUp(source, data, folder, onProgress), () =>
-        Effect.logWarning(`${folder} is no backup, as it was not completed: remove it, and back up to a new folder`),
+        Effect.logWarning(`${folder} is not a complete backup: remove it, and back up to a new folder`),
       )
     }),
   )
@@ -111,8 +111,8 @@ export interface RestoreRequest {
 }
 
 /**
- * Makes a workspace out of a backup. The backup and the target are checked before anything is written, and what was written is removed
- * where the restore fails. A restore whose process is killed leaves a note in the data folder: the same restore resumes it.
+ * Makes a workspace out of a backup. The backup and the target are checked before anything is written, and a restore that fails removes
+ * what it wrote. A restore whose process is killed leaves a note in the data folder: the same restore resumes it.
  */
 export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
   Effect.gen(function* () {
@@ -156,7 +156,7 @@ const databaseIn = (database: string | undefined, data: string) =>
     return yield* Effect.fromResult(databaseOf(database, data))
   })
 
-/** Refuses a target that has something, and warns of one that has not got the files. */
+/** Refuses a target that is not empty, and warns of one without the files. */
 const refuseTarget = (manifest: BackupManifest, target: Database, data: string) =>
   Effect.gen(function* () {
     if (isBucketLocation(data)) {
@@ -173,7 +173,7 @@ const refuseTarget = (manifest: BackupManifest, target: Database, data: string) 
     } else {
       const folder = resolve(data)
       if (existsSync(folder) && !statSync(folder).isDirectory())
-        return yield* new CopyRefused({ problem: `${folder} is no folder`, nextStep: "restore into a new folder with --data" })
+        return yield* new CopyRefused({ problem: `${folder} is not a folder`, nextStep: "restore into a new folder with --data" })
       if (existsSync(folder) && readdirSync(folder).length > 0) yield* resumable(manifest, folder)
       if (manifest.bucket !== undefined)
         yield* Effect.logWarning(`the files of this backup are in ${manifest.bucket}: work with --data ${manifest.bucket}`)
@@ -182,7 +182,7 @@ const refuseTarget = (manifest: BackupManifest, target: Database, data: string) 
       return yield* new CopyRefused({ problem: `${target.file} exists`, nextStep: "name another database with --database, or remove it" })
   })
 
-/** Refuses a folder that has something, other than what a restore of the same backup left when its process was killed. */
+/** Refuses a folder that is not empty, unless a killed restore of the same backup left its content. */
 const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
   Effect.gen(function* () {
     const note = noteIn(folder)
@@ -201,7 +201,7 @@ const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
     yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was cut off, and is resumed`)
   })
 
-/** A signal 0 is not sent: it only tells whether there is such a process. */
+/** Signal 0 is not delivered: it only checks that the process exists. */
 const isAlive = (pid: number): boolean => {
   if (pid === process.pid) return false
   try {
@@ -290,7 +290,7 @@ const rowsInto = (
   onProgress: RestoreRequest["onProgress"],
 ) =>
   Effect.gen(function* () {
-    yield* trying("what a restore that was killed has left", () => removeLeftCopies(folder))
+    yield* trying("the remains of a killed restore", () => removeLeftCopies(folder))
     const working = join(folder, `restoring-${process.pid}.db`)
     yield* Effect.acquireRelease(
       trying("the database", () => copyFile(file, working)),
@@ -390,7 +390,7 @@ const readManifest = (folder: string): Effect.Effect<BackupManifest, CopyRefused
     Effect.mapError(
       () =>
         new CopyRefused({
-          problem: `${folder} is no complete backup: its backup.json is missing or of another version`,
+          problem: `${folder} is not a complete backup: its backup.json is missing or of another version`,
           nextStep: "name the folder that `detent data backup` made",
         }),
     ),

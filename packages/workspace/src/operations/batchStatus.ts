@@ -1,4 +1,4 @@
-/** Where a batch stands, as every surface shows it. It loads nothing that works on documents, so definitions of an API import it. */
+/** The status of a batch, as every surface shows it. It loads no code that works on documents, so definitions of an API import it. */
 import {
   type BatchConfig,
   type BatchState,
@@ -39,7 +39,7 @@ const paceOf = (state: BatchState) => {
   return { ratePerSecond, estimatedCompletionAt: Math.round(updatedAt + (remaining / ratePerSecond) * 1000) }
 }
 
-/** Where a batch stands, in the words of the API and of the command line. */
+/** The status of a batch, in the words of the API and of the command line. */
 export const statusOf = (state: BatchState) => ({
   batchId: state.batchId,
   state: state._tag,

@@ -1,4 +1,4 @@
-/** What a user can do with batches of documents: start, look, cancel, retry, resume, withdraw, review, and read what they left. */
+/** Operations on batches of documents: start, look, cancel, retry, resume, withdraw, review, and read their results. */
 import { createHash } from "node:crypto"
 import type { InstanceRecord } from "@detent/durable"
 import {
@@ -129,7 +129,7 @@ const manifestOf = (request: StartBatch) =>
     return { folder, manifest: batchId === undefined ? { collection: manifestUri, ...manifest } : manifest, stored: batchId }
   })
 
-/** What a batch would take: chunks, calls, tokens and cost. No model is asked, and nothing is stored. */
+/** Estimates a batch: chunks, calls, tokens and cost. No model is called, and nothing is stored. */
 export const estimate = (request: StartBatch) =>
   Effect.gen(function* () {
     const batches = yield* Batches
@@ -146,7 +146,7 @@ const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: 
   updatedAt,
 })
 
-/** A page of batches, each with where it stands. One that cannot be read is listed by its record alone. */
+/** A page of batches, each with its status. One that cannot be read is listed by its record alone. */
 export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) =>
   Effect.gen(function* () {
     const page = yield* (yield* Batches).list(query)
@@ -216,7 +216,7 @@ export const reject = (id: BatchId, selection: ReviewSelection, by: string) =>
     Effect.flatMap(Reviews, (reviews) => reviews.reject(id, selection, reviewerOf(by))),
   )
 
-/** Also counts what an earlier attempt at the same request has decided. */
+/** Also counts the decisions of an earlier attempt at the same request. */
 const deciding = <E, R>(id: BatchId, status: "accepted" | "rejected" | "open", decide: Effect.Effect<ReviewOutcome, E, R>) =>
   Effect.gen(function* () {
     const { before, eventId, isRepeated } = yield* CurrentAttempt
@@ -290,11 +290,11 @@ const runOf = (run: ExtractionRun) => ({
   ...readingOf(run),
 })
 
-/** What was found in a document, where that is known. */
+/** Counts of what was extracted from a document, where known. */
 const foundIn = ({ entities, facts, forReview }: Pick<ListedStanding, "entities" | "facts" | "forReview">) =>
   optional({ entities: entities ?? undefined, facts: facts ?? undefined, forReview: forReview ?? undefined })
 
-/** The chunks that are done, and what models took for them, where one was asked. */
+/** The chunks that are done, and the usage of models for them. */
 const doneIn = ({ chunks, usage: { calls, inputTokens, outputTokens, cost } }: RunWork) => ({
   chunks,
   ...(calls === 0 ? {} : { tokens: inputTokens + outputTokens, ...optional({ cost }) }),
@@ -417,7 +417,7 @@ export const artifact = (batchId: BatchId, name: string) =>
     return { bytes: info.value.size, content: storage.getStream(uri) }
   })
 
-/** What validation found and held back; undefined before the batch was validated. */
+/** The findings of validation, with the statements held back; undefined before the batch was validated. */
 export const validationReport = (batchId: BatchId) =>
   Effect.gen(function* () {
     const found = yield* Effect.catchTag(artifact(batchId, "validation/report.json"), "ArtifactNotFound", () => Effect.undefined)

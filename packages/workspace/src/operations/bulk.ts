@@ -19,13 +19,13 @@ import { send } from "./instances.ts"
 /** Instances that are examined together. */
 const pageSize = 500
 
-/** Events that are sent at once. */
+/** Events that are sent concurrently. */
 const concurrency = 32
 
 /** The most problems that a job keeps. */
 const keptProblems = 20
 
-/** Instances that a dry run looks at. */
+/** Instances that a dry run examines. */
 const mostCounted = 100_000
 
 const sampleSize = 10
@@ -148,7 +148,7 @@ export interface BulkAnswer {
   readonly job?: { readonly machine: string; readonly id: string }
 }
 
-/** Starts a job, or counts what it would send to. The event is checked against its schema first. */
+/** Starts a job, or counts the instances it would send to. The event is checked against its schema first. */
 export const bulk = ({ filter, event, dryRun = false }: BulkRequest) =>
   Effect.gen(function* () {
     const { json } = yield* findMachine(filter.machine)
@@ -184,7 +184,7 @@ const countMatching = (filter: InstanceConditions & { readonly machine: string }
     }
   })
 
-/** Has the jobs of earlier processes continue, and lets this process start some. */
+/** Resumes the jobs of earlier processes, and lets this process start some. */
 export const registerBulk = (retention: Duration.Input = keptAfterEnd) =>
   Effect.flatMap(Engine, (engine) => engine.register(BulkSend, { retention }))
 

@@ -21,7 +21,7 @@ export class NodeNotFound extends Schema.TaggedError<NodeNotFound>()("NodeNotFou
 
 const loadCluster = Effect.promise(() => import("@detent/cluster"))
 
-/** Nodes that are alive, by address. None where the workspace is on SQLite, which one machine has. */
+/** Nodes that are alive, by address. None where the workspace is on SQLite, which belongs to one machine. */
 export const nodes = Effect.gen(function* () {
   const { database } = yield* Workspace
   if (database === "Sqlite") return [] as ReadonlyArray<ClusterNode>
@@ -44,7 +44,7 @@ export interface WorkingProcess {
   readonly rss?: number
 }
 
-/** More processes than this share no workspace. */
+/** The most processes that are listed. */
 const mostProcesses = 1000
 
 /** Processes that work in the workspace, by their leases, and the one that answers. */
@@ -69,7 +69,7 @@ export const processes = Effect.gen(function* () {
 /** The node id of a lease. An engine that is a node of its own has a name of its own before it. */
 const nameOf = (lease: string): string => lease.slice(nodeLeasePrefix.length).replace(/^engine\//, "")
 
-/** Has a node, named by its address or its name, give its instances to the others and take nothing more. */
+/** Has a node, named by its address or its name, give its shards to other nodes and take no new ones. */
 export const drain = (node: string) =>
   Effect.gen(function* () {
     const known = yield* nodes

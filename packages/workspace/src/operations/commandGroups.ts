@@ -11,7 +11,7 @@ const pageSize = 1000
 
 const longestProblem = 500
 
-/** The kind of a problem: without what differs from one occurrence to the next. */
+/** The kind of a problem: without the parts that differ between occurrences. */
 export const kindOfProblem = (problem: string): string =>
   problem
     .slice(0, longestProblem)

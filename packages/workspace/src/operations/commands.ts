@@ -1,4 +1,4 @@
-/** What a user can do with commands, queues and dead timers. Sensitive parameters are hidden. */
+/** Operations on commands, queues and dead timers. Sensitive parameters are hidden. */
 import {
   type CommandCount,
   type CommandFilter,
@@ -95,7 +95,7 @@ export const get = (key: string) => Effect.flatMap(find(key), viewOf)
 
 /**
  * Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. As a dry run it
- * only says whether it would be. A repeated request does not execute it once more: how often it was retried tells whether it was.
+ * only says whether it would be. A repeated request does not execute it again: the count of retries shows whether it was retried.
  */
 export const retry = (key: string, options: { readonly force?: boolean; readonly dryRun?: boolean } = {}) =>
   Effect.gen(function* () {
@@ -125,7 +125,7 @@ export const retryOnce = ({ command, force = false, dryRun = false, key }: Retry
   return dryRun ? retried : changeOnce(change, retried)
 }
 
-/** Gives up a command that failed or still waits. */
+/** Skips a command that failed or is pending. */
 export const skip = (key: string, reason: string) =>
   Effect.gen(function* () {
     const { isRepeated } = yield* CurrentAttempt
@@ -164,7 +164,7 @@ export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAl
       }),
     )
     if (isOneStatement) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
-    // Those that an earlier attempt at the request has retried are not failed any more, or failed after it.
+    // Those that an earlier attempt at the request has retried are no longer failed, or failed after it.
     for (const { key, queue, finishedAt = 0 } of chosen) {
       if (finishedAt <= first.at) yield* DeadLetters.retry(key, { queue, force: true })
     }
@@ -186,7 +186,7 @@ export interface SkipAllRequest {
   readonly dryRun?: boolean | undefined
 }
 
-/** Gives up all failed or pending commands that match. A repeated request skips those that are left, and answers how many there were. */
+/** Skips all failed or pending commands that match. A repeated request skips the remaining ones, and returns the number of all. */
 export const skipAll = ({ filter, reason, dryRun = false }: SkipAllRequest) =>
   Effect.gen(function* () {
     const { before } = yield* CurrentAttempt
@@ -208,7 +208,7 @@ export const skipAll = ({ filter, reason, dryRun = false }: SkipAllRequest) =>
     return { count, dryRun }
   })
 
-/** Every queue that has settings or commands: its limits, what waits and runs in it, and who works on it. */
+/** Every queue that has settings or commands: its limits, its waiting and running commands, and its workers. */
 export const queues = Effect.gen(function* () {
   const commands = yield* Commands
   const settings = new Map((yield* commands.queues).map((one) => [one.queue, one]))
@@ -270,7 +270,7 @@ export interface DeadTimerQuery {
   readonly due?: number
 }
 
-/** More than this of one workspace are no case for one timer at a time. */
+/** The most dead timers that one request searches. */
 const mostTimers = 1000
 
 /** Fires a timer that was given up. */

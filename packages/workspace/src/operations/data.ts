@@ -1,4 +1,4 @@
-/** What a user can do with all data of a workspace: copy it to another database, and its files to another folder. */
+/** Operations on all data of a workspace: copy it to another database, and its files to another folder. */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import {
@@ -97,7 +97,7 @@ export const openBoth = ({ source, target, sourceData, targetData, uploads }: Bo
     return { ...clients, copyRows, refuseFilled: (name: string) => refuseFilled({ ...clients, name }) }
   })
 
-/** Without what may be secret in an address. */
+/** Without the secrets of an address. */
 export const nameOf = (database: Database): string => {
   if (database._tag === "Sqlite") return `sqlite:${resolve(database.file)}`
   const { hostname, port, pathname } = new URL(Redacted.value(database.url))
@@ -146,7 +146,7 @@ const refuseUnknownKinds = (source: SqlClient, uploads: ReadonlyArray<AnyUpload>
     const unknown = kinds.find((kind) => !uploads.some(({ name }) => name === kind))
     if (unknown !== undefined)
       return yield* new CopyRefused({
-        problem: `items of ${unknown} are stored, but what is searched in them is not known here`,
+        problem: `items of ${unknown} are stored, but their searched fields are unknown here`,
         nextStep: `add its definition to uploads in detent.config.ts`,
       })
   })

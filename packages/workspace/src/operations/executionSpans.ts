@@ -16,7 +16,7 @@ export interface Span {
   readonly attempt?: number
   /** Absent where it is not known, as in journals of earlier versions. */
   readonly startedAt?: number
-  /** Absent where it lasts. */
+  /** Absent while it runs. */
   readonly endedAt?: number
   readonly outcome?: "success" | "failure"
   /** When a clock is due. */
@@ -27,12 +27,12 @@ export interface Span {
   readonly sequence: number
 }
 
-/** Spans that last, by kind and name, until an event ends them. */
+/** Open spans, by kind and name, until an event ends them. */
 type Open = Map<string, number>
 
 const outcomeOf = (exit: object) => ("success" in exit ? ("success" as const) : ("failure" as const))
 
-/** Adds the span of an event, or ends one that lasts. */
+/** Adds the span of an event, or ends an open one. */
 const enter = (spans: Array<Span>, open: Open, { sequence, at, ...record }: EventRecord) => {
   const event = readExecutionEvent({ sequence, at, ...record })
   const begin = (name: string, span: Span) => {
@@ -46,7 +46,7 @@ const enter = (spans: Array<Span>, open: Open, { sequence, at, ...record }: Even
     spans[index] = { ...span, endedAt }
     return true
   }
-  /** What an execution waits for, and whatever it does, shows that it is not suspended any more. */
+  /** Any wait or step of an execution shows that it is no longer suspended. */
   const wakes = (since = at) => end("suspension", since)
   switch (event._tag) {
     case "Activity": {

@@ -1,4 +1,4 @@
-/** What a user can do with executions of Effect workflows: start, list, look, send events, resume, interrupt. */
+/** Operations on executions of workflows: start, list, look, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
 import { nameProblem } from "@detent/durable/internal"
@@ -102,7 +102,7 @@ const checkWorkflow = (name: string) =>
     if (counts.size === 0) yield* findWorkflow(name)
   })
 
-/** Where an execution stands: what it was started with and returned, the durable clocks it waits for, and why it failed. */
+/** The status of an execution: its payload and result, the durable clocks it waits for, and its error. */
 export const get = (workflow: string, id: string) =>
   Effect.gen(function* () {
     const opened = yield* found(workflow, id)
@@ -121,7 +121,7 @@ export const get = (workflow: string, id: string) =>
 const Success = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.Json }) }))
 
 /**
- * The payload and the result, without what is sensitive: nothing of a workflow whose schemas are not known here, and no payload once the
+ * The payload and the result, without sensitive fields: nothing of a workflow whose schemas are not known here, and no payload once the
  * journal was pruned.
  */
 const valuesOf = (workflow: string, opened: OpenedInstance) =>
@@ -200,7 +200,7 @@ export interface EventsPage {
   readonly limit?: number | undefined
 }
 
-/** What happened to it, oldest first: `Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`. Results are not shown. */
+/** Its events, oldest first: `Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`. Results are not shown. */
 export const history = (workflow: string, id: string, { after = 0, limit = 100 }: EventsPage = {}) =>
   Effect.gen(function* () {
     yield* found(workflow, id)
@@ -218,8 +218,8 @@ export interface StartExecution {
 }
 
 /**
- * Starts an execution. A process that works runs it. The same payload under its id is the same execution, and is answered as it
- * stands; another payload under the id is refused.
+ * Starts an execution. A server or worker runs it. The same payload under its id is the same execution, whose state is returned;
+ * another payload under the id is refused.
  */
 export const start = ({ workflow: name, id: given, payload: json = {} }: StartExecution) =>
   Effect.gen(function* () {
@@ -230,9 +230,9 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
     yield* checkId(name, id)
     if (!(yield* isStarted(name, id)))
       yield* ofEngine((yield* WorkflowEngine).execute(workflow as Executable, { executionId: id, payload, discard: true }))
-    // Of payloads that come at once the first one counts.
+    // Of concurrent payloads the first one counts.
     const stored = yield* Effect.flatMap(found(name, id), storedPayload)
-    // Where it was pruned away, nothing tells it from another one.
+    // A pruned payload cannot be compared.
     const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
     return isSame ? yield* get(name, id) : yield* new ExecutionExists({ workflow: name, id })
   })
@@ -256,7 +256,7 @@ const startable = (name: string) =>
     return Option.isSome(knowledge) && name === "extraction" ? yield* new WorkflowBuiltIn({ workflow: name }) : workflow
   })
 
-/** An async workflow derives no id: then its idempotency key is its name, whatever it is given. */
+/** An async workflow derives no id: then its idempotency key is its name, for any payload. */
 const derivedId = (workflow: Workflow.Any, payload: object) =>
   Effect.suspend(() =>
     workflow.idempotencyKey(payload) === workflow._tag
@@ -266,7 +266,7 @@ const derivedId = (workflow: Workflow.Any, payload: object) =>
 
 type Executable = Workflow.Workflow<string, Workflow.AnyStructSchema, Schema.Top, Schema.Top>
 
-/** What the schemas of a workflow need is in the context of its layer. Those of payloads that come as JSON need nothing. */
+/** The services of a workflow's schemas are in the context of its layer. Schemas of JSON payloads need none. */
 const ofEngine = (started: Effect.Effect<string, unknown, unknown>) => started as Effect.Effect<string>
 
 /** How the payload of a workflow is read from JSON and stored. */
@@ -298,7 +298,7 @@ const Origin = Schema.fromJsonString(Schema.Struct({ payload: Schema.optionalKey
 const payloadIn = (text: string | undefined): unknown =>
   Option.getOrUndefined(Option.map(Schema.decodeUnknownOption(Origin)(text), ({ payload }) => payload))
 
-/** What an execution was started with; undefined once its journal was pruned. One that awaited a deferred first has an event for it. */
+/** The payload of an execution; undefined once its journal was pruned. One that awaited a deferred first has an event for it. */
 const storedPayload = ({ origin, record }: OpenedInstance) =>
   Effect.gen(function* () {
     const payload = payloadIn(origin)
@@ -328,7 +328,7 @@ export const resume = (workflow: string, id: string) =>
     return yield* get(workflow, id)
   })
 
-/** Interrupts an execution: no further activity starts, and the compensations of what is done run. */
+/** Interrupts an execution: no further activity starts, and the compensations of completed steps run. */
 export const interrupt = (workflow: string, id: string) =>
   Effect.gen(function* () {
     const definition = yield* changeable(workflow, id)
@@ -343,7 +343,7 @@ export interface SendToExecution {
   readonly event: string
   /** Default: null, which an event without a value takes. */
   readonly value?: Schema.Json | undefined
-  /** Keeps the event for an execution that is started later. Default: an execution that is not there is refused. */
+  /** Keeps the event for an execution that is started later. Default: an execution that does not exist is refused. */
   readonly beforeStart?: boolean | undefined
 }
 
@@ -363,14 +363,14 @@ export const send = ({ workflow, id, event, value: json = null, beforeStart = fa
       yield* Effect.flatMap(WorkflowEngine, (engine) =>
         engine.deferredDone(deferred, { workflowName: workflow, executionId: id, deferredName: deferred.name, exit: Exit.succeed(value) }),
       )
-    // Of values that come at once the first one counts.
+    // Of concurrent values the first one counts.
     const stored = yield* storedEvent(workflow, id, deferred.name)
     if (stored === undefined) return yield* new ExecutionEnded({ workflow, id, phase: (yield* get(workflow, id)).phase })
     const isSame = isDeepStrictEqual(stored.success, encode(value))
     return isSame ? yield* get(workflow, id) : yield* new ExecutionEventTaken({ workflow, id, event })
   })
 
-/** What the schema of an event needs is in the context of the workflow's layer. That of a value that comes as JSON needs nothing. */
+/** The services of an event's schema are in the context of the workflow's layer. The schema of a JSON value needs none. */
 type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unknown>>
 
 const eventNamed = (name: string, event: string) =>
@@ -396,7 +396,7 @@ const eventJson = (workflow: string, event: string, { successSchema }: EventDefe
 
 const StoredEvent = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.optionalKey(Schema.Unknown) }) }))
 
-/** What has arrived of an event; undefined where it has not, or where the journal of an ended execution was pruned. */
+/** The value of an event that has arrived; undefined before, or where the journal of an ended execution was pruned. */
 const storedEvent = (workflow: string, id: string, deferred: string) =>
   Effect.gen(function* () {
     const journal = yield* Journal
@@ -410,7 +410,7 @@ const storedEvent = (workflow: string, id: string, deferred: string) =>
     }
   })
 
-/** A deferred that was completed with a failure, by the code of its workflow, is no value that a caller could have sent. */
+/** A deferred that was completed with a failure, by the code of its workflow, is not a value that a caller could have sent. */
 const notStored: typeof StoredEvent.Type = { exit: {} }
 
 const decodeStored = Schema.decodeUnknownOption(StoredEvent)

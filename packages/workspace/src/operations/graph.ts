@@ -1,4 +1,4 @@
-/** What a user can ask the knowledge graph. */
+/** Queries of the knowledge graph. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
@@ -111,7 +111,7 @@ export const entities = (version: GraphVersion, asked: Parameters<Facts["entitie
     ({ items, next }) => paged({ entities: items }, next),
   )
 
-/** A page of facts from or about an entity, or of all; each once, however many documents say it. */
+/** A page of facts from or about an entity, or of all facts; a fact of several documents is listed once. */
 export const relations = (version: GraphVersion, asked: Parameters<Facts["relations"]>[1]) =>
   Effect.map(
     Effect.flatMap(GraphFacts, (facts) => facts.relations(version, asked)),
@@ -149,7 +149,7 @@ export interface ReportQuery {
  */
 export const report = (version: GraphVersion, { batch, limit }: ReportQuery) =>
   Effect.gen(function* () {
-    // What is quarantined is with the batch that brought it.
+    // Quarantined facts are with the batch that extracted them.
     const ids = batch === undefined ? version.contributions.map(({ batchId }) => batchId) : [batch]
     if (batch !== undefined) yield* batches.status(batch)
     const reports = yield* Effect.forEach(ids, batches.validationReport)
@@ -163,7 +163,7 @@ export const report = (version: GraphVersion, { batch, limit }: ReportQuery) =>
     return { contentPolicy: page.contentPolicy, documents: found.documents.length, documentsTotal: found.documentsTotal, pieces }
   })
 
-/** What a graph is made of: its version and the batches that added to it. */
+/** The version of a graph and the batches that added to it. */
 export const contributions = ({ contributions: added }: GraphVersion) =>
   added.map(({ batchId, triples, shown, ingestedAt }) => ({
     batchId,

@@ -1,4 +1,4 @@
-/** Ways around in a graph: its versions and what changed between two, the neighbourhood of an entity, the text behind a fact. */
+/** Exploring a graph: its versions and the changes between two, the neighbourhood of an entity, the text behind a fact. */
 import {
   CanonicalGraph,
   type ContentHash,
@@ -72,7 +72,7 @@ export const diff = (namespace: Namespace, from: ContentHash, to: ContentHash | 
     return { namespace, from: before.version, to: after.version, ...changed }
   })
 
-/** No picture shows more. */
+/** The most nodes of a picture. */
 export const mostNodes = 300
 
 /** Entities whose relations are read. */
@@ -138,7 +138,7 @@ export const neighbourhood = (
     return { entity, nodes: views, edges: [...edges.values()] }
   })
 
-/** A relation between two entities. Values are no nodes. */
+/** A relation between two entities. Values are not nodes. */
 const edgeOf = ({ subject, property, object, confidence, witnesses }: GraphRelation) =>
   object._tag === "Value"
     ? []
@@ -177,7 +177,7 @@ const around = 2000
 
 const longestText = 50_000
 
-/** No source is read to compare it that is larger. */
+/** Larger sources are not read for the comparison. */
 const largestSource = 50_000_000
 
 /**
@@ -223,7 +223,7 @@ const isUnchanged = ({
     if (Option.isNone(info)) return false
     if (info.value.size > largestSource) return undefined
     return contentHashOf((yield* storage.get(source)).bytes) === contentHash
-    // A source that may not or cannot be read is neither the same nor another.
+    // A source that may not or cannot be read cannot be compared.
   }).pipe(Effect.catch((error) => Effect.as(Effect.logDebug("the source of a document cannot be compared", error), undefined)))
 
 const Counted = Schema.fromJsonString(

@@ -1,4 +1,4 @@
-/** What happened to an instance, event by event, in both directions. */
+/** The history of an instance, event by event, in both directions. */
 import { Commands, type EventRecord, type HistoryEntry, type InstanceKey, InstanceNotFound, Journal } from "@detent/durable"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -13,10 +13,10 @@ const longestPage = 1000
 /** A page without the fields of states and events may be longer. */
 const longestBriefPage = 10_000
 
-/** Events that one page looks at where it has only some of them. */
+/** Events that one page examines where it filters them. */
 const mostScanned = 10_000
 
-/** Events that are read from the journal at once. */
+/** Events that are read from the journal in one query. */
 const readAtOnce = 1000
 
 export interface HistoryPage {
@@ -33,7 +33,7 @@ export interface HistoryPage {
   readonly limit?: number | undefined
 }
 
-/** What has sent an event. */
+/** The sender of an event. */
 export type Cause =
   | { readonly kind: "timer"; readonly name: string }
   /** The result of a command. */

@@ -18,12 +18,12 @@ import { optional } from "../optional.ts"
 import { workflowPrefix } from "./find.ts"
 import { type ListOrder, mergedList } from "./mergedList.ts"
 
-/** No page is longer. */
+/** The maximum size of a page. */
 const longestPage = 1000
 
 const defaultPage = 100
 
-/** Instances that one page of a search looks at. */
+/** Instances that one page of a search examines. */
 const mostScanned = 10_000
 
 /** `failed`: ended in a final state of failure. */

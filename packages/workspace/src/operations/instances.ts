@@ -1,4 +1,4 @@
-/** What a user can do with instances: look, start, send, fork, repair, purge. Sensitive fields are hidden in every answer. */
+/** Operations on instances: look, start, send, fork, repair, purge. Sensitive fields are hidden in every answer. */
 import { isDeepStrictEqual } from "node:util"
 import {
   Commands,
@@ -39,7 +39,7 @@ export { type FoundInstance, find, findMachine } from "./find.ts"
 export { type Cause, type HistoryPage, history } from "./instanceHistory.ts"
 export { type InstanceConditions, type InstanceQuery, type ListedStatus, list } from "./instanceList.ts"
 
-/** No page is longer. */
+/** The maximum size of a page. */
 const longestPage = 1000
 
 const opened = (key: InstanceKey) =>
@@ -80,8 +80,8 @@ export const checkState = (name: string, state: string | undefined) =>
   })
 
 /**
- * Reads the store, so that commits of other processes show. Of an instance that does not replay, the journal's summary is shown with what
- * holds it.
+ * Reads the store, so that commits of other processes show. Of an instance that does not replay, the journal's summary is shown with the
+ * reason.
  */
 export const get = (key: InstanceKey) =>
   Effect.gen(function* () {
@@ -93,9 +93,9 @@ export const get = (key: InstanceKey) =>
 const isMisfit = (error: { readonly _tag: string }): error is EventReplayError =>
   error._tag === "EventReplayError" && !(error instanceof NewerVersion)
 
-/** What holds an instance. */
+/** Why an instance is held. */
 export interface Held {
-  /** The number of the event that does not replay; 0: what the instance began with. */
+  /** The number of the event that does not replay; 0: the first state of the instance. */
   readonly sequence: number
   /** The event as it is stored; null where its snapshot holds the instance. */
   readonly stored: Schema.Json
@@ -153,7 +153,7 @@ const heldView = (json: MachineJson, key: InstanceKey, { sequence: at, problem, 
 
 const storedJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
-/** The event of a sequence number as it is stored, or what the instance began with. */
+/** The event of a sequence number as it is stored, or the first state of the instance. */
 const storedAt = (json: MachineJson, { record: of, origin }: OpenedInstance, sequence: number) =>
   Effect.gen(function* () {
     if (sequence === 0) return json.storedState(Option.getOrNull(storedJson(origin)))
@@ -170,7 +170,7 @@ const storedAt = (json: MachineJson, { record: of, origin }: OpenedInstance, seq
 /** A delayed event that waits. */
 const delayView = (json: MachineJson, { name, due, event }: WaitingEvent<Tagged>) => ({ name, due, event: json.event(event) })
 
-/** What an instance waits for: the timeouts of its state, and its delayed events. The events are known where its machine is. */
+/** The timers of an instance: the timeouts of its state, and its delayed events. The events are shown where its machine is registered. */
 const waitingOf = (timers: ReadonlyArray<TimerRecord>, delayed: ReadonlyArray<ReturnType<typeof delayView>> = []) => {
   const delays = timers.flatMap((timer) => {
     const name = delayNameOf(timer)
@@ -184,13 +184,13 @@ const waitingOf = (timers: ReadonlyArray<TimerRecord>, delayed: ReadonlyArray<Re
 
 const noDelays: ReadonlyArray<WaitingEvent<Tagged>> = []
 
-/** What only a machine can say about its instance. */
+/** The part of an instance's view that needs its machine. */
 interface Standing {
   readonly state?: TaggedJson
   /** The sequence it is shown at, where that is not the latest. */
   readonly at?: number
   readonly accepts?: ReadonlyArray<string>
-  /** The stored event that the definition of now cannot replay; 0: what it began with. */
+  /** The stored event that the current definition cannot replay; 0: the first state. */
   readonly misfit?: { readonly sequence: number; readonly problem: string }
   /** False where it has no definition here. */
   readonly registered?: false
@@ -200,7 +200,7 @@ interface Standing {
 
 /**
  * All that is known about an instance or an execution. Of an execution, of one whose machine is not known here, and of one that
- * does not replay, the journal's summary is all there is.
+ * does not replay, only the journal's summary is shown.
  */
 export const describe = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
@@ -289,13 +289,13 @@ export const events = (key: InstanceKey, page: HistoryPage = {}) =>
 export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
 
 export interface WatchOptions {
-  /** Events after this number. Default: those that come from now on. */
+  /** Events after this number. Default: only new ones. */
   readonly after?: number | undefined
   /** How often to look for events of other processes. Default: 200 milliseconds. */
   readonly interval?: Duration.Input
 }
 
-/** The events of an instance or execution, then each new one of any process. When it has ended, so does the stream. */
+/** The events of an instance or execution, then each new one of any process. The stream ends with it. */
 export const watch = (key: InstanceKey, { after, interval = "200 millis" }: WatchOptions = {}) =>
   Stream.unwrap(
     Effect.map(record(key), ({ sequence }) =>
@@ -370,7 +370,7 @@ const checkAddress = (machine: string, id: string) => {
   return problem === undefined ? Effect.void : Effect.fail(new InvalidState({ machine, state: "(start)", problem }))
 }
 
-/** Passes over that an instance exists where an earlier attempt at the same request, whose outcome is unknown, has made it. */
+/** Accepts an existing instance where an earlier attempt at the same request, whose outcome is unknown, has started it. */
 const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
   making: Effect.Effect<unknown, E, R>,
   isOurs: Effect.Effect<boolean, E2, R2>,
@@ -385,9 +385,8 @@ const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
   )
 
 /**
- * Sends an event. Under a key the same event again is answered with the first outcome and changes nothing; another event under
- * that key is refused, also when both are sent at once: the journal has one event for each key, and it is compared with this one
- * after the send.
+ * Sends an event. With a key a repeated event returns the first result; another event with that key is refused, also when both are
+ * sent concurrently: the journal has one event for each key, which is compared with this one after the send.
  */
 export const send = (key: InstanceKey, event: { readonly _tag: string }, idempotencyKey?: string) =>
   Effect.gen(function* () {
@@ -432,13 +431,13 @@ export interface Preview extends Sent {
   readonly requests: ReadonlyArray<string>
   /** Timers that would begin. One that never is due would end. */
   readonly timers: ReadonlyArray<{ readonly name: string; readonly millis?: number }>
-  /** Events that the machine would send itself. */
+  /** Events that the machine would send to itself. */
   readonly raises: ReadonlyArray<string>
   /** It would wait for the next change of state. */
   readonly postponed?: true
 }
 
-/** What an event would do: decided as if it were sent, guards included. Nothing is stored or carried out. */
+/** Decides an event as if it were sent, guards included. Nothing is stored or executed. */
 export const preview = (key: InstanceKey, event: { readonly _tag: string }) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
@@ -487,7 +486,7 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
 }
 
 /**
- * Replaces the journaled event that holds an instance, if the instance then replays. As a dry run it only tries that. A sensitive value
+ * Replaces the journaled event that holds an instance, if the instance then replays. As a dry run it only checks that. A sensitive value
  * that is given as it is shown, hidden, stays as it is stored.
  */
 export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, options: { readonly dryRun?: boolean } = {}) =>
@@ -550,7 +549,7 @@ export interface PurgeRequest {
 
 /**
  * Removes instances of a machine that ended long ago, with their journals. One with an unfinished or failed command stays. A repeated
- * request removes those that its first attempt was to remove, and answers how many they were.
+ * request removes the instances of its first attempt, and returns their number.
  */
 export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
   Effect.gen(function* () {
@@ -627,7 +626,7 @@ export const fireTimer = (key: InstanceKey, name: string) =>
     return yield* get(key)
   })
 
-/** Where an instance stands after a send, for people. */
+/** The state of an instance after a send, for people. */
 export const standingAfter = (key: InstanceKey) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
@@ -635,5 +634,5 @@ export const standingAfter = (key: InstanceKey) =>
     return { ...key, state: json.state(state), sequence, status, accepts: acceptedIn(json, status, state._tag) }
   })
 
-/** How far the journal of an instance is. */
+/** The latest sequence number of an instance's journal. */
 export const record = (key: InstanceKey) => Effect.map(opened(key), (found) => found.record)

@@ -1,4 +1,4 @@
-/** What a user can do with machines: list, look, draw, check against what is stored. */
+/** Operations on machines: list, look, draw, check against stored instances. */
 import { Engine, Journal, type KnownMachine } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import { type MachineEntry, Machines } from "../Machines.ts"
@@ -57,7 +57,7 @@ const listedEntries = Effect.gen(function* () {
   return jobs.size > 0 ? entries : entries.filter(({ name }) => name !== BulkSend.name)
 })
 
-/** One machine. An Effect workflow has no blueprint, but the schema of what it is started with. */
+/** One machine. A workflow has no blueprint, but the schema of its payload. */
 export const get = (name: string) =>
   Effect.gen(function* () {
     const entry = yield* findEntry(name)
@@ -75,7 +75,7 @@ export const get = (name: string) =>
     return { ...listed, blueprint: entry.machine.blueprint, eventSchemas, stateSchemas }
   })
 
-/** Where everything in its diagram goes. Laid out once for each structure of a machine. */
+/** The positions in its diagram. Laid out once for each structure of a machine. */
 export const layout = (name: string, direction: "down" | "right" = "down") =>
   Effect.gen(function* () {
     const { machine } = yield* findMachine(name)
@@ -85,7 +85,7 @@ export const layout = (name: string, direction: "down" | "right" = "down") =>
   })
 
 /**
- * Runs stored instances of a machine, or of all, through the definition of now without touching any. Among all are the machines of
+ * Runs stored instances of a machine, or of all, through the current definition without changing any. Among all are the machines of
  * the configuration, the built-in ones that have instances, and those that have instances but no definition here.
  */
 export const check = (name: string | undefined) =>
@@ -114,10 +114,10 @@ const countAll = (machine: string) =>
 
 export interface MachineReport {
   readonly machine: string
-  /** Whether there is a definition of it to check with. */
+  /** Whether its definition is registered, so that it can be checked. */
   readonly registered: boolean
   readonly checked: number
-  /** Instances that have ended. They are not opened any more. */
+  /** Instances that have ended. They are not opened again. */
   readonly ended: number
   /** Instances that have not ended and could not be checked, because there is no definition. */
   readonly unchecked: number

@@ -1,4 +1,4 @@
-/** What a user can do with uploads: send a file, look, correct, retry, cancel, and search what was stored. */
+/** Operations on uploads: send a file, look, correct, retry, cancel, and search stored items. */
 import { createHash } from "node:crypto"
 import {
   BatchExists,
@@ -20,7 +20,7 @@ import { RequestKeyTaken, StoredItemNotFound, UploadComplete } from "../errors.t
 import { optional, paged } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
 
-/** Where an upload stands, in the words of the API and of the command line. */
+/** The status of an upload, in the words of the API and of the command line. */
 export const statusOf = ({
   batchId,
   kind,
@@ -42,7 +42,7 @@ export const statusOf = ({
   fileName: batch.fileName,
   ...optional({ fileSize: batch.fileSize }),
   items: counts,
-  // What was stored before a retry is none of its work, so over the time of the retry it is no rate.
+  // Items stored before a retry are not its work, so they do not count towards its rate.
   ...optional({ itemsPerSecond: isResting && batch.processingStartedAt !== batch.uploadedAt ? undefined : itemsPerSecond }),
   ...optional({ estimatedCompletionAt }),
   canRetry,
@@ -82,10 +82,10 @@ export const status = (id: string) =>
     statusOf,
   )
 
-/** The same key is the same upload, whichever process is asked. */
+/** The same key is the same upload, in every process. */
 const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
 
-/** The status now and at every change, until the upload rests. Work of other processes is seen, too. */
+/** The status now and at every change, until no work is in progress. Includes work of other processes. */
 export const watch = (id: string, interval?: Duration.Input) =>
   Stream.map(Stream.unwrap(Effect.map(Uploads, (uploads) => uploads.watch(id, interval))), statusOf)
 
@@ -134,7 +134,7 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
       yield* Stream.runDrain(Stream.takeWhile(counted, () => bytes <= (earlier.value.batch.fileSize ?? 0)))
       return statusOf(yield* sameFile(earlier.value))
     }
-    // Another request with this key may be quicker: then its upload is there.
+    // Another request with this key may have been first: then its upload exists.
     const received = yield* Effect.result(uploads.receive(counted, { ...options, batchId }))
     if (Result.isSuccess(received)) return statusOf(received.success)
     const other = received.failure instanceof BatchExists && bytes > 0 ? yield* known : Option.none<BatchStatus>()
@@ -165,7 +165,7 @@ export const list = (query: { readonly limit: number; readonly after?: number | 
     return paged({ uploads: listed }, page.next)
   })
 
-/** Items that one page looks at where it has only some of them. */
+/** Items that one page examines where it filters them. */
 const mostScanned = 10_000
 
 /** A page of the items of an upload; with a reason, of those that failed for it. */
@@ -213,7 +213,7 @@ const storedSource = (uploads: (typeof Uploads)["Service"], batchId: string, { s
     return Option.getOrUndefined(Option.map(found, ({ item }) => JSON.stringify(item)))
   })
 
-/** Gives a failed item other content, for the next retry. An item that would fail again is refused. */
+/** Replaces the content of a failed item, for the next retry. Content that would fail again is refused. */
 export const correct = (id: string, index: number, item: object) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
@@ -228,7 +228,7 @@ export const correct = (id: string, index: number, item: object) =>
     )
   })
 
-/** Tries the failed items of a partially completed upload again, or a failed one from where it got to. */
+/** Tries the failed items of a partially completed upload again, or a failed one from where it stopped. */
 export const retry = (id: string) =>
   Effect.gen(function* () {
     const { before, eventId } = yield* CurrentAttempt
@@ -249,7 +249,7 @@ export const cancel = (id: string, reason?: string) =>
     return statusOf(yield* uploads.cancel(id, reason, eventId))
   })
 
-/** What can be uploaded here. */
+/** The kinds of uploads. */
 export const kinds = Effect.map(Uploads, (uploads) => ({ kinds: uploads.kinds }))
 
 /** Stored items of a kind by words, fields and time, as JSON. */

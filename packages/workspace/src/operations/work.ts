@@ -10,7 +10,7 @@ export const isIdle = Effect.gen(function* () {
   const counts = yield* Effect.flatMap(Commands, (commands) => commands.counts)
   if (counts.some(({ status, count }) => (status === "pending" || status === "processing") && count > 0)) return false
   const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
-  // Instances of a machine that is not known here are left to processes that know it.
+  // Instances of a machine that is not registered here are left to processes that have it.
   const busy = yield* Effect.filter(entries, isBusy, { concurrency: 4 })
   return busy.length === 0
 })

@@ -1,7 +1,6 @@
 /**
- * What the readers of one live stream share: the latest frames, once, however many read them. A reader has only a number, the
- * position it has come to; so one that is slow costs nothing, and one that comes back later reads from the store what is no
- * longer here.
+ * The latest frames of one live stream, shared by all its readers. A reader holds only its position, so a slow one costs nothing, and
+ * one that reconnects reads older frames from the store.
  */
 
 /** One event as it goes over the wire, in the bytes of server-sent events. */
@@ -52,7 +51,7 @@ export class Channel {
     return this.#ended
   }
 
-  /** What each reader is given last, after all frames. */
+  /** The last frame for each reader, after all others. */
   get farewell(): Buffer | undefined {
     return this.#farewell
   }
@@ -84,7 +83,7 @@ export class Channel {
     return this.#frames.slice(low, low + givenFrames)
   }
 
-  /** From the store; of many who ask for the same at once, all get the same. */
+  /** Loads frames from the store. Concurrent readers of the same position share one load. */
   load(after: number): Promise<LoadedFrames> {
     const known = this.#loading.get(after)
     if (known !== undefined) return known

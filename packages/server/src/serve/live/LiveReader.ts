@@ -1,12 +1,12 @@
-/** A stream of server-sent events to one client. It reads when the client has taken what it was given, and holds nothing itself. */
+/** A stream of server-sent events to one client. It reads when the client has taken the previous frames, and buffers nothing. */
 import { Readable } from "node:stream"
 import type { Channel, Frame, LoadedFrames } from "./Channel.ts"
 
-/** At once at most; the rest when the client has taken these. */
+/** The most frames per write; the rest follow when the client has taken these. */
 const bytesAtOnce = 16 * 1024
 const framesAtOnce = 64
 
-/** The headers go out with the first bytes, so there are some at once. */
+/** Sent immediately: the headers go out with the first bytes. */
 const opening = Buffer.from(": open\n\n")
 
 const heartbeat = Buffer.from(": still here\n\n")
@@ -18,7 +18,7 @@ export class LiveReader extends Readable {
   /** `waiting`: the client wants more than there is. `full`: there is more than the client takes. */
   #mode: "waiting" | "loading" | "full" = "full"
   #missedBeats = 0
-  /** What was loaded from the store, shared with others who loaded it, and where this one is in it. */
+  /** Frames loaded from the store, shared with other readers, and this reader's position in them. */
   #loaded: LoadedFrames | undefined
   #loadedIndex = 0
 
@@ -50,7 +50,7 @@ export class LiveReader extends Readable {
     this.#mode = "waiting"
   }
 
-  /** The next of what was loaded; undefined when all of it has been given. */
+  /** The next loaded frames; undefined when all have been sent. */
   #fromLoaded(): ReadonlyArray<Frame> | undefined {
     if (this.#loaded === undefined) return undefined
     const { frames, through } = this.#loaded

@@ -1,6 +1,6 @@
 /**
- * Builds the console of a clone on the first request for it, and answers with a page that says so and asks again. Installed packages bring
- * the console built, so that nothing is ever built there.
+ * Builds the console of a clone on the first request for it, and answers with a page that says so and asks again. Installed packages
+ * contain the built console, so nothing is built there.
  */
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -54,7 +54,7 @@ export class ConsoleBuild {
       return { status: 503, title: "Building the console", text: "It takes a few seconds.", refresh: true }
     const problem =
       this.#mode._tag === "failed" ? this.#mode.problem : "this installation has no built console; install @detent/console again"
-    return { status: 503, title: "The console is not there", text: problem, refresh: false }
+    return { status: 503, title: "The console is not available", text: problem, refresh: false }
   }
 }
 

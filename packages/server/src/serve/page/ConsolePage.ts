@@ -1,6 +1,6 @@
 /**
- * The files of the console: the folder that its build makes. Every address of a page that is no file is answered with `index.html`, which
- * routes in the browser.
+ * The files of the console: the folder that its build makes. Every address that is not a file is answered with `index.html`, which routes in
+ * the browser.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createRequire } from "node:module"
@@ -25,7 +25,7 @@ export const consoleFolder = (): string => {
   try {
     return join(dirname(createRequire(import.meta.url).resolve("@detent/console/package.json")), "dist")
   } catch {
-    // It is not installed: a clone may have built it all the same.
+    // It is not installed: a clone may have built it anyway.
     return fileURLToPath(new URL("../../../../console/dist", import.meta.url))
   }
 }
@@ -59,12 +59,12 @@ export class ConsolePage {
   #find(request: IncomingMessage): Found | undefined {
     const { method, url = "", headers } = request
     if (method !== "GET" && method !== "HEAD") return undefined
-    // An address that was written by hand may have a stray %: it is that of a page too, which says that there is none.
+    // An address that was typed may have a stray %: the page answers it with "not found".
     const address = decoded(pathOf(url)) ?? pathOf(url)
     if (reserved.test(address)) return undefined
     const file = fileAt(this.#folder, address)
     if (file !== undefined) return { file, address }
-    // A file that is not there is none of the page's addresses: a browser that asks for it wants no page.
+    // A missing file is a 404: a browser that asks for a file does not want the page.
     if (!String(headers.accept ?? "").includes("text/html")) return undefined
     return { file: fileAt(this.#folder, "/index.html"), address: "/index.html" }
   }

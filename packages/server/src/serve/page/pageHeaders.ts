@@ -1,4 +1,4 @@
-/** The headers of every file of a page. Nothing from elsewhere, nothing inline, and no text that could become markup. */
+/** The headers of every file of a page. No content of other origins, nothing inline, and no text that could become markup. */
 
 const contentPolicy = [
   "default-src 'none'",

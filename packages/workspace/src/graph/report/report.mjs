@@ -59,7 +59,7 @@ const triple = ({ subject, property, object }) => {
 }
 
 /** @param {Fact} fact */
-const told = (fact) => {
+const factCard = (fact) => {
   const rows = [
     ["status", element("span", { class: `status ${fact.status}` }, statusNames[fact.status])],
     ["reason", fact.reason],
@@ -80,7 +80,7 @@ let isPinned = false
 
 /** @param {HTMLElement} mark @param {Fact[]} facts */
 const showCard = (mark, facts) => {
-  card.replaceChildren(...facts.map(told))
+  card.replaceChildren(...facts.map(factCard))
   card.hidden = false
   const { left, bottom, top } = mark.getBoundingClientRect()
   const width = card.offsetWidth
