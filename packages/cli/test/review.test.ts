@@ -61,6 +61,8 @@ describe("the review list from the command line", { timeout: 240_000 }, () => {
       (await detent("batch", "show", batch)).out,
       /for review +\d+ facts too unsure for the graph: \d+ open, 1 accepted, 1 rejected\n/,
     )
+    const named = await detent("batch", "show", batch, "--data", "./.detent", "--database", "sqlite:.detent/detent.db")
+    assert.match(named.out, /review them +detent batch review list batch-[0-9a-f]{12} --data \.\/\.detent --database …\n/)
   })
 
   it("takes a decision back, and shows who decided what", async () => {

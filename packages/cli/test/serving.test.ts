@@ -76,7 +76,11 @@ describe("detent dev", { timeout: 120_000 }, () => {
     assert.isFalse(existsSync(join(cwd, ".detent/server.json")))
     const alone = await detent("batch", "run", "corpus", "--detach")
     assert.strictEqual(alone.code, 3)
-    assert.include(alone.err, "detent dev")
+    assert.include(alone.err, "start one with `detent dev`, or leave --detach out")
+    const elsewhere = ["--data", "other", "--database", "postgres://127.0.0.1:1/none"]
+    const deployed = await detent("batch", "run", "corpus", "--detach", ...elsewhere)
+    assert.strictEqual(deployed.code, 3)
+    assert.include(deployed.err, "start one with `detent serve --data other --database …`, or leave --detach out")
   })
 })
 

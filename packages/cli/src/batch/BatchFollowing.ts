@@ -30,7 +30,7 @@ const follow = <E, R>(place: Place, states: Stream.Stream<BatchState, E, R>) =>
     const output = yield* Output
     const end = yield* followed(states, { step: batchStep, json: batchView })
     if (end === undefined) return
-    if (!output.isJson) yield* output.text(batchText(end, output.style))
+    if (!output.isJson) yield* output.text(batchText(end, output.style, place))
     const next = batchNextStep(end, place)
     if (next !== undefined) yield* output.note(output.noteStyle.dim(next))
     return batchExitCode(end)

@@ -62,7 +62,7 @@ export interface Standing {
   readonly graph: string | undefined
 }
 
-export const batchText = (state: BatchState, style: Style, standing?: Standing): string => {
+export const batchText = (state: BatchState, style: Style, place: Place, standing?: Standing): string => {
   const view = batchView(state)
   const { documents } = view
   const unchanged = documents.unchanged === 0 ? "" : ` (${documents.unchanged} unchanged)`
@@ -83,7 +83,10 @@ export const batchText = (state: BatchState, style: Style, standing?: Standing):
       ["budget", view.budget],
       ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
       ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph${countsText(standing?.review)}`],
-      ["review them", view.forReview === 0 || !("stats" in state) ? undefined : `detent batch review list ${view.batchId}`],
+      [
+        "review them",
+        view.forReview === 0 || !("stats" in state) ? undefined : `detent batch review list ${view.batchId}${placeText(place)}`,
+      ],
       ["violations", "stats" in state ? state.stats.violations : undefined],
       ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
       ["triples", "stats" in state ? triplesText(state.stats, standing?.inGraph) : undefined],

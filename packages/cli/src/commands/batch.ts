@@ -48,10 +48,11 @@ const run = command(
     summary: "turn documents into a validated knowledge graph",
     detail:
       "Takes a manifest.json, a folder that has one, or a folder of documents together with --ontology and --namespace.\n" +
+      "Folders and files may be in a bucket: gs://BUCKET/PREFIX or s3://BUCKET/PREFIX.\n" +
       "Run again, it extracts what changed, skips what did not, and takes documents that are gone out of the graph.\n" +
       "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` continues from there.\n" +
       "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider and nowhere else.",
-    arguments: [{ name: "source", summary: "a manifest.json, or a folder", complete: "file" }],
+    arguments: [{ name: "source", summary: "a folder, a bucket folder (gs://, s3://) or a manifest.json", complete: "file" }],
     options: [
       {
         name: "ontology",
@@ -113,13 +114,17 @@ const run = command(
       { name: "max-retries", kind: "integer", value: "N", minimum: 0, summary: "how often the batch can be retried. Default: 3" },
       { name: "no-resolution", kind: "flag", summary: "leave mentions of the same thing apart" },
       keyOption,
-      { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
+      { name: "detach", kind: "flag", summary: "start it and leave the work to the server that runs in this workspace" },
     ],
     examples: [
       { line: "detent batch run corpus", says: "a folder with a manifest.json" },
       {
         line: "detent batch run letters --ontology people.ttl --namespace family",
         says: "any folder of txt, md, html, json, csv or pdf",
+      },
+      {
+        line: "detent batch run gs://docs/letters --ontology gs://docs/people.ttl --namespace family --data gs://results/detent --database postgres://db/detent",
+        says: "documents and results in buckets; s3:// works the same",
       },
       { line: "detent batch run letters --keep-missing", says: "letters that were deleted stay in the graph" },
       { line: "detent batch run corpus --json | tail -1", says: "progress as lines of JSON; the last one is the end" },
@@ -155,7 +160,7 @@ const run = command(
       }
       return yield* Effect.gen(function* () {
         const batchId = yield* allowedSource(input.data, read, startBatch(undefined, input, config, input.key))
-        return yield* input.dispatch === "activities" ? awaitingActivities(batchId) : workedOn(input, batchId)
+        return yield* input.dispatch === "activities" ? awaitingActivities(input, batchId) : workedOn(input, batchId)
       }).pipe(Effect.provide(working(input, locations)))
     }),
 )
@@ -169,13 +174,13 @@ const estimated = (input: Parameters<typeof sourceOf>[0], config: Effect.Success
   })
 
 /** No process works on it until the first activity, so there is no progress to follow. */
-const awaitingActivities = (id: BatchId) =>
+const awaitingActivities = (input: Place, id: BatchId) =>
   Effect.gen(function* () {
     const output = yield* Output
     const batches = yield* Batches
     const begun = yield* Stream.runHead(Stream.filter(batches.watch(id), ({ _tag }) => _tag !== "Pending"))
     const state = Option.isSome(begun) ? begun.value : yield* operations.state(id)
-    yield* output.value(batchView(state), () => batchText(state, output.style))
+    yield* output.value(batchView(state), () => batchText(state, output.style, input))
     yield* output.note(
       output.noteStyle.dim(
         "It waits for `detent activity extraction` of each document in its manifest.json, then resolution, validation and ingestion",
@@ -191,7 +196,7 @@ const shown = (input: Place, id: BatchId): Effect.Effect<void, unknown, Batches 
   Effect.gen(function* () {
     const output = yield* Output
     const state = yield* operations.state(id)
-    yield* output.value(batchView(state), () => batchText(state, output.style))
+    yield* output.value(batchView(state), () => batchText(state, output.style, input))
     yield* output.note(output.noteStyle.dim(`Follow it: detent batch watch ${id}${placeText(input)}`))
   })
 
@@ -307,7 +312,7 @@ const show = command(
           ...(quarantined === undefined ? {} : { quarantined }),
           ...(failures === undefined ? {} : { failures }),
         },
-        () => batchText(state, output.style, { review, inGraph, graph }),
+        () => batchText(state, output.style, input, { review, inGraph, graph }),
       )
       if (output.isJson) return
       if (documents !== undefined) {
@@ -459,7 +464,7 @@ const cancel = command(
           const output = yield* Output
           yield* changed(server, changeOf("cancel", id, input.key), operations.cancel(id))
           const state = yield* operations.state(id)
-          yield* output.value(batchView(state), () => batchText(state, output.style))
+          yield* output.value(batchView(state), () => batchText(state, output.style, input))
           yield* output.note(output.noteStyle.dim(`Continue it: detent batch resume ${id}${placeText(input)}`))
         }),
     ),
@@ -636,7 +641,7 @@ const afterAsking = <A, E, R>(
 const againOptions = [
   { name: "budget", kind: "text", value: "AMOUNT", summary: "a larger budget for models, like 10usd" },
   { name: "base-url", kind: "text", value: "URL", summary: "another address of its model" },
-  { name: "detach", kind: "flag", summary: "leave the work to a running server or worker" },
+  { name: "detach", kind: "flag", summary: "leave the work to the server that runs in this workspace" },
   keyOption,
 ] as const
 

@@ -61,8 +61,12 @@ const serve = command(
     ],
     examples: [
       {
-        line: "DETENT_TOKEN=… detent serve --host 0.0.0.0 --database postgres://db/detent",
+        line: "DETENT_TOKEN=… detent serve --host 0.0.0.0 --data /srv/detent --database postgres://db/detent",
         says: "reachable from other machines, so a token is required",
+      },
+      {
+        line: "detent serve --data gs://results/detent --database postgres://db/detent",
+        says: "files in a bucket; s3:// works the same",
       },
     ],
   },

@@ -1,6 +1,7 @@
 /** `detent upload`: files of items. */
 import { createReadStream, openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import type { EntryState, ItemType } from "@detent/uploads"
 import { UploadComplete } from "@detent/workspace/errors"
 import * as operations from "@detent/workspace/operations/uploads"
@@ -32,13 +33,13 @@ const run = command(
     detail:
       "Invalid items are set aside with their reason; the others are stored. After a stop or kill, `detent upload retry` resumes it.\n" +
       "Items are those of Hacker News, or of an upload that detent.config.ts defines: `detent upload kinds` lists them.",
-    arguments: [{ name: "file", summary: "the file", complete: "file" }],
+    arguments: [{ name: "file", summary: "a file of this machine", complete: "file" }],
     options: [
       { name: "kind", kind: "text", value: "NAME", summary: "what its items are. Default: the first upload of the configuration" },
       { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
       { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
       keyOption,
-      { name: "detach", kind: "flag", summary: "start it and leave the work to a running server or worker" },
+      { name: "detach", kind: "flag", summary: "start it and leave the work to the server that runs in this workspace" },
     ],
     examples: [
       { line: "detent upload run items.json", says: "ends with 5 when some items were refused" },
@@ -67,8 +68,12 @@ const checkMd5 = (md5: string | undefined): Effect.Effect<void, WrongUsage> =>
         new WrongUsage({ problem: `--md5 ${md5} is not an MD5`, nextStep: "it has 32 hexadecimal digits, as md5sum prints them" }),
       )
 
-const isFile = (file: string): Effect.Effect<void, NothingFound> =>
-  Effect.suspend(() => {
+const isFile = (file: string): Effect.Effect<void, NothingFound | WrongUsage> =>
+  Effect.suspend((): Effect.Effect<void, NothingFound | WrongUsage> => {
+    if (isBucketLocation(file)) {
+      const nextStep = "copy it to this machine first, and name the copy"
+      return Effect.fail(new WrongUsage({ problem: `only local files can be uploaded, and ${file} is not one`, nextStep }))
+    }
     const found = statSync(file, { throwIfNoEntry: false })
     if (found !== undefined && !found.isDirectory()) return Effect.void
     const nextStep = found === undefined ? "name a file of items" : "it is a folder: name a file of items"
@@ -317,7 +322,7 @@ const retry = command(
     name: "upload retry",
     summary: "retry refused items or a failed upload; continue a stopped one",
     arguments: [upload],
-    options: [{ name: "detach", kind: "flag", summary: "leave the work to a running server or worker" }, keyOption],
+    options: [{ name: "detach", kind: "flag", summary: "leave the work to the server that runs in this workspace" }, keyOption],
     examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],
   },
   (input) =>

@@ -17,7 +17,9 @@ const worker = command(
     name: "worker",
     serves: true,
     summary: "a worker without a server: batches, uploads, commands, timers",
-    detail: "Start as many as you like on one PostgreSQL. On SIGTERM it releases unfinished work.",
+    detail:
+      "Start as many as you like on one PostgreSQL, with the same --data: a folder of one machine, or a bucket for several machines.\n" +
+      "On SIGTERM it releases unfinished work.",
     arguments: [],
     options: [
       {
@@ -28,9 +30,13 @@ const worker = command(
       ...clusterOptions,
     ],
     examples: [
-      { line: "detent worker --database postgres://db/detent", says: "until it is stopped" },
+      { line: "detent worker --data /srv/detent --database postgres://db/detent", says: "until it is stopped" },
       {
-        line: "DETENT_CLUSTER_TOKEN=… detent worker --cluster 10.0.0.7:7700 --database postgres://db/detent",
+        line: "detent worker --data gs://results/detent --database postgres://db/detent",
+        says: "on any machine: files in a bucket; s3:// works the same",
+      },
+      {
+        line: "DETENT_CLUSTER_TOKEN=… detent worker --cluster 10.0.0.7:7700 --data gs://results/detent --database postgres://db/detent",
         says: "each instance on one node",
       },
     ],

@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"
 import { onCommandLine } from "@detent/workspace/ErrorKind"
 import { type SystemName, SystemOff } from "@detent/workspace/errors"
@@ -13,7 +14,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import { messageOf, NotAllowed, NothingFound, ServerRefused, WrongUsage } from "../Failure.ts"
-import { databaseOf, type Place } from "./Opening.ts"
+import { databaseOf, type Place, placeText } from "./Opening.ts"
 
 /** `database` identifies the server's database without its address. */
 const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.String, pid: Schema.Int, database: Schema.String }))
@@ -164,6 +165,9 @@ const refusalOf = (url: string, status: number, { type, detail }: typeof Problem
   return Effect.fail(new ServerRefused({ reason: tag, problem: message, url, exitCode }))
 }
 
+/** Whether processes of several machines can work here: then a server is one of a deployment. */
+const isShared = (place: Place): boolean => isBucketLocation(place.data) || /^postgres/i.test(databaseOf(place) ?? "")
+
 /** The server that `--detach` needs. */
 export const neededServer = (place: Place, system: SystemName): Effect.Effect<RunningServer, NothingFound | SystemOff> =>
   Effect.gen(function* () {
@@ -171,7 +175,7 @@ export const neededServer = (place: Place, system: SystemName): Effect.Effect<Ru
     if (server === undefined)
       return yield* new NothingFound({
         what: `server running in ${place.data}`,
-        nextStep: "start one with `detent dev`, or leave --detach out",
+        nextStep: `start one with \`detent ${isShared(place) ? "serve" : "dev"}${placeText(place)}\`, or leave --detach out`,
       })
     return server.systems.includes(system) ? server : yield* new SystemOff({ system })
   })
