@@ -1,5 +1,6 @@
 /** The site has every page in its sidebar, answers the questions of its readers, and speaks plainly. */
 import { expect, it } from "vitest"
+import { variables } from "../../infra/check/variables.ts"
 import { blocksOf, proseLines } from "../../scripts/markdown.mjs"
 import { errorsOf, kindsOf, nextStepsOf, packages } from "../generate/errors.mjs"
 import { nextSteps } from "../generate/nextSteps.mjs"
@@ -38,6 +39,12 @@ it("there are twenty questions", () => {
 it.each(questions)("$page answers: $question", ({ page, words }) => {
   const text = (pageOf(page) ?? "").replaceAll(/\s+/g, " ").toLowerCase()
   expect(words.filter((word) => !text.includes(word.replaceAll("`", "").toLowerCase()))).toEqual([])
+})
+
+it("the configuration names every environment variable", () => {
+  const page = pageOf("docs/reference/configuration.md") ?? ""
+  const read = Object.keys(variables).filter((name) => name !== "NODE_ENV") // for libraries; Detent does not read it
+  expect(read.filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([])
 })
 
 const unclear =
