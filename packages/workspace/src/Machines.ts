@@ -1,5 +1,6 @@
 /** All machines of a workspace: those of the configuration, and those of the systems that are on. */
 import { DurableWorkflow, Engine, type KnownMachine } from "@detent/durable"
+import { compiledOf } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -49,6 +50,12 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
         }
       }),
     )
+}
+
+/** The queues in which the commands of a machine are executed. */
+export const queuesOf = (machine: KnownMachine): ReadonlyArray<string> => {
+  const { effectSlots, commands } = compiledOf(machine).declarations
+  return [...new Set(Object.keys(effectSlots).map((slot) => commands?.[slot]?.queue ?? machine.name))]
 }
 
 const entryOf = (machine: KnownMachine): MachineEntry => ({ _tag: "Machine", name: machine.name, machine })

@@ -4,6 +4,7 @@
  */
 import { Journal } from "@detent/durable"
 import type { Knowledge } from "@detent/knowledge"
+import type { activitiesQueue } from "@detent/knowledge/tasks"
 import type { PersistenceFailed } from "@detent/machine"
 import type { Uploads } from "@detent/uploads"
 import * as Context from "effect/Context"
@@ -27,6 +28,12 @@ export const bulkMachine = "bulk"
 export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "HNItem"] } as const satisfies Readonly<
   Record<SystemName, ReadonlyArray<string>>
 >
+
+/** Their queues besides those of their machines. */
+export const queuesOfSystem: Readonly<Record<SystemName, ReadonlyArray<typeof activitiesQueue>>> = {
+  knowledge: ["activities"],
+  uploads: [],
+}
 
 /** Of knowledge: a cancelled batch may be resumed, so by its record it is running; its own work was done when it was cancelled. */
 export const restingStates: Readonly<Record<string, ReadonlyArray<string>>> = { batch: ["Cancelled"] }

@@ -1,5 +1,7 @@
 /** Metrics that are measured at each scrape: depths of queues, readers of live streams, memory, loops that are down. */
 import { Commands, LoopHealth } from "@detent/durable"
+import { Machines, queuesOf } from "@detent/workspace/Machines"
+import { queuesOfSystem, systemsOn } from "@detent/workspace/Systems"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,16 +15,29 @@ const liveReaders = Metric.gauge("detent_live_readers", { description: "clients 
 const loopsDown = Metric.gauge("detent_loops_down", { description: "background loops whose last turn failed" })
 const residentBytes = Metric.gauge("detent_resident_bytes", { description: "memory of the process" })
 
+/** Of unfinished commands. */
+const statuses = ["pending", "processing", "failed"] as const
+
 export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.Effect<void> }>()("@detent/server/Gauges") {
   static readonly layer = Layer.effect(
     Gauges,
     Effect.gen(function* () {
       const commands = yield* Commands
+      const machines = yield* Machines
+      const systems = yield* systemsOn
       const streams = yield* LiveStreams
       const health = yield* LoopHealth
       const reported = new Map<string, { readonly queue: string; readonly status: string }>()
 
+      /** An alert on growth starts from 0: a queue that never had a command is reported too. */
+      const expectQueues = Effect.gen(function* () {
+        const own = (yield* machines.list).flatMap((entry) => (entry._tag === "Machine" ? queuesOf(entry.machine) : []))
+        for (const queue of [...own, ...systems.flatMap((system) => queuesOfSystem[system])])
+          for (const status of statuses) reported.set(`${queue} ${status}`, { queue, status })
+      })
+
       const depths = Effect.gen(function* () {
+        yield* expectQueues
         const counts = yield* commands.backlog
         const now = new Map(counts.map(({ queue, status, count }) => [`${queue} ${status}`, count]))
         for (const { queue, status } of counts) reported.set(`${queue} ${status}`, { queue, status })

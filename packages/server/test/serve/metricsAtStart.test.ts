@@ -17,5 +17,8 @@ it.live("a server that has done nothing yet exposes the counters of dashboards a
     for (const name of names) assert.match(text, new RegExp(`^${name}(\\{[^}]*\\})? \\d+$`, "m"), name)
     for (const outcome of ["completed", "failed", "cancelled"])
       assert.match(text, new RegExp(`^detent_batches_total\\{[^}]*outcome="${outcome}"[^}]*\\} 0$`, "m"))
+    for (const queue of ["batch", "activities"])
+      for (const status of ["pending", "processing", "failed"])
+        assert.match(text, new RegExp(`^detent_commands\\{queue="${queue}",status="${status}"\\} 0$`, "m"))
   }).pipe(Effect.scoped),
 )
