@@ -1,5 +1,5 @@
 /**
- * What other packages of Detent use. Not for users: it changes without notice.
+ * Used by other packages of Detent. Not for users: it changes without notice.
  */
 
 export { nodeLeasePrefix } from "./engine/Placement.ts"
@@ -10,6 +10,7 @@ export { migrateTables } from "./postgres/migrate.ts"
 export { listenerOf } from "./postgres/PgListener.ts"
 export { forkLoop } from "./runtime/BackgroundLoop.ts"
 export { Batcher } from "./runtime/Batcher.ts"
+export { hasEnded, processName } from "./runtime/ProcessName.ts"
 export type { InstanceKey, Json, ShardFilter } from "./store/Commit.ts"
 export { instanceName, nameProblem } from "./store/CommitCheck.ts"
 export { compareText } from "./store/textOrder.ts"

@@ -14,8 +14,10 @@ const RestoreNote = Schema.Struct({
   createdAt: Schema.String,
   /** Of its database. */
   sha256: Schema.String,
-  /** The process that restores. */
+  /** The number of the process that restores, on its host. For messages. */
   pid: Schema.Int,
+  /** The name of that process, which says whether it still runs. Notes of earlier releases have none. */
+  process: Schema.optionalKey(Schema.String),
   /** The database that is restored to; absent for one of PostgreSQL. */
   file: Schema.optionalKey(Schema.String),
 })

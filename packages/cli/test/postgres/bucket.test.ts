@@ -181,6 +181,48 @@ describe("two machines that share a database and a bucket", { timeout: 300_000 }
     }),
   )
 
+  it.live("are warned of graphs that are later than the database that was restored, until their pointers are those of the backup", () =>
+    Effect.gen(function* () {
+      const { fake, env } = yield* stores.gs
+      yield* putCorpus("gs", fake.url, (name) => ["ontology.ttl", "ada-sol.txt"].includes(name))
+      const storage = yield* storageOf("gs", fake.url)
+      const pointer = blobIn(decodeFolder(`gs://${bucket}/data/canonical/coast/`), "current.json")
+      const here = yield* Effect.promise(() => machine(env))
+      const data = ["--data", `gs://${bucket}/data`]
+      const succeeded = (...args: ReadonlyArray<string>) =>
+        Effect.promise(async () => {
+          const ended = await detent(args, here)
+          assert.strictEqual(ended.code, 0, `${args.join(" ")}: ${ended.err}`)
+          return ended
+        })
+      const source = `gs://${bucket}/corpus`
+      const batch = (namespace: string) =>
+        succeeded(
+          ...["batch", "run", `${source}/documents`, "--ontology", `${source}/ontology.ttl`, "--namespace", namespace],
+          ...["--json", ...data, "--database", "sqlite:own.db"],
+        )
+      yield* batch("coast")
+      yield* succeeded("data", "backup", "--to", "backup", ...data, "--database", "sqlite:own.db")
+      const before = yield* storage.get(pointer)
+      const { err: same } = yield* succeeded("data", "restore", "--from", "backup", ...data, "--database", "sqlite:same.db")
+      assert.notInclude(same, "later than the backup")
+
+      yield* putCorpus("gs", fake.url, (name) => name === "fleet.csv")
+      const added = yield* batch("coast")
+      yield* batch("other")
+      const [later] = /batch-[a-f0-9]{12}/.exec(added.out) ?? []
+      const { err } = yield* succeeded("data", "restore", "--from", "backup", ...data, "--database", "sqlite:later.db")
+      assert.include(err, `the graph coast is later than the backup: ${later} was added after`)
+      assert.include(err, `gcloud storage ls --all-versions --long ${pointer}`)
+      assert.match(err, /the graph other is later than the backup/)
+
+      yield* storage.set(pointer, before.bytes)
+      yield* storage.remove(blobIn(decodeFolder(`gs://${bucket}/data/canonical/other/`), "current.json"))
+      const { err: back } = yield* succeeded("data", "restore", "--from", "backup", ...data, "--database", "sqlite:back.db")
+      assert.notInclude(back, "later than the backup")
+    }).pipe(Effect.scoped),
+  )
+
   it.live("are refused without a database, and where the bucket is missing, with the next step", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase

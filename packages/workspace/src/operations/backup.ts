@@ -16,6 +16,7 @@ import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
 import { finished } from "node:stream/promises"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused, endClaims, storedCopy } from "@detent/durable/DatabaseCopy"
+import { hasEnded } from "@detent/durable/internal"
 import type { AnyUpload } from "@detent/uploads"
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -24,9 +25,10 @@ import * as Schema from "effect/Schema"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import { type Database, databaseOf } from "../Database.ts"
 import { dataOf } from "../DataLocation.ts"
-import { isUnderRestore, noteIn, type RestoreNote, restoreNote } from "../RestoreNote.ts"
+import { isUnderRestore, noteIn, restoreNote } from "../RestoreNote.ts"
 import { areApart, copyFiles, type FilesReport, isFolder, digestOf as sha256Of } from "./DataFiles.ts"
 import { type DataProgress, nameOf, openBoth } from "./data.ts"
+import { claim, isHeld, restoringProcess } from "./RestoreClaim.ts"
 
 const Manifest = Schema.Struct({
   /** Of the form of backups. */
@@ -134,14 +136,22 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
       const place = isPlaced
         ? trying("the database", () => placeDatabase(file, target.file))
         : (yield* rowsInto(file, folder, target, uploads, manifest, noteIn(data) !== undefined, onProgress)).place
-      if (!isBucketLocation(data)) yield* trying(restoreNote, () => noteRestore(folder, data, target, manifest))
+      if (!isBucketLocation(data)) {
+        const written = target._tag === "Sqlite" ? { file: resolve(target.file) } : {}
+        yield* claim(data, { from: folder, createdAt: manifest.createdAt, sha256: manifest.sha256, ...written }, writeDurably)
+      }
       const files = manifest.files === undefined ? undefined : yield* copiedFiles(join(folder, "files"), data, false, onProgress)
       yield* onProgress({ stage: "copy", part: "the database", rows: 0, total: 1 })
       yield* place
       if (!isBucketLocation(data)) yield* trying(restoreNote, () => rm(join(data, restoreNote), { force: true }))
       return { ...manifest, files }
     })
-    return yield* Effect.onError(Effect.scoped(restored), () => Effect.promise(() => removeTarget(target, data)))
+    const report = yield* Effect.onError(Effect.scoped(restored), () => Effect.promise(() => removeTarget(target, data)))
+    if (isBucketLocation(data)) {
+      const { warnOfLaterGraphs } = yield* Effect.promise(() => import("./LaterGraphs.ts"))
+      yield* warnOfLaterGraphs(data, manifest.createdAt)
+    }
+    return report
   })
 
 /** A bucket holds no database: taken for a path, its address would become a folder. */
@@ -188,7 +198,7 @@ const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
     const note = noteIn(folder)
     if (note === undefined)
       return yield* new CopyRefused({ problem: `${folder} is not empty`, nextStep: "restore into a new folder with --data" })
-    if (isAlive(note.pid))
+    if (yield* isHeld(folder, note))
       return yield* new CopyRefused({
         problem: `process ${note.pid} restores into ${folder}`,
         nextStep: "wait for it, or restore into a new folder with --data",
@@ -200,23 +210,6 @@ const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
       })
     yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was cut off, and is resumed`)
   })
-
-/** Signal 0 is not delivered: it only checks that the process exists. */
-const isAlive = (pid: number): boolean => {
-  if (pid === process.pid) return false
-  try {
-    return process.kill(pid, 0)
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"
-  }
-}
-
-const noteRestore = async (from: string, data: string, target: Database, { createdAt, sha256 }: BackupManifest): Promise<void> => {
-  const file = target._tag === "Sqlite" ? { file: resolve(target.file) } : {}
-  const note: RestoreNote = { from, createdAt, sha256, pid: process.pid, ...file }
-  await mkdir(data, { recursive: true })
-  await writeDurably(join(data, restoreNote), JSON.stringify(note))
-}
 
 /** Both were empty before. Rows in PostgreSQL stay: they are marked as a copy that has not ended, and the same restore resumes it. */
 const removeTarget = async (target: Database, data: string): Promise<void> => {
@@ -291,7 +284,7 @@ const rowsInto = (
 ) =>
   Effect.gen(function* () {
     yield* trying("the remains of a killed restore", () => removeLeftCopies(folder))
-    const working = join(folder, `restoring-${process.pid}.db`)
+    const working = join(folder, `restoring-${restoringProcess()}.db`)
     yield* Effect.acquireRelease(
       trying("the database", () => copyFile(file, working)),
       () => Effect.promise(() => removeDatabase(working)),
@@ -311,11 +304,18 @@ const rowsInto = (
     return { place }
   })
 
-/** Working copies of restores whose process was killed. */
+/** Working copies of restores whose process was killed. Of a process on another host only the age of its copy says so. */
 const removeLeftCopies = async (folder: string): Promise<void> => {
-  const pids = readdirSync(folder).flatMap((name) => /^restoring-(\d+)\.db$/.exec(name)?.[1] ?? [])
-  for (const pid of pids) if (!isAlive(Number(pid))) await removeDatabase(join(folder, `restoring-${pid}.db`))
+  for (const name of readdirSync(folder)) {
+    const restoring = /^restoring-(.+)\.db$/.exec(name)?.[1]
+    if (restoring === undefined) continue
+    const file = join(folder, name)
+    if (hasEnded(restoring) || (await stat(file)).mtimeMs < Date.now() - longestRestore) await removeDatabase(file)
+  }
 }
+
+/** In milliseconds. */
+const longestRestore = 7 * 24 * 3_600_000
 
 /** Opening batches and uploads makes files. They are of no use beside a database that is only copied. */
 const scratchFolders = Effect.map(
