@@ -63,6 +63,24 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(watched.at(-1)?.state, "Completed")
   })
 
+  it("lists a cause that several documents have once", async () => {
+    await mkdir(join(cwd, "broken"))
+    for (const name of ["alpha", "beta", "gamma delta"]) await writeFile(join(cwd, "broken", `${name}.pdf`), "this is no pdf")
+    const line = ["batch", "run", "broken", "--ontology", "ontology.ttl", "--namespace", "broken", "--data", "failures"]
+    const { code, err } = await detent(...line)
+    assert.strictEqual(code, 1, err)
+    const shown = await detent("batch", "show", await firstBatch("failures"), "--failures", "--data", "failures", "--json")
+    const { failures } = JSON.parse(shown.out)
+    assert.deepStrictEqual(
+      failures.map(({ count, documents }: { readonly count: number; readonly documents: ReadonlyArray<string> }) => [
+        count,
+        documents.length,
+      ]),
+      [[3, 3]],
+      shown.out,
+    )
+  })
+
   it("can be asked, exported and counted afterwards", async () => {
     const label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     const asked = await detent("graph", "query", `SELECT ?name { ?x ${label} ?name . FILTER(?name = "Harbour Lights") }`)

@@ -367,7 +367,9 @@ const mostFailures = 10_000
 /** The documents of a batch that failed or were set aside, by what failed, largest group first. */
 export const failures = (id: BatchId) =>
   Effect.gen(function* () {
-    yield* state(id)
+    const { manifestUri } = yield* state(id)
+    const manifest = yield* loadManifest(yield* Storage, manifestUri)
+    const sources = new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
     const log = yield* BatchEventLog
     const groups = new Map<
       string,
@@ -378,7 +380,7 @@ export const failures = (id: BatchId) =>
         const page = yield* log.documents(id, { status: one, limit: 1000, ...optional({ after }) })
         for (const { documentId, error } of page) {
           const problem = error ?? "no reason was given"
-          const key = `${one} ${kindOfProblem(problem)}`
+          const key = `${one} ${kindOfProblem(withoutSource(problem, sources.get(documentId) ?? documentId))}`
           const group = groups.get(key) ?? { problem, status: one, count: 0, documents: [] }
           group.count++
           if (group.documents.length < sampledDocuments) group.documents.push(documentId)
@@ -394,6 +396,16 @@ export const failures = (id: BatchId) =>
   })
 
 const sampledDocuments = 1000
+
+/** The problem without the document that has it: its address, its path and its name, as they are and percent-encoded. */
+const withoutSource = (problem: string, source: string): string => {
+  const address = Option.getOrElse(Option.liftThrowable(decodeURIComponent)(source), () => source)
+  const path = address.replace(/^[a-z0-9]+:\/\//, "")
+  const object = path.slice(path.indexOf("/") + 1)
+  const name = object.slice(object.lastIndexOf("/") + 1)
+  const forms = [source, address, path, object, name].flatMap((form) => [form, encodeURIComponent(form)])
+  return forms.filter((form) => form !== "").reduce((text, form) => text.replaceAll(form, "…"), problem)
+}
 
 const folderOfBatch = (id: BatchId) => Effect.map(workspaceFolder, (folder) => folderIn(folder, `batches/${id}`))
 
