@@ -1,6 +1,6 @@
 /**
  * A workflow written as an async function. Its steps, sleeps and events are activities, clocks and deferreds of an Effect workflow:
- * the function runs again from its beginning after a restart or a wait, and what is stored is not done again.
+ * the function runs again from its beginning after a restart or a wait, and stored steps are not done again.
  *
  * ```ts
  * const Checkout = workflow({ name: "checkout", input: { order: Schema.String } }, async ({ order }, durable) => {
@@ -28,7 +28,7 @@ import { type PlainOf, type PlainResult, plainResult, toPlainResult } from "./Pl
 export type EventSchemas = { readonly [name: string]: Schema.Codec<unknown, unknown> }
 
 export interface StepOptions {
-  /** How often a failed step runs, and the pauses between. A pause is kept through a restart. Default: one attempt. */
+  /** How often a failed step runs, and the pauses between. A restart keeps pauses of more than a minute; a shorter one begins again. Default: one attempt. */
   readonly retry?: RetryPolicy.RetryPolicy
   /** Which failures are worth another attempt. Default: all. */
   readonly retryable?: (error: unknown) => boolean
@@ -59,7 +59,7 @@ export interface Durable<V extends EventSchemas> {
   sleep(name: string, duration: Duration.Input): Promise<void>
   /**
    * Waits for an event that `workflows.sendEvent` sends, and returns its value. One that came before counts. With `timeout` the result
-   * is undefined when the time is over; what it returned once it returns in every run.
+   * is undefined when the time has passed; every run returns the same result.
    */
   waitForEvent<K extends keyof V & string>(name: K): Promise<V[K]["Type"]>
   waitForEvent<K extends keyof V & string>(name: K, options: { readonly timeout: Duration.Input }): Promise<V[K]["Type"] | undefined>
@@ -95,7 +95,7 @@ export interface AsyncWorkflow<in I, out A, out V extends EventSchemas> {
 
 type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unknown>>
 
-/** Defines a workflow. The function must do the same in every run: what it reads from outside belongs in steps. */
+/** Defines a workflow. The function must do the same in every run: reads from outside belong in steps. */
 export const workflow: {
   <const F extends Fields, A, const V extends EventSchemas = Record<never, never>>(
     options: AsyncWorkflowOptions<F, V> & { readonly success: Schema.Codec<A, unknown> },
