@@ -1,4 +1,4 @@
-/** Whatever was thrown, in words: a value may even refuse to be turned into text. */
+/** The text of any thrown value, also of one that cannot be turned into text. */
 export const describe = (value: unknown): string => {
   try {
     return value instanceof Error ? value.message : String(value)
@@ -14,3 +14,6 @@ export const innermostReason = (error: unknown): string => {
   const said = describe(inner)
   return said === "" && inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : said
 }
+
+/** What a user does about a file that is in none of the folders that may be read. */
+export const openingStep = "put the file below the data folder, or run `detent batch run` on its folder once"

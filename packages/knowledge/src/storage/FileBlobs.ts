@@ -16,6 +16,7 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { compareCodePoints } from "../rdf/LineSort.ts"
+import { openingStep } from "./Describe.ts"
 import type { FileLock, TemporaryFile, TemporaryFiles } from "./FileLock.ts"
 import { contentHashOf } from "./Identity.ts"
 import {
@@ -286,7 +287,7 @@ export const pathIn = (
 ): Effect.Effect<string, AddressRefused | StorageFailed> =>
   Effect.gen(function* () {
     if (schemeOf(uri) !== "file") {
-      return yield* new AddressRefused({ uri, problem: "is no file", nextStep: "use an address that begins with file:///" })
+      return yield* new AddressRefused({ uri, problem: "is not a file", nextStep: "use an address that begins with file:///" })
     }
     const given = fileURLToPath(uri)
     const left = former.find((folder) => isInside(folder, given))
@@ -300,7 +301,7 @@ export const pathIn = (
       const problem = folders.some((folder) => isInside(folder, path))
         ? "is a link that leads out of its folder"
         : "is not in an opened folder"
-      return yield* new AddressRefused({ uri, problem, nextStep: `opened are ${folders.join(", ")}` })
+      return yield* new AddressRefused({ uri, problem, nextStep: `opened are ${folders.join(", ")}; ${openingStep}` })
     }
     if (relative(home, real).split(sep)[0] === ownFolder) {
       return yield* new AddressRefused({ uri, problem: "is a file of the store itself", nextStep: `choose a name outside ${ownFolder}` })
@@ -336,7 +337,7 @@ const passing = ["EMFILE", "ENFILE", "EAGAIN", "EINTR", "EBUSY"]
 export const faultOf =
   (uri: StorageUri | StorageFolder, operation: StorageFailed["operation"]) =>
   (cause: unknown): StorageError => {
-    // Below a file, or at a folder, there is no blob; a writer on the other hand has to know what is in his way.
+    // Below a file, or at a folder, there is no blob; a writer, however, gets the error.
     if (operation === "read" && hasCode(cause, "ENOENT", "ENOTDIR", "EISDIR")) return new BlobNotFound({ uri })
     if (operation === "write" && hasCode(cause, ...full)) return new StorageFull({ uri, cause })
     return new StorageFailed({ uri, operation, retryable: hasCode(cause, ...passing), cause })

@@ -40,8 +40,9 @@ export const locate = (location: string): Result.Result<StorageFolder, AddressRe
       Result.fail(
         new AddressRefused({
           uri: location,
-          problem: "is no folder of a bucket",
-          nextStep: "write it as gs://BUCKET/PREFIX or s3://BUCKET/PREFIX, with a BUCKET of 3 to 63 lower-case letters, digits, - and .",
+          problem: "is not a folder of a bucket",
+          nextStep:
+            "write it as gs://BUCKET/PREFIX or s3://BUCKET/PREFIX, with a BUCKET of 3 to 63 lower-case letters, digits, - and ., in gs:// also _",
         }),
       ),
     onSome: Result.succeed,

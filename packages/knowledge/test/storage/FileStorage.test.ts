@@ -196,6 +196,8 @@ describe("a folder as storage", () => {
         storage.set(blobIn(folderOf(root), ".detent/lock"), "x"),
       ]
       for (const refusal of refusals) assert.strictEqual((yield* Effect.flip(Effect.asVoid(refusal)))._tag, "AddressRefused")
+      const { message } = yield* Effect.flip(storage.get(blobIn(folderOf(secrets), "key.txt")))
+      assert.match(message, /is not in an opened folder; opened are .*; put the file below the data folder, or run `detent batch run`/)
     }).pipe(Effect.scoped),
   )
 
@@ -230,7 +232,7 @@ describe("a folder as storage", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.live("says what is wrong with a root that is no folder", () =>
+  it.live("says what is wrong with a root that is not a folder", () =>
     Effect.gen(function* () {
       const root = newRoot()
       yield* Effect.promise(() => writeFile(root, "a file"))

@@ -25,6 +25,8 @@ describe("a location", () => {
       "gs:///data",
       "az://bucket/data",
     ])
-      assert.include(located(wrong), `${wrong} is no folder of a bucket; write it as gs://BUCKET/PREFIX`)
+      assert.include(located(wrong), `${wrong} is not a folder of a bucket; write it as gs://BUCKET/PREFIX`)
+    assert.strictEqual(located("gs://my_bucket/data"), "gs://my_bucket/data/")
+    assert.include(located("s3://my_bucket/data"), "lower-case letters, digits, - and ., in gs:// also _")
   })
 })

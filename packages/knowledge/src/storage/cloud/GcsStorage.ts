@@ -19,7 +19,7 @@ import {
   type Answer,
   clientInContext,
   joined,
-  listedUri,
+  listedPage,
   locationOf,
   lost,
   makeObjectHttp,
@@ -84,6 +84,8 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
         unauthorized: "check the credentials of Google Cloud in GOOGLE_APPLICATION_CREDENTIALS",
         forbidden: "give the service account the role roles/storage.objectAdmin on the bucket",
         missing: "create the bucket, or correct its name",
+        elsewhere: "the bucket is elsewhere: correct its name",
+        unreachable: isEmulated ? "check STORAGE_EMULATOR_HOST" : "check the network",
       },
     })
 
@@ -239,12 +241,12 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           const answer = yield* http.send(target, { method: "GET", url: `${endpoint}/storage/v1/b/${bucket}/o?${query}`, headers: {} })
           if (answer.status !== 200) return yield* http.failure(target, answer)
           const { items = [], nextPageToken: next } = yield* decoded(Listing, target, answer)
-          const found = yield* Effect.forEach(
-            items.filter(({ name }) => !name.endsWith("/")),
-            ({ name, generation, size }) =>
-              Effect.map(listedUri(folder, bucket, name), (uri) => ({ uri, generation: Generation.make(generation), size: Number(size) })),
-          )
-          return { found, next }
+          const objects = items.map(({ name, generation, size }) => ({
+            key: name,
+            generation: Generation.make(generation),
+            size: Number(size),
+          }))
+          return { ...listedPage(folder, objects), next }
         }),
       remove: (uri, generation) =>
         Effect.gen(function* () {
@@ -253,7 +255,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           const answer = yield* http.send(target, { method: "DELETE", url: objectUrl(uri, `ifGenerationMatch=${generation}`), headers: {} })
           if (answer.status === 204 || answer.status === 200) return true
           if (answer.status === 412) return false
-          // What an attempt before has removed is not found any more.
+          // An object that an earlier attempt has removed is not found.
           if (isGone(answer)) return answer.isUncertain
           return yield* http.failure(target, answer)
         }),

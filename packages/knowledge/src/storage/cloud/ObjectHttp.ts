@@ -19,11 +19,11 @@ import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
 import { innermostReason } from "../Describe.ts"
-import { type StorageError, StorageFailed, StorageFull } from "../Storage.ts"
+import { type BlobInfo, type Generation, type StorageError, StorageFailed, StorageFull } from "../Storage.ts"
 import { type StorageFolder, StorageUri } from "../Uri.ts"
 import type { CredentialsRefused } from "./Credentials.ts"
 
-/** What the request is about, for errors. */
+/** The subject of the request, for errors. */
 export interface Target {
   readonly uri: StorageUri | StorageFolder
   readonly operation: StorageFailed["operation"]
@@ -56,15 +56,23 @@ export interface RetryOptions {
 
 export interface ObjectHttpOptions {
   readonly retry?: RetryOptions | undefined
-  /** Adds what proves who sends the request. Fails with the reason and the next step. */
+  /** Adds the credentials to the request. Fails with the reason and the next step. */
   readonly authorize: (request: ObjectRequest, nowMillis: number) => Effect.Effect<Headers, CredentialsRefused>
-  /** Forgets what `authorize` has cached: the store says that it is no longer valid. */
+  /** Drops the credentials that `authorize` has cached: the store says that they are no longer valid. */
   readonly forget: Effect.Effect<void>
   readonly isExpired: (status: number, problem: Problem) => boolean
   /** Reads the store's own words out of the body of a failure. */
   readonly problemOf: (body: Uint8Array) => Problem
-  /** What a user does about a refusal: `unauthorized` where credentials are missing or have ended. */
-  readonly nextSteps: { readonly unauthorized: string; readonly forbidden: string; readonly missing: string }
+  /** The next step after a refusal: `unauthorized` where credentials are missing or have ended. */
+  readonly nextSteps: {
+    readonly unauthorized: string
+    readonly forbidden: string
+    readonly missing: string
+    /** The bucket is in another region or store. */
+    readonly elsewhere: string
+    /** No connection can be made, or it breaks off. */
+    readonly unreachable: string
+  }
   readonly client?: HttpClient.HttpClient | undefined
 }
 
@@ -76,7 +84,7 @@ export interface ObjectHttp {
   /** Waits before attempt `attempt` (from 1 on) of something that is retried outside of a request. */
   readonly backoff: (attempt: number, retryAfterMillis?: number) => Effect.Effect<void>
   readonly attempts: number
-  /** What a status that the caller did not expect means. */
+  /** The meaning of a status that the caller did not expect. */
   readonly failure: (target: Target, answer: Answer) => StorageError
   readonly problemOf: (answer: Answer) => Problem
 }
@@ -114,7 +122,8 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
       return noAccess(target, `${said}; ${options.nextSteps.unauthorized}`)
     if (status === 403) return noAccess(target, `${said}; ${options.nextSteps.forbidden}`)
     if (status === 404) return noAccess(target, `${said}; ${options.nextSteps.missing}`)
-    if (status >= 300 && status < 400) return noAccess(target, `${said}; the bucket is elsewhere: correct the region or the endpoint`)
+    if ((status >= 300 && status < 400) || code === "AuthorizationHeaderMalformed")
+      return noAccess(target, `${said}; ${options.nextSteps.elsewhere}`)
     return failed(target, false, said)
   }
 
@@ -141,7 +150,7 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
         const sent = yield* attempt(target, request)
         if (sent._tag === "Failure") {
           isUncertain = true
-          if (count >= attempts) return yield* failed(target, true, sent.failure.message)
+          if (count >= attempts) return yield* failed(target, true, `${sent.failure.message}; ${options.nextSteps.unreachable}`)
           yield* backoff(count)
           continue
         }
@@ -216,20 +225,28 @@ export const locationOf = (uri: StorageUri | StorageFolder): Location => {
 
 const decodeUri = Schema.decodeOption(StorageUri)
 
-/** Fails on a key that no address can have, like `a//b`: another program wrote it, and leaving it out would hide it. */
-export const listedUri = (folder: StorageFolder, bucket: string, key: string): Effect.Effect<StorageUri, StorageFailed> =>
-  Option.match(decodeUri(`${folder.slice(0, 5)}${bucket}/${key}`), {
-    onNone: () =>
-      Effect.fail(
-        new StorageFailed({
-          uri: folder,
-          operation: "list",
-          retryable: false,
-          cause: new Error(`${JSON.stringify(key)} has a name no address can have; rename it`),
-        }),
-      ),
-    onSome: Effect.succeed,
-  })
+export interface ListedObject {
+  readonly key: string
+  readonly generation: Generation
+  readonly size: number
+}
+
+/** The objects of a page with their addresses, and the keys that no address can have, like `a//b`. Markers of folders are left out. */
+export const listedPage = (
+  folder: StorageFolder,
+  objects: ReadonlyArray<ListedObject>,
+): { readonly found: ReadonlyArray<BlobInfo>; readonly unusable: ReadonlyArray<string> } => {
+  const { bucket } = locationOf(folder)
+  const found: Array<BlobInfo> = []
+  const unusable: Array<string> = []
+  for (const { key, generation, size } of objects) {
+    if (key.endsWith("/")) continue
+    const uri = Option.getOrUndefined(decodeUri(`${folder.slice(0, 5)}${bucket}/${key}`))
+    if (uri === undefined) unusable.push(key)
+    else found.push({ uri, generation, size })
+  }
+  return { found, unusable }
+}
 
 // The transport sends one request and returns its answer, over connections that are kept open. The default is Node's own client: a request
 // costs it less than one of `fetch`, and it sends the body without copying it. An HttpClient that the caller provides replaces it.
@@ -288,7 +305,7 @@ export const makeNodeTransport =
       sent.on("timeout", () => {
         // The connection waits for a reader that is slow.
         if (answer !== undefined && answer.readableLength > 0) sent.socket?.setTimeout(silenceMillis)
-        else (answer ?? sent).destroy(new Error("nothing came any more"))
+        else (answer ?? sent).destroy(new Error("the answer stopped arriving"))
       })
       // After the answer has begun, its reader sees what breaks.
       sent.on("error", (error) => resume(Effect.fail(broken(error))))
@@ -299,7 +316,7 @@ export const makeNodeTransport =
 /** Five minutes, as long as those of `fetch`. */
 export const nodeTransport = makeNodeTransport(300_000)
 
-/** What is packed in another way, which only its writer knows, stays as it is. */
+/** Content in another encoding, which only its writer knows, is unchanged. */
 const unpacked = (incoming: Readable, encoding: string | undefined): Readable => {
   const unpacking = unpackers[encoding ?? "identity"]?.()
   // A failure of one of the two destroys the other, so that its reader sees it.

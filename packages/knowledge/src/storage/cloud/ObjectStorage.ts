@@ -1,5 +1,5 @@
 /**
- * A storage on a bucket of an object store. What the stores have in common is here: which addresses are served, reads that resume
+ * A storage on a bucket of an object store. The shared part of all stores: which addresses are served, reads that resume
  * where their connection broke, checksums, uploads in chunks of bounded memory, and writes that happen once although their answer
  * was lost: every write carries an id of its own in the metadata of the object.
  */
@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
+import { openingStep } from "../Describe.ts"
 import { contentHashOf } from "../Identity.ts"
 import {
   AddressRefused,
@@ -47,7 +48,7 @@ export interface BucketScope {
   readonly allowedSince?: (() => ReadonlyArray<StorageFolder> | Promise<ReadonlyArray<StorageFolder>>) | undefined
 }
 
-/** What must hold for a write. `undefined`: anything. */
+/** The precondition of a write. `undefined`: none. */
 export type Expected = { readonly generation: Generation | undefined } | undefined
 
 export interface ObjectHead {
@@ -55,7 +56,7 @@ export interface ObjectHead {
   readonly size: number
   /** The id of the write that made it, where this program made it. */
   readonly writeId: string | undefined
-  /** What that write has replaced, where its precondition said so: a generation, or `none`. */
+  /** The generation that the write has replaced, where its precondition named it, or `none`. */
   readonly before: string | undefined
 }
 
@@ -82,7 +83,7 @@ export interface Upload {
   readonly writeId: string
 }
 
-/** What a write says of itself in the metadata of its object. */
+/** The mark of a write in the metadata of its object. */
 export const metadataOf = ({ writeId, expected }: Upload): Readonly<Record<string, string>> => ({
   [writeIdName]: writeId,
   ...(expected === undefined ? {} : { [beforeName]: expected.generation ?? "none" }),
@@ -101,10 +102,17 @@ export type Stored =
       readonly isUncertain: boolean
     }
 
+export interface ListedPage {
+  readonly found: ReadonlyArray<BlobInfo>
+  /** Keys that no address can have: another program wrote them. */
+  readonly unusable: ReadonlyArray<string>
+  readonly next: string | undefined
+}
+
 /** The protocol of one store. Every operation has been retried when it fails. */
 export interface ObjectClient<Session> {
   readonly http: ObjectHttp
-  /** What errors name: `gs://`. */
+  /** The scheme in errors: `gs://`. */
   readonly start: "gs://" | "s3://"
   /** The checksum that goes with the content of an upload. */
   readonly algorithm: Algorithm
@@ -113,7 +121,7 @@ export interface ObjectClient<Session> {
   readonly read: (uri: StorageUri, rest?: { readonly generation: Generation; readonly offset: number }) => ObjectRequest
   /** Whether an answer to such a request says that the object is not there, or not at that generation, although its bucket is. */
   readonly isGone: (answer: Answer) => boolean
-  /** What the headers of an answer say of the object. */
+  /** The object's data in the headers of an answer. */
   readonly described: (target: Target, headers: Answer["headers"]) => Effect.Effect<Omit<OpenedObject, "received">, StorageFailed>
   readonly put: (upload: Upload, bytes: Uint8Array, digest: Buffer) => Effect.Effect<Stored, StorageError>
   /** Begins an upload of more than one chunk. Undefined: the precondition does not hold already. */
@@ -121,12 +129,9 @@ export interface ObjectClient<Session> {
   readonly append: (session: Session, bytes: Uint8Array, offset: number) => Effect.Effect<void, StorageError>
   /** The last chunk. After it the object is there, or the precondition did not hold. */
   readonly finish: (session: Session, bytes: Uint8Array, offset: number, digest: Buffer) => Effect.Effect<Stored, StorageError>
-  /** Removes what was uploaded of an object that is not finished. */
+  /** Removes the parts of an unfinished upload. */
   readonly abandon: (session: Session) => Effect.Effect<void, StorageError>
-  readonly list: (
-    folder: StorageFolder,
-    page: string | undefined,
-  ) => Effect.Effect<{ readonly found: ReadonlyArray<BlobInfo>; readonly next: string | undefined }, StorageError>
+  readonly list: (folder: StorageFolder, page: string | undefined) => Effect.Effect<ListedPage, StorageError>
   /** Whether it was at that generation and is gone. */
   readonly remove: (uri: StorageUri, generation: Generation) => Effect.Effect<boolean, StorageError>
 }
@@ -146,8 +151,8 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       if (opened.some(isIn)) return Effect.void
       const nextStep =
         opened.length === 0
-          ? `no folder that begins with ${client.start} is opened: a batch that is started from one opens it`
-          : `opened are ${opened.join(", ")}`
+          ? `no folder that begins with ${client.start} is opened; ${openingStep}`
+          : `opened are ${opened.join(", ")}; ${openingStep}`
       return Effect.flatMap(
         Effect.promise(async () => (await allowedSince?.())?.some(isIn) === true),
         (isAllowed) =>
@@ -412,11 +417,14 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       Stream.unwrap(
         Effect.as(
           readable(folder),
-          Stream.paginate(undefined as string | undefined, (page) =>
-            Effect.map(client.list(folder, page), ({ found, next }) => [
-              found,
-              Option.fromUndefinedOr(next).pipe(Option.map((one): string | undefined => one)),
-            ]),
+          Stream.paginate(firstPage, ({ page, unusable, count }) =>
+            Effect.gen(function* () {
+              const { found, next, ...listed } = yield* client.list(folder, page)
+              const names = [...unusable, ...listed.unusable].slice(0, namedAtMost)
+              const counted = count + listed.unusable.length
+              if (next === undefined && counted > 0) return yield* unusableNames(folder, names, counted)
+              return [found, Option.map(Option.fromUndefinedOr(next), (one): Listing => ({ page: one, unusable: names, count: counted }))]
+            }),
           ),
         ),
       ),
@@ -424,10 +432,31 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
   }
 }
 
+/** How far a folder is listed, and which names no address can have. */
+interface Listing {
+  readonly page: string | undefined
+  readonly unusable: ReadonlyArray<string>
+  readonly count: number
+}
+
+const firstPage: Listing = { page: undefined, unusable: [], count: 0 }
+
+/** How many names one error lists. */
+const namedAtMost = 20
+
+/** Leaving these objects out would hide them. All are named, so that they are renamed in one go. */
+const unusableNames = (folder: StorageFolder, names: ReadonlyArray<string>, count: number) => {
+  const more = count > names.length ? ` and ${count - names.length} more` : ""
+  const listed = `${names.map((name) => JSON.stringify(name)).join(", ")}${more}`
+  const problem = `${listed} ${count === 1 ? "has a name" : "have names"} no address can have: a part is empty, "." or "..", or has control characters`
+  const cause = new Error(`${problem}; rename ${count === 1 ? "it" : "them"}`)
+  return new StorageFailed({ uri: folder, operation: "list", retryable: false, cause })
+}
+
 /** How often a change that is to happen in any case is tried against other writers. */
 const mostRaces = 50
 
-/** What was read so far is of no use: it is damaged, or its end is gone. */
+/** The bytes read so far are useless: they are damaged, or their end is gone. */
 class ReadBroken extends Error {}
 
 const expectedBy = (precondition: Precondition): NonNullable<Expected> => ({
@@ -439,7 +468,7 @@ const expectedAt = (current: Option.Option<ObjectHead>): Expected => ({ generati
 /** Objects up to this size are read in one go, and not as a stream. */
 const smallest = 1024 * 1024
 
-/** The checksum of what passes by, piece after piece. */
+/** The checksum of a stream, piece after piece. */
 const startDigest = (algorithm: Algorithm): { readonly update: (piece: Uint8Array) => void; readonly end: () => Buffer } => {
   if (algorithm === "md5") {
     const md5 = createHash("md5")
@@ -469,7 +498,7 @@ const damageOf = ({ checksum }: OpenedObject, digest: Buffer): ReadBroken | unde
   return new ReadBroken(`its ${checksum.algorithm} is ${actual}, and the store names ${checksum.value}: the content was damaged on the way`)
 }
 
-/** What an abandoned upload leaves is removed by the store's lifecycle rules too, so a failure here is a warning. */
+/** The store's lifecycle rules remove abandoned uploads too, so a failure here is a warning. */
 const abandoned = <Session>(client: ObjectClient<Session>, session: Session, uri: StorageUri): Effect.Effect<void> =>
   Effect.catch(client.abandon(session), (error) =>
     Effect.logWarning(`an unfinished upload of ${uri} could not be removed: ${error.message}`),
@@ -491,7 +520,7 @@ class Chunks {
     this.#digest = startDigest(algorithm)
   }
 
-  /** Takes in what there is room for, and returns the rest. */
+  /** Buffers the bytes that fit, and returns the rest. */
   fill(piece: Uint8Array): Uint8Array {
     const taken = piece.subarray(0, chunkSize(this.#index) - this.#held)
     this.#makeRoom(this.#held + taken.byteLength)
@@ -506,7 +535,7 @@ class Chunks {
     return this.#held === chunkSize(this.#index)
   }
 
-  /** What was taken in since the last chunk was sent. The bytes stay as they are until more is taken in. */
+  /** The bytes buffered since the last chunk was sent. They are valid until more are buffered. */
   held(): { readonly bytes: Uint8Array; readonly offset: number } {
     return { bytes: this.#buffer.subarray(0, this.#held), offset: this.#offset }
   }

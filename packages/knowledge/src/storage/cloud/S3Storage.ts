@@ -19,7 +19,7 @@ import { type AwsKeys, encoded, fromEnvironment, signerFor } from "./AwsCredenti
 import {
   type Answer,
   clientInContext,
-  listedUri,
+  listedPage,
   locationOf,
   lost,
   makeObjectHttp,
@@ -75,10 +75,11 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       isExpired: (status, { code }) => code === "ExpiredToken" || (status === 400 && code === ""),
       problemOf,
       nextSteps: {
-        unauthorized:
-          "the keys are not valid any more: get new ones, with AWS_SESSION_TOKEN where they have a session, and check the region",
-        forbidden: "check the keys and the region, and that the keys may read, write, list and delete objects of the bucket",
+        unauthorized: "the keys are no longer valid: get new ones, with AWS_SESSION_TOKEN where they have a session, and check AWS_REGION",
+        forbidden: "check the keys and AWS_REGION, and that the keys may read, write, list and delete objects of the bucket",
         missing: "create the bucket, or correct its name",
+        elsewhere: "set AWS_REGION to the region of the bucket, and AWS_ENDPOINT_URL_S3 where it is not at Amazon",
+        unreachable: "check the network, AWS_REGION, and AWS_ENDPOINT_URL_S3 where the bucket is not at Amazon",
       },
     })
 
@@ -95,7 +96,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
     /** The object is not there, although its bucket is. */
     const isMissing = (answer: Answer) => answer.status === 404 && http.problemOf(answer).code !== "NoSuchBucket"
 
-    /** Sends again what the store refuses since another writer is at work on the object, or answers with an error under a good status. */
+    /** Repeats requests that the store refuses because of another writer of the object, or answers with an error under a good status. */
     const sendOver = (target: Target, request: ObjectRequest, isUnfinished: (answer: Answer) => boolean) =>
       Effect.gen(function* () {
         let isUncertain = false
@@ -217,11 +218,10 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
             generation: generationOf(textIn(one, "ETag") ?? ""),
             size: Number(textIn(one, "Size")),
           }))
-          const found = yield* Effect.forEach(
-            objects.filter(({ key }) => !key.endsWith("/")),
-            ({ key, generation, size }) => Effect.map(listedUri(folder, bucket, key), (uri) => ({ uri, generation, size })),
-          )
-          return { found, next: textIn(listing, "IsTruncated") === "true" ? textIn(listing, "NextContinuationToken") : undefined }
+          return {
+            ...listedPage(folder, objects),
+            next: textIn(listing, "IsTruncated") === "true" ? textIn(listing, "NextContinuationToken") : undefined,
+          }
         }),
       remove: (uri, generation) =>
         Effect.gen(function* () {

@@ -173,7 +173,11 @@ describe("keys of AWS", () => {
       assert.include(message, "SignatureDoesNotMatch")
       assert.notInclude(message, secret)
       const elsewhere = yield* S3Storage.make({ root: s3Root, endpoint: fake.url, keys, region: "eu-west-3", retry: quick })
-      assert.include((yield* Effect.flip(elsewhere.get(at))).message, "expecting 'us-east-1'")
+      const { message: where } = yield* Effect.flip(elsewhere.get(at))
+      assert.include(where, "expecting 'us-east-1'")
+      assert.include(where, "set AWS_REGION to the region of the bucket")
+      const away = yield* S3Storage.make({ root: s3Root, endpoint: "http://127.0.0.1:1", keys, retry: quick })
+      assert.include((yield* Effect.flip(away.get(at))).message, "AWS_ENDPOINT_URL_S3")
     }).pipe(Effect.scoped),
   )
 
@@ -249,7 +253,7 @@ describe("keys of AWS", () => {
         AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://keys.example.org/",
         AWS_CONTAINER_AUTHORIZATION_TOKEN: "t-1",
       })
-      assert.include(elsewhere.message, "http://keys.example.org/ is no address that a container gets keys of AWS from")
+      assert.include(elsewhere.message, "http://keys.example.org/ is not an address that a container gets keys of AWS from")
       assert.notInclude(elsewhere.message, "t-1")
       const login = yield* refusalOf({ AWS_PROFILE: "work", AWS_CONFIG_FILE: fileOf("[profile work]\nsso_session = company\n") })
       assert.include(login.message, "the profile work has no keys of its own but sso_session")

@@ -94,6 +94,22 @@ describe("the fake of Google Cloud Storage", () => {
   )
 })
 
+describe("a bucket with names that no address can have", () => {
+  it.live("is refused with all of them, on whatever page they are", () =>
+    Effect.gen(function* () {
+      const { url } = yield* fakeGcs({ pageSize: 2 })
+      const storage = yield* GcsStorage.make({ root: gsRoot, endpoint: url, credentials: anonymous, retry: quick })
+      for (const name of ["a.txt", "a//b.txt", "./x.txt", "folder/", "m.txt", "n.txt", "../y.txt", "z.txt"]) {
+        const to = `${url}/upload/storage/v1/b/detent-test/o?uploadType=media&name=${encodeURIComponent(`data/${name}`)}`
+        assert.strictEqual((yield* Effect.promise(() => fetch(to, { method: "POST", body: "x" }))).status, 200)
+      }
+      const { message } = yield* Effect.flip(Stream.runCollect(storage.list(gsRoot)))
+      for (const name of ["data/a//b.txt", "data/./x.txt", "data/../y.txt"]) assert.include(message, JSON.stringify(name))
+      assert.include(message, "rename them")
+    }).pipe(Effect.scoped),
+  )
+})
+
 interface Store {
   readonly name: string
   readonly root: StorageFolder
@@ -279,7 +295,7 @@ for (const { name, root, open } of stores) {
         for (const outside of [`${scheme}detent-test/other/a`, `${scheme}detent-test/data2/a`, `${scheme}elsewhere/data/a`]) {
           const refused = yield* Effect.flip(getText(storage, outside as never))
           assert.strictEqual(refused._tag, "AddressRefused")
-          assert.include(refused.message, `opened are ${root}, ${beside}`)
+          assert.include(refused.message, `opened are ${root}, ${beside}; put the file below the data folder, or run \`detent batch run\``)
         }
         const unwritable = yield* Effect.flip(storage.set(blobIn(beside, "a"), "x"))
         assert.include(unwritable.message, "is not in the folder that is written to")
