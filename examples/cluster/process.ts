@@ -16,8 +16,8 @@ const pause = "20 millis"
 let isSending = false
 let answered: Array<string> = []
 let failed = 0
-process.on("message", (told: { readonly isSending: boolean }) => {
-  isSending = told.isSending
+process.on("message", (message: { readonly isSending: boolean }) => {
+  isSending = message.isSending
 })
 
 const readMeter = (id: string) =>

@@ -74,7 +74,7 @@ export const Document = Machine.make({
   // One line for every combination of the states and the events of the group.
   .on([S.Draft, S.Approved, S.Published], E.Removal, S.Archived)
 
-  // A verdict on what is decided already comes too late, but is no mistake of the sender.
+  // A verdict on what is decided already comes too late, but is not a mistake of the sender.
   .on([S.Approved, S.Published], E.Verdict, stay)
 
   // Any state that is not final answers this. The answer's type comes from the event.

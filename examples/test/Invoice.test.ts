@@ -83,7 +83,9 @@ describe("the approval of invoices", () => {
       expect(second).toContain("invoice-2: paid")
       const own = join(temporary, "own.json")
       writeFileSync(own, readFileSync(join(folder, "approval.json"), "utf8").replace('"to": "waiting"', '"to": "wating"'))
-      await expect(desk(own)).rejects.toThrow(`${own}:9:48: transition "ask" leads to "wating", which is no state; did you mean "waiting"?`)
+      await expect(desk(own)).rejects.toThrow(
+        `${own}:9:48: transition "ask" leads to "wating", which is not a state; did you mean "waiting"?`,
+      )
     } finally {
       rmSync(temporary, { recursive: true })
     }

@@ -7,14 +7,14 @@
  *     )
  *
  * Instances belong to shards, and shards to nodes. Effect's cluster decides which node should have which shard, from the nodes
- * that are alive; this layer acquires and releases them, sends what other nodes have to them, and proves by the fence of the
- * node's lease, in every commit, that the node still has what it writes.
+ * that are alive; this layer acquires and releases them, forwards requests to the nodes that have the instances, and proves by the
+ * fence of the node's lease, in every commit, that the node still has the instance.
  *
  *     acquired    its instances are opened here when they have something to do, and their timers fire here
- *     leaving     requests for its instances wait; what they accepted is stored, their work ends
+ *     leaving     requests for its instances wait; accepted events are stored, their work ends
  *     released    another node may acquire it
  *
- * A node that does not extend its lease loses everything at once, and stops its work before anything else.
+ * A node that does not extend its lease loses all shards together, and stops its work before anything else.
  */
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
@@ -60,13 +60,13 @@ import { Shards } from "./Shards.ts"
 export interface ClusterOptions {
   /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
   readonly address: string
-  /** Host and port on which it listens, where that is another. Default: `address`. */
+  /** Host and port on which it listens, where they differ. Default: `address`. */
   readonly listen?: string
   /** The secret that the nodes of a cluster share. At least 16 characters. */
   readonly token: string | Redacted.Redacted
-  /** How long a node that shows no sign of life keeps what it has. Default: 10 seconds. */
+  /** How long a node keeps its shards without a heartbeat. Default: 10 seconds. */
   readonly lease?: Duration.Input
-  /** How long a request may find no node that has its instance before it fails. Default: three leases. */
+  /** How long a request waits for a node that has its instance before it fails. Default: three leases. */
   readonly patience?: Duration.Input
   /** The schema of the tables, the same as the store's. Default: `detent`. */
   readonly schema?: string
@@ -85,7 +85,7 @@ export class ClusterMisconfigured extends Schema.TaggedError<ClusterMisconfigure
 /** A node of the cluster as `detent cluster status` shows it. */
 export interface ClusterNode {
   readonly address: string
-  /** Its name in this life, as the rows of its instances have it. */
+  /** Its name, new with every start, as the rows of its instances have it. */
   readonly node: string
   readonly startedAt: number
   readonly shards: number
@@ -93,9 +93,9 @@ export interface ClusterNode {
   readonly working: number
   /** Milliseconds until its lease ends, unless it extends it. */
   readonly leaseMillis: number
-  /** For how long the timer of its instances has been due that is the latest. 0: none is late. */
+  /** How long the oldest overdue timer of its instances has been due. 0: none is late. */
   readonly lagMillis: number
-  /** It gives up what it has and takes nothing more. */
+  /** It gives its shards to other nodes and takes no new ones. */
   readonly draining: boolean
 }
 
@@ -103,9 +103,9 @@ export interface ClusterService {
   readonly address: string
   /** Nodes that are alive, by address. */
   readonly nodes: Effect.Effect<ReadonlyArray<ClusterNode>, SqlError>
-  /** Has a node give up what it has, so that it can be stopped without a pause. False where there is no such node. */
+  /** Drains a node, so that it can be stopped without a pause. False where there is no such node. */
   readonly drain: (node: string) => Effect.Effect<boolean, SqlError>
-  /** Whether this node takes part: it holds its lease and does not drain. */
+  /** Whether this node takes part: it holds its lease and is not draining. */
   readonly isReady: () => boolean
   /** How many shards this node has. */
   readonly shards: () => number
@@ -131,7 +131,7 @@ const makeCluster = (options: ClusterOptions) =>
     yield* agreesWithOthers(tables, address.text, { shardCount, tokenMark })
     const server = new DeliveryServer(run)
     const name = randomUUID()
-    // Before it takes the lease of its address, which ends whatever else runs under it.
+    // Before it takes the lease of its address, which ends any other process under that address.
     yield* listening(listen, token, server, leaseMillis, name)
     yield* isAlone(address, token, name)
     const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
@@ -173,7 +173,7 @@ const makeCluster = (options: ClusterOptions) =>
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
     let isDraining = false
-    /** Another node has everything before this one ends. Where there is no other, or it takes too long, the lease ends it. */
+    /** Waits until other nodes have all shards. Where there is no other, or it takes too long, the lease ends. */
     const drainSelf = Effect.suspend(() => {
       if (isDraining) return Effect.void
       isDraining = true
@@ -215,7 +215,7 @@ export const nodesOf = (schema = "detent"): Effect.Effect<ReadonlyArray<ClusterN
     }),
   )
 
-/** Has a node, named by its address or its name, give up what it has. False where there is no such node. */
+/** Drains a node, named by its address or its name. False where there is no such node. */
 export const drainNode = (node: string, schema = "detent"): Effect.Effect<boolean, SqlError, SqlClient> =>
   Effect.flatMap(
     findClusterTables(schema),
@@ -260,7 +260,7 @@ const markOf = (token: Redacted.Redacted): string =>
 
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** A node that divides instances otherwise, or that others do not talk to, would keep its shards from everyone. */
+/** A node that divides instances otherwise, or that others do not talk to, would make its shards unreachable. */
 const agreesWithOthers = (
   tables: ClusterTables,
   address: string,
@@ -278,7 +278,7 @@ const agreesWithOthers = (
     const foreign = others.find(({ tokenMark }) => tokenMark !== null && tokenMark !== own.tokenMark)
     if (foreign !== undefined) {
       return new ClusterMisconfigured({
-        problem: `node ${foreign.address} has another token than this one`,
+        problem: `node ${foreign.address} has a different token than this one`,
         nextStep: "give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first",
       })
     }
@@ -288,7 +288,7 @@ const agreesWithOthers = (
 /** How long a node waits for an answer at its own address. */
 const ownAnswer = "2 seconds"
 
-/** Another process at the address of this node is alive: it would lose everything it has to this one. */
+/** Another process at the address of this node is alive: it would lose its shards to this one. */
 const isAlone = ({ text: address }: Address, token: Redacted.Redacted, name: string): Effect.Effect<void, ClusterMisconfigured> =>
   Effect.gen(function* () {
     const asked = HttpClient.get(`http://${address}${namePath}`, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
@@ -298,7 +298,9 @@ const isAlone = ({ text: address }: Address, token: Redacted.Redacted, name: str
     )
     const answer = yield* Effect.result(Effect.provide(answered, FetchHttpClient.layer))
     if (answer._tag === "Failure")
-      return yield* Effect.logWarning(`nothing answers at ${address} yet, where other nodes of the cluster reach this one`)
+      return yield* Effect.logWarning(
+        `no process answers at ${address} yet, the address at which other nodes of the cluster reach this one`,
+      )
     if (answer.success !== name) {
       return yield* new ClusterMisconfigured({
         problem: `another process answers at ${address}, the address of this node`,
@@ -336,13 +338,13 @@ const addressOf = (text: string): Effect.Effect<Address, ClusterMisconfigured> =
     ? Effect.succeed({ host, port, text })
     : Effect.fail(
         new ClusterMisconfigured({
-          problem: `${text} is no address of a node`,
+          problem: `${text} is not an address of a node`,
           nextStep: "give host and port, for instance 10.0.0.7:7700",
         }),
       )
 }
 
-/** Which node has each shard, as the tables say. Read twice a second, and when a node announces a change. */
+/** The owner of each shard, from the tables. Read twice a second, and when a node announces a change. */
 const makeOwners = (tables: ClusterTables) =>
   Effect.gen(function* () {
     let owners: ReadonlyMap<number, string> = new Map()
@@ -391,10 +393,10 @@ const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) 
     })
   }).pipe(Effect.provide(NodeSocket.layerWebSocketConstructor))
 
-/** Where a node says its name. */
+/** The path that returns the name of a node. */
 const namePath = `${path}/name`
 
-/** Listens to other nodes that know the token. `name`: of this process, by which it finds itself. */
+/** Listens to other nodes that have the token. `name`: of this process, by which it recognises itself. */
 const listening = ({ host, port }: Address, token: Redacted.Redacted, server: DeliveryServer, leaseMillis: number, name: string) => {
   const expected = digestOf(`Bearer ${Redacted.value(token)}`)
   const guard = HttpRouter.middleware(
@@ -416,7 +418,7 @@ const listening = ({ host, port }: Address, token: Redacted.Redacted, server: De
   )
 }
 
-/** Takes the calls of another node for as long as its connection lasts. While it waits for answers, it hears that this node is alive. */
+/** Takes the calls of another node for as long as its connection lasts. While it waits for answers, this node sends heartbeats. */
 const conversing = (server: DeliveryServer, heartbeatMillis: number) =>
   Effect.gen(function* () {
     const socket = yield* Effect.orDie(Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ upgrade }) => upgrade))
@@ -444,7 +446,7 @@ const conversing = (server: DeliveryServer, heartbeatMillis: number) =>
     }
     const cutOff = ({ message }: NoMessage) =>
       Effect.andThen(
-        Effect.logWarning(`a caller that has the token of the cluster is cut off: ${message}`),
+        Effect.logWarning(`closed the connection of a caller that has the cluster's token: ${message}`),
         writer.write(new Socket.CloseEvent(1003, message)),
       )
     const taken = Effect.flatMap(pull, (messages) => Effect.sync(() => messages.forEach(take)))
@@ -457,7 +459,7 @@ const conversing = (server: DeliveryServer, heartbeatMillis: number) =>
     Effect.catchTag("SocketError", () => Effect.succeed(HttpServerResponse.empty())),
   )
 
-/** Effect's cluster: which node should have which shard. It asks twice a second who is alive. */
+/** Effect's cluster: which node should have which shard. It reads the live nodes twice a second. */
 const sharding = ({ host, port }: Address, shards: Shards, lease: Duration.Duration) =>
   Sharding.layer.pipe(
     Layer.provide(Runners.layerNoop),

@@ -1,6 +1,6 @@
 /**
  * The tables of a cluster: its nodes and which of them has each shard. A row counts for as long as the lease of its node is held
- * under the token in the row, by the database's clock. So a node renews one row, its lease, and everything it has ends with it.
+ * under the token in the row, by the database's clock. So a node renews one row, its lease, and all its shards end with it.
  */
 import { DatabaseClock, migrateTables } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
@@ -10,14 +10,14 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 
-/** One life of a node, as its fence proves it. */
+/** A node with its current lease, as its fence proves it. */
 export interface NodeLife {
   readonly node: string
   readonly lease: string
   readonly token: number
 }
 
-/** What the nodes of a cluster must have in common. */
+/** Settings that all nodes of a cluster must share. */
 export interface SharedSettings {
   /** In how many shards the node divides the instances. Null: written by a version before. */
   readonly shardCount: number | null
@@ -37,7 +37,7 @@ export interface NodeRow extends SharedSettings {
   readonly working: number
   /** Milliseconds until its lease ends, unless it extends it. */
   readonly leaseMillis: number
-  /** For how long the timer of its instances has been due that is the latest. 0: none is late. */
+  /** How long the oldest overdue timer of its instances has been due. 0: none is late. */
   readonly lagMillis: number
 }
 
@@ -57,13 +57,13 @@ export interface ClusterTables {
   readonly unregister: (address: string, life: NodeLife) => Effect.Effect<void, SqlError>
   /** Nodes that are alive. Every node asks for them twice a second. */
   readonly runners: Effect.Effect<ReadonlyArray<RunnerRow>, SqlError>
-  /** Nodes that are alive, with what each has. */
+  /** Nodes that are alive, with their shards. */
   readonly nodes: Effect.Effect<ReadonlyArray<NodeRow>, SqlError>
   /** Asks a node to give up its shards, or takes that back. False where there is no such node. */
   readonly drain: (node: string, draining: boolean) => Effect.Effect<boolean, SqlError>
   /** Nodes that had these shards and are no longer alive: their leases must be buried before the shards are acquired. */
   readonly deadHolders: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>, SqlError>
-  /** Acquires shards that no node has any more. Returns those it got. */
+  /** Acquires shards without an owner. Returns those it got. */
   readonly acquire: (address: string, shards: ReadonlyArray<number>, life: NodeLife) => Effect.Effect<ReadonlyArray<number>, SqlError>
   readonly release: (shards: ReadonlyArray<number>, life: NodeLife) => Effect.Effect<void, SqlError>
   readonly owners: Effect.Effect<ReadonlyArray<Owner>, SqlError>
@@ -71,7 +71,7 @@ export interface ClusterTables {
   readonly channel: string
 }
 
-/** Fixed for the life of a database: the shard of an instance depends on it. */
+/** Fixed for a database: the shard of an instance depends on it. */
 export const shardCount = 300
 
 /** How many late timers of one machine are examined. */
@@ -101,7 +101,7 @@ const migrations = (schema: string) => ({
     const sql = yield* SqlClient
     yield* sql.unsafe(`alter table ${schema}.cluster_nodes add column shard_count integer, add column token_mark text`)
   }),
-  // Once had an index of the ids of deliveries, which have none any more.
+  // Earlier versions had an index of the ids of deliveries.
   "0003_deliveries": Effect.void,
   "0004_deliveries": Effect.flatMap(SqlClient, (sql) => Effect.asVoid(sql.unsafe(`drop index if exists ${schema}.events_delivery`))),
 })
@@ -148,7 +148,7 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
       runners: sql<RunnerRow>`select n.runner, n.draining from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
       nodes: Effect.map(
-        // Nodes are few: one look at the index of owners for each. Tables of a version before lack the columns of settings. Late timers
+        // Nodes are few: one lookup in the index of owners for each. Tables of a version before lack the columns of settings. Late timers
         // are found by a loose scan of their index, one step for each machine that has timers.
         sql<Omit<NodeRow, "startedAt" | "leaseMillis" | "lagMillis"> & { started_at: string; lease_millis: string; lag_millis: string }>`
           with recursive machines (machine) as (
@@ -193,7 +193,7 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
           (rows) => rows.map(({ node }) => node),
         ),
       // A shard is free when its holder's token is no longer the newest of its lease. In the order of shards, so that two nodes
-      // that acquire at once do not wait for each other.
+      // that acquire at the same time do not deadlock.
       acquire: (address, wanted, { node, lease, token }) =>
         Effect.tap(
           Effect.map(
@@ -217,7 +217,7 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
             announce,
           ),
         ),
-      // Looks at the lease of each node once, not once for each of its shards.
+      // Reads the lease of each node once, not once for each of its shards.
       owners: sql<Owner>`
         with holders as materialized (select distinct s.lease, s.token from ${shards} s),
         alive as materialized (select h.lease, h.token from holders h where ${isAlive(sql.literal("h"))})

@@ -1,8 +1,8 @@
 /**
- * Requests on their way to the nodes that have their instances. The requests for one instance form a line and keep their order:
+ * Requests in flight to the nodes that have their instances. The requests for one instance form a line and keep their order:
  * while a call has not said that the instance has its requests, later ones wait. Requests that a node did not answer are sent
  * again under their ids, to the node that has the instance by then. Requests for many instances of one node share a call, and
- * while two calls are on their way others gather.
+ * while two calls are in flight others gather.
  *
  * A request is in one call at a time, and only that call can refuse it: a refusal that comes late, from a call that was given up,
  * would be followed by the decision on the copy that was sent since. All requests of a line that are in calls are at one node.
@@ -69,16 +69,16 @@ interface Call {
   acceptedAt: number | undefined
 }
 
-/** What a delivery needs of the cluster. */
+/** The interface of the cluster for a delivery. */
 export interface Delivering {
-  /** The address of the node that has an instance; undefined where none is known to. */
+  /** The address of the node that has an instance; undefined where that is unknown. */
   readonly ownerOf: (key: InstanceKey) => string | undefined
-  /** Asks who has what, now. */
+  /** Reads the owners of shards now. */
   readonly refreshOwners: () => void
   readonly call: (address: string, parcels: ReadonlyArray<Parcel>, listener: CallListener) => void
   readonly run: (effect: Effect.Effect<void>) => void
   readonly clock: Clock.Clock
-  /** How long a request may find no node before it fails. */
+  /** How long a request without a node waits before it fails. */
   readonly patienceMillis: number
 }
 
@@ -97,7 +97,7 @@ export class Delivery {
     this.#with = delivering
   }
 
-  /** Whether requests for the instance are on their way. */
+  /** Whether requests for the instance are in flight. */
   has(key: InstanceKey): boolean {
     return this.#lines.size > 0 && this.#lines.has(instanceName(key))
   }
@@ -138,7 +138,7 @@ export class Delivery {
     return line
   }
 
-  /** Owners have changed: lines that waited for that are sent, and lines on their way to a node that had the instance before turn. */
+  /** Owners have changed: lines that waited for that are sent, and lines in flight to the former node are redirected. */
   ownersChanged() {
     for (const line of [...this.#lines.values()]) {
       if (line.isPaused) this.#resume(line)
@@ -149,7 +149,7 @@ export class Delivery {
     }
   }
 
-  /** Fails what is not answered. */
+  /** Fails unanswered requests. */
   close() {
     this.#isClosed = true
     for (const line of [...this.#lines.values()]) this.#fail(line, "this node leaves the cluster")
@@ -191,8 +191,8 @@ export class Delivery {
   }
 
   /**
-   * The line goes to this node from now on. The node that had the instance before stores what it accepts before it gives the
-   * instance up, and accepts nothing more after that: its answers are not waited for.
+   * The line goes to this node from now on. The former node stores the events it accepts before it gives the instance up, and
+   * accepts nothing after that: its answers are not waited for.
    */
   #turn(line: Line, address: string) {
     if (line.to === address) return
@@ -243,7 +243,7 @@ export class Delivery {
       const one = call.items[position]
       if (one === undefined || one.item.isAnswered) continue
       const { line, item } = one
-      // What was carried out is carried out, in whichever call. Anything else counts in the call that has the request now.
+      // A success counts from any call. Any other answer counts only from the call that has the request now.
       if (answer._tag === "Done" || (answer._tag === "Refused" && item.call === call)) this.#answer(line, item, answer)
       else if (answer._tag === "Elsewhere" && item.call === call) {
         const found = elsewhere.get(line)
@@ -276,7 +276,7 @@ export class Delivery {
     item.complete(Exit.succeed(answer))
   }
 
-  /** The call has ended. What it did not answer is sent again. */
+  /** The call has ended. Its unanswered requests are sent again. */
   #over(call: Call, reason: string) {
     const remaining = call.items.filter(({ item }) => item.call === call && !item.isAnswered)
     for (const [line, items] of Map.groupBy(remaining, ({ line }) => line)) {
@@ -356,5 +356,5 @@ const notAnswered = ({ machine, id }: InstanceKey, reason: string): PersistenceF
     machine,
     id,
     operation: "reach the node that has it",
-    cause: new Error(`${reason}; whether it was carried out is not known: send it again under the same id`),
+    cause: new Error(`${reason}; it may have been carried out: send it again under the same id`),
   })

@@ -1,5 +1,5 @@
 /**
- * Carries out what other nodes ask of the instances of this node. Each connection of a node is a `Conversation`: it takes calls and
+ * Carries out the requests of other nodes for the instances of this node. Each connection of a node is a `Conversation`: it takes calls and
  * reports their progress.
  */
 import { type Answering, type InstanceKey, instanceName, type Receiver, type RemoteAnswer } from "@detent/durable/internal"
@@ -12,13 +12,13 @@ const gone: RemoteAnswer = { _tag: "Elsewhere", reason: "instances have left thi
 
 const notServed = (machine: string): RemoteAnswer => ({
   _tag: "Elsewhere",
-  reason: `this node does not know machine ${machine}; register it on all nodes of the cluster`,
+  reason: `machine ${machine} is not registered on this node; register it on all nodes of the cluster`,
 })
 
 export class DeliveryServer {
   readonly #receivers = new Set<Receiver>()
   readonly #run: (effect: Effect.Effect<void>) => void
-  /** The instances that are taking requests in: calls that come meanwhile wait, so that none is overtaken. */
+  /** The instances that are accepting requests: calls that come meanwhile wait, so that none is overtaken. */
   readonly #taking = new Map<string, Deferred.Deferred<void>>()
   /** How often instances have left this node. */
   #departures = 0
@@ -105,12 +105,12 @@ const answerAll = (requests: Parcel["requests"], answer: Answering, answered: Re
   for (const position of requests.keys()) answer(position, answered)
 }
 
-/** The calls of one connection, and what is to be reported of them next. */
+/** The calls of one connection, and their next report. */
 export class Conversation {
   readonly #server: DeliveryServer
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #report: (progress: Progress) => void
-  /** What is not reported yet, by call. An empty list says that the instances have the requests. */
+  /** Answers that are not reported yet, by call. An empty list says that the instances have the requests. */
   #unreported = new Map<number, Array<[number, RemoteAnswer]>>()
   #willReport = false
   /** Requests that are not answered. */

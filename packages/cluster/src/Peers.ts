@@ -2,8 +2,8 @@
  * Calls to other nodes: one connection for each, opened with the first call and closed when it was not used for a minute.
  *
  *     opening   calls wait for the connection
- *     open      calls are sent at once; any message says that the node is alive
- *     closed    it failed, or the node was silent for the time of a lease: all calls on it are over, and the next opens another
+ *     open      calls are sent immediately; any message shows that the node is alive
+ *     closed    it failed, or the node was silent for the time of a lease: all calls on it have ended, and the next opens another
  */
 import { describe } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
@@ -14,11 +14,11 @@ import type * as Scope from "effect/Scope"
 import * as Socket from "effect/unstable/socket/Socket"
 import { type Answers, callMessage, type Parcel, path, progressIn } from "./Protocol.ts"
 
-/** What the sender of a call hears of it. */
+/** The callbacks of a call. */
 export interface CallListener {
   /** Called once when the instances have all requests, and whenever answers are known. */
   readonly progress: (answers: Answers) => void
-  /** Nothing more is heard of it: all its requests are answered, or the node is gone. Called once. */
+  /** The call has ended: all its requests are answered, or the node is gone. Called once. */
   readonly over: (reason: string) => void
 }
 
@@ -29,7 +29,7 @@ export interface PeersOptions {
   /** Connections are closed with it. */
   readonly scope: Scope.Scope
   readonly clock: Clock.Clock
-  /** A node that says nothing for this long, while it has calls, is taken for gone. */
+  /** A node that sends nothing for this long, while it has calls, counts as gone. */
   readonly silenceMillis: number
 }
 
@@ -70,7 +70,7 @@ class Connection {
   #write: ((message: string) => void) | undefined = undefined
   /** Calls that wait for the connection. */
   #waiting: Array<string> = []
-  /** When the node was heard, or had no calls. By the monotonic clock, in milliseconds. */
+  /** When the node last sent a message, or had no calls. By the monotonic clock, in milliseconds. */
   #heardAt: number
 
   constructor(options: PeersOptions, address: string, closed: () => void) {
@@ -142,20 +142,20 @@ class Connection {
       this.#closed()
       return true
     }
-    return Effect.as(Effect.repeat(Effect.sleep(silenceMillis / 4), { until: isOver }), `it said nothing for ${silenceMillis} ms`)
+    return Effect.as(Effect.repeat(Effect.sleep(silenceMillis / 4), { until: isOver }), `it sent nothing for ${silenceMillis} ms`)
   }
 }
 
-/** With what led to it: that a connection could not be opened says little. */
+/** With its cause: that a connection could not be opened says little. */
 const reasonOf = (error: unknown): string => {
   if (Socket.isSocketError(error) && error.reason._tag === "SocketCloseError") return `the connection was closed (${error.reason.message})`
   const text = messageIn(error) ?? describe(error)
   const first = firstMessage(error)
   if (first === undefined || text.includes(first)) return text
-  return `${text}: ${first}${first.endsWith(" 401") ? "; it has another token than this node: give all nodes the same" : ""}`
+  return `${text}: ${first}${first.endsWith(" 401") ? "; its token differs from that of this node: give all nodes the same" : ""}`
 }
 
-/** The message of what led to an error in the end. */
+/** The message of the root cause of an error. */
 const firstMessage = (error: unknown): string | undefined => {
   if (typeof error !== "object" || error === null) return undefined
   const before = "reason" in error ? error.reason : "cause" in error ? error.cause : undefined

@@ -1,5 +1,5 @@
 /**
- * What nodes of a cluster say to each other, as JSON over a connection that the node opens that has requests. It sends calls, each with
+ * The messages between nodes of a cluster, as JSON over a connection that the node with requests opens. It sends calls, each with
  * requests for many instances. The other node reports the progress of all calls together, once for everything that becomes known in one
  * turn: a commit that stores events of several calls is one message.
  */
@@ -46,7 +46,7 @@ export const callLimit = 256
 
 export const path = "/cluster"
 
-/** What was heard is no message of this protocol. */
+/** A received message does not belong to this protocol. */
 export class NoMessage extends Error {
   override readonly name = "NoMessage"
 }
@@ -59,9 +59,9 @@ const reading =
     try {
       value = JSON.parse(typeof message === "string" ? message : new TextDecoder().decode(message))
     } catch {
-      throw new NoMessage(`${expected} was expected, and what came is no JSON`)
+      throw new NoMessage(`${expected} was expected, and the message is not JSON`)
     }
-    if (!isExpected(value)) throw new NoMessage(`${expected} was expected, and other JSON came`)
+    if (!isExpected(value)) throw new NoMessage(`${expected} was expected, and the message is other JSON`)
     return value
   }
 

@@ -1,7 +1,7 @@
 /**
- * The shards of this node. Effect's cluster calls it as its storage: it says which shards this node should have, and here they are
- * acquired and released, in the tables and in the engines of this process. One life of the node holds shards; when the node loses
- * its lease they are gone at once.
+ * The shards of this node. Effect's cluster calls it as its storage: it says which shards this node should have, and this class
+ * acquires and releases them, in the tables and in the engines of this process. When the node loses its lease, all shards are lost
+ * together.
  */
 import type { PlacementService } from "@detent/durable"
 import { Batcher, type InstanceKey, type Receiver, type ShardFilter } from "@detent/durable/internal"
@@ -114,7 +114,7 @@ export class Shards {
     )
   }
 
-  /** Instances leave first: when another node acquires a shard, nothing of it is on its way here. */
+  /** Instances leave first: when another node acquires a shard, none of its requests is in flight here. */
   #release(shards: ReadonlyArray<number>): Effect.Effect<void, unknown> {
     return Effect.gen({ self: this }, function* () {
       const life = this.#life
@@ -146,8 +146,8 @@ export class Shards {
   }
 
   /**
-   * The lease is lost: other nodes may have everything already. Also what was leaving, and is not among the shards of this node any
-   * more: what it has not decided yet, it would decide under the next lease.
+   * The lease is lost: other nodes may have everything already. This includes shards that were
+   * leaving: their undecided events would otherwise be decided under the next lease.
    */
   #lose() {
     this.#drop([...this.#held])

@@ -186,7 +186,7 @@ describe("a request on its way", () => {
         yield* Effect.sleep(2)
       }
       const error = yield* Effect.flip(Fiber.join(one))
-      assert.include(error.message, "one: it did not answer; whether it was carried out is not known: send it again under the same id")
+      assert.include(error.message, "one: it did not answer; it may have been carried out: send it again under the same id")
       assert.strictEqual(delivery.size, 0)
     }),
   )

@@ -93,7 +93,7 @@ describe("calls to another node", () => {
     }).pipe(Effect.scoped),
   )
 
-  it.effect("are over when the connection is closed, and when the node says what is no message; the next call opens another", () =>
+  it.effect("are over when the connection is closed, and when the node says what is not a message; the next call opens another", () =>
     Effect.gen(function* () {
       const { opened, mayOpen, call } = yield* makePeers
       yield* mayOpen
@@ -103,7 +103,7 @@ describe("calls to another node", () => {
       for (const [index, garbage] of ["what?", "7", '[[1,[[0,{"_tag":"Sung"}]]]]'].entries()) {
         const heard = yield* call("one:1", "a")
         yield* opened[index + 1]?.says(garbage) ?? Effect.void
-        const problem = garbage === "what?" ? "what came is no JSON" : "other JSON came"
+        const problem = garbage === "what?" ? "the message is not JSON" : "the message is other JSON"
         assert.deepStrictEqual(heard, [`one:1: the progress of calls was expected, and ${problem}`])
         assert.isTrue(opened[index + 1]?.isClosed)
       }
@@ -115,7 +115,7 @@ describe("calls to another node", () => {
       const { opened, mayOpen, call } = yield* makePeers
       const unopened = yield* call("one:1", "a")
       yield* TestClock.adjust(1500)
-      assert.deepStrictEqual(unopened, ["one:1: it said nothing for 1000 ms"])
+      assert.deepStrictEqual(unopened, ["one:1: it sent nothing for 1000 ms"])
       yield* mayOpen
       const heard = yield* call("one:1", "a")
       for (let times = 0; times < 5; times++) {
@@ -124,7 +124,7 @@ describe("calls to another node", () => {
       }
       assert.deepStrictEqual(heard, [])
       yield* TestClock.adjust(1500)
-      assert.deepStrictEqual(heard, ["one:1: it said nothing for 1000 ms"])
+      assert.deepStrictEqual(heard, ["one:1: it sent nothing for 1000 ms"])
     }).pipe(Effect.scoped),
   )
 

@@ -63,7 +63,7 @@ describe("a cluster that is misconfigured", () => {
       const other = Effect.scoped(start(url, yield* localAddress, { token: "another secret of the tests" }))
       assert.strictEqual(
         yield* refusalOf(other),
-        `node ${address} has another token than this one; give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first`,
+        `node ${address} has a different token than this one; give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first`,
       )
       assert.strictEqual(cluster.shards(), 300)
       yield* Effect.flatMap(engine.ensure(Counter, "c"), (counter) => counter.send(E.Add({ by: 1 })))
@@ -131,8 +131,8 @@ describe("a cluster that is misconfigured", () => {
 describe("peers that do not behave", () => {
   const garbage: ReadonlyArray<readonly [string, Parameters<typeof createServer>[1], string]> = [
     ["text", (_, response) => response.end("what?"), "Unexpected server response: 200"],
-    ["nothing at all", () => undefined, "it said nothing for 2000 ms"],
-    ["that the token is wrong", (_, response) => response.writeHead(401).end(), "it has another token than this node"],
+    ["nothing at all", () => undefined, "it sent nothing for 2000 ms"],
+    ["that the token is wrong", (_, response) => response.writeHead(401).end(), "its token differs from that of this node"],
   ]
   for (const [what, answer, reason] of garbage)
     it.live(`a node that answers ${what}: the caller gets a clear error and nothing is stored; the next owner takes the event`, () =>
@@ -180,7 +180,7 @@ describe("peers that do not behave", () => {
         '{"call":1,"parcels":[{"machine":"counter","id":"c","requests":[{"_tag":"Sing"}]}]}',
       ]
       const heard = yield* Effect.promise(() => Promise.all(bodies.map((body) => sayTo(address, body))))
-      const [noJson, noCall] = ["a call was expected, and what came is no JSON", "a call was expected, and other JSON came"]
+      const [noJson, noCall] = ["a call was expected, and the message is not JSON", "a call was expected, and the message is other JSON"]
       assert.deepStrictEqual(heard, [noJson, noJson, noCall, noCall, noCall])
       const counter = yield* engine.ensure(Counter, "c")
       yield* counter.send(E.Add({ by: 1 }))

@@ -12,8 +12,8 @@ import "./style.css"
 startTheme()
 
 /**
- * A page that was open while the server got another build asks for files of the old one: it is loaded again, but not for ever. While
- * the server is away, a reload would leave the console for an error page of the browser.
+ * A page that was open while the server got another build asks for files of the old one: it is loaded again, but not forever. While
+ * the server is down, a reload would leave the console for an error page of the browser.
  */
 const reloadedKey = "detent-reloaded"
 const reloadOnNewBuild = async () => {

@@ -25,7 +25,7 @@ export const databaseAt = (address: string): Result.Result<Database, string> => 
     case "postgresql":
       return URL.canParse(address)
         ? Result.succeed({ _tag: "Postgres", url: Redacted.make(address) })
-        : Result.fail("the address of the PostgreSQL database is no URL")
+        : Result.fail("the address of the PostgreSQL database is not a URL")
     case undefined:
       return Result.fail("the address of the database has no scheme")
     default:
@@ -33,7 +33,7 @@ export const databaseAt = (address: string): Result.Result<Database, string> => 
   }
 }
 
-/** What a database provides. */
+/** The services of a database. */
 export type Stores = Journal | Timers | Leases | Commands | LoopHealth | SqlClient
 
 /** Opens the database. A program on SQLite does not wait for the driver of PostgreSQL. */

@@ -1,5 +1,5 @@
 /**
- * Copies all that is stored from one database to another, SQLite or PostgreSQL: instances with their numbers, events, snapshots,
+ * Copies all stored data from one database to another, SQLite or PostgreSQL: instances with their numbers, events, snapshots,
  * timers, leases, commands, domain events, and every other table that both databases have.
  *
  *     const report = yield* copyDatabase({ source, target, name: "sqlite:orders.db" })
@@ -21,7 +21,7 @@ import { type Row, textOf } from "./sql/Row.ts"
 
 export { type StoredCopy, storedCopy } from "./copy/CopyState.ts"
 
-/** The copy cannot begin as things stand. Nothing was copied. */
+/** The copy was refused. Nothing was copied. */
 export class CopyRefused extends Schema.TaggedError<CopyRefused>()("CopyRefused", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`
@@ -49,7 +49,7 @@ export interface CopyProgress {
   readonly stage: "copy" | "index" | "check"
   /** The table or index that is worked on. */
   readonly part: string
-  /** Rows of all tables that this stage is through with. */
+  /** Rows that this stage has finished. */
   readonly rows: number
   readonly total: number
 }
@@ -141,7 +141,7 @@ export const copyDatabase = (options: CopyOptions): Effect.Effect<CopyReport, Co
     return { isResumed, tables, left }
   })
 
-/** What is made again from other tables, or says which migrations have run. */
+/** Tables that are rebuilt from others, or list the migrations that have run. */
 const isCopied = (name: string): boolean => !/(^|[._])migrations$/.test(name) && !derivedTables.includes(name) && !ownTables.includes(name)
 
 /** `blocks` is kept by triggers; the nodes of a cluster register themselves. */
@@ -184,7 +184,7 @@ const resumes = ({ name }: Pick<CopyOptions, "name">, state: CopyState) =>
     return true
   })
 
-/** A process that works extends its lease every few seconds. */
+/** A working process extends its lease every few seconds. */
 const refuseLive = ({ sql, dialect, tables }: Catalog) =>
   Effect.gen(function* () {
     const leases = tables.get("detent.leases")
@@ -329,7 +329,7 @@ const check = (options: CopyOptions, pairs: ReadonlyArray<TablePair>) =>
     return checked.map(({ table, rows: copied, digest }) => ({ table, rows: copied, digest }))
   })
 
-/** A process that works extends its lease all the time, which changes nothing else. */
+/** A working process extends its lease all the time, which changes nothing else. */
 const isMoving = ({ force }: CopyOptions, { name }: TablePair): boolean => force === true && name === "detent.leases"
 
 const digestOf = (side: TablePair["source"], pair: TablePair, counted: (rows: number) => Effect.Effect<void>) =>
@@ -355,7 +355,7 @@ const failing = <A, R>(part: string, effect: Effect.Effect<A, unknown, R>): Effe
 const transacting = <A>(sql: SqlClient, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
   Effect.catchDefect(sql.withTransaction(effect), (defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect)))
 
-/** What the database said. */
+/** The message of the database. */
 const wordsOf = (cause: unknown): string => {
   const inner = isSqlError(cause) ? cause.reason.cause : cause
   return inner instanceof Error ? inner.message : String(inner)

@@ -38,22 +38,22 @@ export { DuplicateStep, ExecutionHeld, WorkflowEngineClosed } from "./workflow/W
 export interface WorkflowOptions {
   /**
    * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed continues
-   * its executions the moment it is back. Without one, processes on the same host continue them at once and others when its lease
+   * its executions the moment it is back. Without one, processes on the same host continue them immediately, and others when its lease
    * has ended. Ignored where the context has a `Placement`.
    */
   readonly nodeId?: string
   /**
-   * How long a node that no longer extends its lease is taken for alive. It extends it three times in that. Default: 10 seconds.
+   * The time of a lease: a node that does not extend it counts as dead afterwards. It is extended three times in that. Default: 10 seconds.
    * Ignored where the context has a `Placement`.
    */
   readonly lease?: Duration.Input
   /** How often to look for executions that no node runs, or that other nodes have written to. Default: 2 seconds. */
   readonly scanInterval?: Duration.Input
-  /** How long the journal of an execution that has ended is kept. Its result stays in any case. Default: for ever. */
+  /** How long the journal of an execution that has ended is kept. Its result stays in any case. Default: forever. */
   readonly retention?: Duration.Input
   /**
    * How long executions are kept after their end, by the workflow's name: then they are removed with journal and result, and their
-   * ids can be started again. An execution that calls one keeps its result, so give every node the same. Default: for ever.
+   * ids can be started again. An execution that calls one keeps its result, so give every node the same. Default: forever.
    */
   readonly executionRetention?: Readonly<Record<string, Duration.Input>>
   /** How long closing waits for runs to end and for the store. Default: 30 seconds. */

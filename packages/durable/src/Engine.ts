@@ -1,5 +1,5 @@
 /**
- * The engine keeps machine instances through crashes. What it accepted is stored; what it stored it finds again.
+ * The engine keeps machine instances through crashes: every accepted event is stored, and instances resume from the store.
  *
  * ```ts
  * const engine = yield* Engine
@@ -55,7 +55,7 @@ type Definition<S, E, I, R> = Machine.Definition<S, E, I, R>
 /** A machine whose initial state is a value may be started without input. */
 export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [input: NoInfer<I | S>]
 
-/** What can be said of a machine when it is registered. */
+/** Options of a registration. */
 export interface RegisterOptions {
   /** How to read what older versions wrote. */
   readonly upcasters?: Upcasters
@@ -76,14 +76,14 @@ export interface ListOptions<Tag extends string> {
   readonly after?: InstanceCursor
 }
 
-/** A machine of which only is known that it is one. The services of its work are those it was registered with. */
+/** Any machine. The services of its work are those it was registered with. */
 export type KnownMachine = Definition<unknown, unknown, never, never>
 
 type TagOf<S> = S extends { readonly _tag: infer Tag extends string } ? Tag : never
 
 export interface EngineService {
   /**
-   * Makes a machine known: its instances can be opened, its timers fire, and work that no live node runs starts here at once.
+   * Registers a machine: its instances can be opened, its timers fire, and work that no live node runs starts here immediately.
    * Other calls register too; this one is for the start of a process.
    */
   register<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<void, PersistenceFailed, R>
@@ -130,7 +130,7 @@ export interface EngineService {
     through: number,
     newId: string,
   ): Effect.Effect<Instance<S, E>, ReadError | SequenceNotReached | StartError, R>
-  /** Runs every stored instance through a definition without touching any: what would fail if it were deployed. */
+  /** Replays every stored instance with a definition, without changing any. Returns those that would fail after a deployment. */
   check<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<CheckReport, PersistenceFailed>
   /**
    * Replaces the journaled event that holds an instance, if the instance then replays. Otherwise the journal stays as it is. Where
@@ -144,12 +144,12 @@ export interface EngineService {
     event: NoInfer<E>,
     options?: { readonly dryRun?: boolean },
   ): Effect.Effect<Instance<S, E>, ReadError | InvalidEvent | RepairRefused, R>
-  /** The machines that are known, in the order they became so. */
+  /** The registered machines, in the order of registration. */
   readonly machines: Effect.Effect<ReadonlyArray<KnownMachine>>
-  /** The machine that is known by this name. */
+  /** The registered machine of this name. */
   machine(name: string): Option.Option<KnownMachine>
   /**
-   * An instance of a machine that is known by this name: for programs that work with any machine. Whether the
+   * An instance of a machine that is registered under this name: for programs that work with any machine. Whether the
    * instance exists is found out when the handle is used.
    */
   find(key: InstanceKey): Option.Option<Instance<Tagged, Tagged>>
@@ -162,12 +162,12 @@ export interface EngineService {
   release<S, E, I, R>(machine: Definition<S, E, I, R>, ids: Iterable<string>): Effect.Effect<void>
   /**
    * Removes instances of a machine that ended longer ago than this, with their journals and timers. Returns how many. One with an
-   * unfinished or failed command stays. A machine with `.persist({ retention })` has it done by itself.
+   * unfinished or failed command stays. A machine with `.persist({ retention })` does so by itself.
    */
   purge<S, E, I, R>(machine: Definition<S, E, I, R>, options: PurgeOptions): Effect.Effect<number, PersistenceFailed>
   /** How many instances are in memory. */
   readonly live: Effect.Effect<number>
-  /** Calls the inspector with everything that happens in this engine. Returns a function that unsubscribes. */
+  /** Calls the inspector with every event of this engine. Returns a function that unsubscribes. */
   inspectUnsafe(inspector: (inspection: Inspection) => void): () => void
 }
 
@@ -179,7 +179,7 @@ const make = (options: EngineOptions) =>
     const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
     const config = engineConfig(options, processName((yield* Random.nextIntBetween(0, 2 ** 31)).toString(36)))
     const observes = options.observe === true
-    // Forked before the engine is drained at the end: the node keeps its lease until what was accepted is stored.
+    // Forked before the engine is drained at the end: the node keeps its lease until accepted events are stored.
     const scope = yield* Scope.fork(yield* Effect.scope)
     const context = yield* Effect.context<Leases>()
     const make = Effect.provide(Scope.provide(Placement.inContextOrMake(placementOptions(options)), scope), context)

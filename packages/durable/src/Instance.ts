@@ -1,4 +1,4 @@
-/** A durable instance as its users see it. The handle costs nothing: the instance is in memory only while it is needed. */
+/** The handle of a durable instance. It costs nothing: the instance is in memory only while it is needed. */
 import type {
   Answered,
   EventReplayError,
@@ -16,7 +16,7 @@ import type { InstanceStatus } from "./store/Commit.ts"
 
 /** Options of one send. */
 export interface SendOptions {
-  /** The sender's own id for this event: the same id again is answered with the first outcome, also after a restart. */
+  /** The idempotency key of this event: a repeated event returns the first result, also after a restart. */
   readonly id?: string
 }
 
@@ -28,7 +28,7 @@ export interface WaitingEvent<out E> {
   readonly event: E
 }
 
-/** Where an instance stands, as the journal has it. */
+/** The status of an instance, as the journal has it. */
 export interface InstanceSnapshot<out S, out E = unknown> {
   readonly state: S
   readonly previous: S | undefined
@@ -77,18 +77,18 @@ export interface Instance<out S, in out E> {
   readonly id: string
   /** Sends an event and waits until it is stored and carried out. */
   send(event: E, options?: SendOptions): Effect.Effect<void, SendError | InstanceNotFound>
-  /** Sends an event and returns what was decided. */
+  /** Sends an event and returns the decision. */
   call(event: E, options?: SendOptions): Effect.Effect<Taken<S, E | TimeoutEvent>, SendError | InstanceNotFound>
   /** Sends an event made with `Event.reply` and returns the answer. */
   ask<V extends E>(event: V, options?: SendOptions): Effect.Effect<AnswerOf<V>, SendError | InstanceNotFound>
   /**
-   * What an event would do if it were sent now: decided by the same functions and guards, and neither stored nor carried out. It fails
-   * as `send` would. A decision that is an Effect is not run.
+   * Decides an event as if it were sent now, by the same functions and guards, without storing or carrying it out. It fails as `send`
+   * would. A decision that is an Effect is not run.
    */
   preview(event: E): Effect.Effect<Taken<S, E> | Postponed<S, E>, SendError | ReadError | PreviewRefused>
-  /** The state as the store has it now, whichever process wrote last: from memory where that is as far, after one short query. */
+  /** The current state of the store, whichever process wrote last: from memory where that is up to date, after one short query. */
   readonly state: Effect.Effect<S, ReadError>
-  /** The same, with what belongs to it. */
+  /** The same, with sequence number, status and times. */
   readonly snapshot: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
   /** The same, but an instance that is not in memory is not loaded into it. */
   readonly stored: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
@@ -99,7 +99,7 @@ export interface Instance<out S, in out E> {
   readonly history: Stream.Stream<HistoryEntry<S, E>, ReadError>
   /**
    * A part of the history. Its cost follows from its length: reading resumes from the page before, or from the nearest
-   * snapshot. The first page deep in a long journal replays what comes before it, without blocking other work.
+   * snapshot. The first page deep in a long journal replays the events before it, without blocking other work.
    */
   historyPage(options?: HistoryOptions): Effect.Effect<ReadonlyArray<HistoryEntry<S, E>>, ReadError>
   /**
@@ -110,11 +110,11 @@ export interface Instance<out S, in out E> {
   readonly changes: Stream.Stream<S, ReadError>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>
   readonly awaitFinal: Effect.Effect<S, ReadError | MachineStopped>
-  /** Saves a snapshot now. False where a newer one is there already, or the machine still owes itself an event. */
+  /** Saves a snapshot now. False where a newer one is there already, or a self-sent event is not journaled yet. */
   readonly saveSnapshot: Effect.Effect<boolean, ReadError>
   /**
-   * Removes the events that the latest snapshot covers, but those that were sent under an id: the same id again is answered
-   * for ever. Of such an event the answer is kept; `call` then tells the state of the snapshot. Returns how many were removed.
+   * Removes the events that the latest snapshot covers, but those that were sent under an id: the same id is answered
+   * forever. Of such an event the answer is kept; `call` then returns the state of the snapshot. Returns how many were removed.
    */
   readonly prune: Effect.Effect<number, ReadError>
 }

@@ -1,5 +1,5 @@
 /**
- * Instances kept in memory, under the same rules as in a database: for tests, and for what may be lost with the process.
+ * Instances kept in memory, under the same rules as in a database: for tests, and for data that may be lost with the process.
  *
  *     const store = yield* MemoryStore.make        // outlives the engines that use it
  *     Engine.layer.pipe(Layer.provide(Layer.succeedContext(store)))

@@ -48,17 +48,17 @@ export interface PostgresOptions {
 
 /**
  * The connections that stay open while there is nothing to do: one to write, one for the sweeper, one to read. Others are closed after
- * ten seconds, and to make one takes longer than what it is made for: opening an instance took 4.6 ms instead of 9.
+ * ten seconds, and opening a new one takes longer than its query: opening an instance took 4.6 ms instead of 9.
  */
 const keptConnections = 3
 
 /** The largest row that the client reads. PostgreSQL takes JSON of up to 256 MiB in one parameter. */
 const maxMessageSize = 256 * 1024 * 1024
 
-/** A server answers in real time, also where a test clock rules: a jump of that clock ends no attempt to connect. */
+/** A server answers in real time, also under a test clock: a jump of that clock ends no attempt to connect. */
 const realTime = Layer.sync(Clock.Clock, () => Clock.Clock.defaultValue())
 
-/** That of a client which is given no other. */
+/** The default of a client. */
 const defaultMessageSize = 16 * 1024 * 1024
 
 /** An instance is read in one row, with its first state and its snapshot, and some room for its timers. */
@@ -92,7 +92,7 @@ export const layerSql = ({
   Layer.effectContext(
     Effect.gen(function* () {
       if (!/^[a-z_][a-z0-9_]*$/.test(schema))
-        return yield* Effect.die(new Error(`${schema} is no plain name for a schema: use a-z, 0-9 and _`))
+        return yield* Effect.die(new Error(`${schema} is not a plain name for a schema: use a-z, 0-9 and _`))
       const dialect = postgresDialect((yield* SqlClient).withoutTransforms(), schema, yield* DatabaseClock)
       const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)

@@ -49,7 +49,7 @@ export interface SqliteOptions {
 
 /**
  * Opens the file, which is made with its folder where there is none, makes or upgrades the tables in it, and provides its
- * client too, for tables of your own next to ours.
+ * client too, for tables of your own.
  */
 export const layer = ({
   filename,
@@ -104,12 +104,12 @@ const waitForLocks = (sql: SqlClient) =>
 /** SQLite holds texts of a billion bytes, JavaScript strings of half as many characters. This is well below both. */
 export const maxBodyBytes = 256 * 1024 * 1024
 
-/** Switching to WAL fails at once, whatever the busy_timeout, while another process does the same. */
+/** Switching to WAL fails immediately, regardless of busy_timeout, while another process does the same. */
 const configure = (synchronous: "full" | "normal") =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
     yield* sql`pragma busy_timeout = ${sql.literal(String(busyTimeout))}`
-    // Unprepared: once busy, the prepared statement stayed busy for ever after another process had switched the file.
+    // Unprepared: once busy, the prepared statement stayed busy forever after another process had switched the file.
     const switched = Effect.scoped(
       Effect.flatMap(sql.reserve, (connection) =>
         plainConnection(connection).executeUnprepared("pragma journal_mode = wal", [], undefined),
@@ -121,7 +121,7 @@ const configure = (synchronous: "full" | "normal") =>
     // A transaction of some thousand rows is larger than the 2 MB that are usual, and would be written out and read back before
     // it ends. With 8 MB an uploaded item takes 16 µs of SQLite's CPU in inserts and commit, against 19 to 20; with 32 MB no less.
     yield* sql`pragma cache_size = -8000`
-    // What a statement of many rows, or a transaction inside another, may have to undo. In a file it made 750 of the 3,560 bytes that
+    // The rollback data of a statement of many rows, or of a nested transaction. In a file it made 750 of the 3,560 bytes that
     // were written for an uploaded item.
     yield* sql`pragma temp_store = memory`
   })

@@ -1,4 +1,4 @@
-/** Why the engine could not do what was asked, with what the store knows about it. */
+/** Errors of the engine, with the details that the store has. */
 import { InstanceExists, InstanceNotFound, SequenceNotReached } from "@detent/machine"
 import { describe } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import type { InstanceRecord, JournalService } from "./store/Journal.ts"
 
 export { InstanceExists, InstanceNotFound, NewerVersion, RepairRefused, SequenceNotReached } from "@detent/machine"
 
-/** What an event would do is not known before it is sent. */
+/** The event cannot be previewed. */
 export class PreviewRefused extends Schema.TaggedError<PreviewRefused>()("PreviewRefused", {
   machine: Schema.String,
   id: Schema.String,
@@ -30,7 +30,7 @@ export const instanceExists = (journal: JournalService, { machine, id }: Instanc
     }),
   })
 
-/** The error of an id that is no string: no instance has it. Undefined for any other id. */
+/** The error of an id that is not a string: no instance has it. Undefined for any other id. */
 export const noInstance = ({ machine, id }: { readonly machine: string; readonly id: unknown }): InstanceNotFound | undefined =>
   typeof id === "string" ? undefined : new InstanceNotFound({ machine, id: describe(id) })
 

@@ -208,7 +208,7 @@ describe("PostgreSQL", () => {
   it.live("at an address that is none", () =>
     Effect.gen(function* () {
       for (const url of ["ada:secret@localhost", "http://ada:secret@localhost/orders", "postgres://ada:secret@local host/x"])
-        assert.match(yield* openRefused(url), /it is no address of a PostgreSQL server; give one such as postgres:/)
+        assert.match(yield* openRefused(url), /it is not an address of a PostgreSQL server; give one such as postgres:/)
     }),
   )
 })

@@ -1,4 +1,4 @@
-/** The checks that a schema cannot make: every name refers to something, and the workflow can come to rest. */
+/** The checks that a schema cannot make: every name exists, and automatic transitions end. */
 import { updateTag } from "./EntityEvent.ts"
 import { type Path, type Problem, problemLimit } from "./EntityWorkflowError.ts"
 import { nearest } from "./Nearest.ts"
@@ -13,7 +13,7 @@ export interface KnownNames {
 /** The most pairs of a state and a transition from any state: more than any real workflow has. */
 const expansionLimit = 1_000_000
 
-/** Everything that is wrong, in the order of the definition. */
+/** All problems, in the order of the definition. */
 export const checkDefinition = (definition: WorkflowDefinition, known: KnownNames): ReadonlyArray<Problem> => {
   const check = new Check(definition)
   check.states()
@@ -45,7 +45,7 @@ class Check {
     this.#state(["initial"], "the initial state", initial)
     for (const [index, end] of ends.entries()) this.#state(["ends", index], "ends", end)
     if (this.#states.has(initial) && this.#ends.has(initial))
-      this.#add(["initial"], `${quote(initial)} is an end, so nothing would ever happen; add a transition that names it, or list "ends"`)
+      this.#add(["initial"], `${quote(initial)} is an end, so no transition could be taken; add a transition that names it, or list "ends"`)
   }
 
   transitions(known: KnownNames) {
@@ -75,10 +75,10 @@ class Check {
     const { failure, transitions } = this.#definition
     if (failure === undefined || transitions.some(({ name }) => name === failure)) return
     const names = transitions.map(({ name }) => name)
-    this.#add(["failure"], `${quote(failure)} is no transition${meant(failure, names)}`)
+    this.#add(["failure"], `${quote(failure)} is not a transition${meant(failure, names)}`)
   }
 
-  /** States that lead to each other by automatic transitions without any criterion never come to rest. */
+  /** States that lead to each other by automatic transitions without any criterion never stop. */
   endlessChain() {
     const { states } = this.#definition
     const next = this.#unconditional()
@@ -97,7 +97,7 @@ class Check {
     }
   }
 
-  /** The state that each state always moves on to: the target of its first automatic transition, if that has no criteria. */
+  /** The state that each state always leads to: the target of its first automatic transition, if that has no criteria. */
   #unconditional(): ReadonlyMap<string, { readonly to: string; readonly index: number }> {
     const { states, transitions, failure } = this.#definition
     const decided = new Set<string>()
@@ -154,7 +154,7 @@ class Check {
 
   #state(path: Path, what: string, state: string) {
     if (this.#states.has(state)) return
-    this.#add(path, `${what} ${quote(state)}, which is no state${meant(state, this.#states)}`)
+    this.#add(path, `${what} ${quote(state)}, which is not a state${meant(state, this.#states)}`)
   }
 
   #registered(path: Path, what: string, kind: string, name: string, registered: object) {

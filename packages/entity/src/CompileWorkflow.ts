@@ -27,7 +27,7 @@ export interface CompileOptions {
   readonly persistence?: Persistence<string> | undefined
 }
 
-/** The entity is stored with every transition: recovery reads what a processor made instead of making it again. */
+/** The entity is stored with every transition: recovery reads the result of a processor instead of running it again. */
 const everyTransition: Persistence<string> = { snapshot: { _tag: "EveryTransition" } }
 
 // Work fails only where the store does: it is restarted until the store answers.
@@ -161,7 +161,7 @@ const declareState = (here: StatePlan, decisions: Decisions): DeclaredState => {
 
 const isEntering = ({ state }: Context): boolean => state.entering === true
 
-/** Where a transition may leave the entity: in its target; where it is, at work or with an error; where failures lead. */
+/** The states a transition may lead to: its target; the same state, with processors running or an error; the target of failures. */
 const outcomesOf = ({ to, steps }: PlannedTransition, { state, failure }: StatePlan): ReadonlyArray<string> =>
   steps.length === 0 ? [to] : [to, state, ...(failure === undefined ? [] : [failure.to])]
 

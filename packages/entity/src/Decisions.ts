@@ -1,5 +1,5 @@
 /**
- * What events and criteria mean for an entity: the decisions of the machine that a workflow is compiled to. They are pure.
+ * The decisions of the machine that a workflow is compiled to, on events and criteria. They are pure.
  * Processors with effects are not run here: the state records that they are pending, its work runs them after the commit, and
  * their result comes back as an event.
  */
@@ -44,7 +44,7 @@ export class Decisions {
     const { state, event, at } = context
     const { patch, argument } = event
     // Requested twice, it is done once.
-    if (state.pending?.transition === transition.name) return refuse(`${transition.name} is under way`)
+    if (state.pending?.transition === transition.name) return refuse(`${transition.name} is running already`)
     const entity = patch === undefined ? state.entity : { ...state.entity, ...patch }
     const problem = patch === undefined ? undefined : this.#check(entity)
     if (problem !== undefined) return refuse(`the patch does not fit: ${problem}`)
@@ -182,7 +182,7 @@ const errorOf = (transition: PlannedTransition, failed: Extract<Verdict, { reado
   at,
 })
 
-const overRun = (run: number): Refusal => refuse(`run ${run} of its processors is over`)
+const overRun = (run: number): Refusal => refuse(`run ${run} of its processors has ended`)
 
 /** The failure transition failed too: the first failure stays the error of the entity. */
 const alsoFailed = (error: EntityError, { name }: PlannedTransition, message: string): EntityError => ({
@@ -199,7 +199,7 @@ const unmet = (
   criterion: string,
   at: number,
 ): AnyState => {
-  const message = `${criterion} does not hold for what the processors made`
+  const message = `${criterion} does not hold for the result of the processors`
   const error: EntityError =
     pending.error === undefined
       ? { transition: transition.name, criterion, message, attempts: 0, at }
@@ -211,7 +211,7 @@ const unmet = (
 
 /** The pending transition is no longer part of the workflow: the transitions of the new definition are tried. */
 const removed = (state: AnyState, pending: Pending<object>, at: number): AnyState => {
-  const message = `${state._tag} has no transition ${pending.transition} any more`
+  const message = `${state._tag} no longer has the transition ${pending.transition}`
   return { ...without(state, "pending", "tried"), error: { transition: pending.transition, message, attempts: 0, at } }
 }
 

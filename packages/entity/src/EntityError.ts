@@ -5,7 +5,7 @@ export const EntityError = Schema.Struct({
   transition: Schema.String,
   /** The processor that failed. */
   processor: Schema.optionalKey(Schema.String),
-  /** The criterion that did not hold for what the processors had made. */
+  /** The criterion that did not hold for the result of the processors. */
   criterion: Schema.optionalKey(Schema.String),
   message: Schema.String,
   /** The failure and its causes, one in a line, the outermost first: where the message alone does not say what was wrong. */
@@ -28,7 +28,7 @@ export const failureMessage = (failure: unknown): string => {
 const causeLimit = 10
 
 /**
- * A failure with its causes, each as `Name: message` in a line. Undefined where it has none: then the message says all. Stack
+ * A failure with its causes, each as `Name: message` in a line. Undefined where it has none. Stack
  * traces are left out, because errors are shown to the users of an API.
  */
 export const failureCause = (failure: unknown): string | undefined => {
@@ -49,7 +49,7 @@ const propertyOf = (failure: unknown, name: string): unknown => {
   try {
     return typeof failure === "object" && failure !== null ? Reflect.get(failure, name) : undefined
   } catch {
-    // A getter of the failure threw: what it hides cannot be shown.
+    // A getter of the failure threw: its value cannot be shown.
     return undefined
   }
 }

@@ -27,7 +27,7 @@ export interface UpdateEvent<out Entity> {
   readonly patch: Partial<Entity>
 }
 
-/** What the processors of a transition made; sent by the work of the state. */
+/** The result of the processors of a transition; sent by the work of the state. */
 export const processedTag = "(processed)"
 /** A processor failed; sent by the work of the state. */
 export const failedTag = "(failed)"

@@ -1,5 +1,5 @@
 /**
- * What an instance of an entity workflow holds besides the name of its state: the entity, the error of the last transition
+ * The data of an instance of an entity workflow besides the name of its state: the entity, the error of the last transition
  * that failed, and which of its automatic transitions the state has tried.
  */
 import { State } from "@detent/machine"
@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import * as Struct from "effect/Struct"
 import { EntityError } from "./EntityError.ts"
 
-/** A transition whose processors are at work. */
+/** A transition whose processors are running. */
 export interface Pending<out Entity> {
   readonly transition: string
   /** The number of this run of processors, unique in the instance. */
@@ -30,7 +30,7 @@ export interface EntityState<out Tag extends string, out Entity> {
   readonly entity: Entity
   /** Why the last transition that was tried failed; in the state a failure led to, that failure. */
   readonly error?: EntityError
-  /** The transition that is under way. */
+  /** The transition in progress. */
   readonly pending?: Pending<Entity>
   /** How many of the state's automatic transitions have been tried since the entity changed. */
   readonly tried?: number
@@ -61,7 +61,7 @@ export const stateFields = (entity: EntityStruct): Schema.Struct.Fields => ({
   chain: Schema.optionalKey(Schema.Int),
 })
 
-/** The fields of a state in which processors may be at work. */
+/** The fields of a state in which processors may run. */
 export const workingFields = (entity: EntityStruct): Schema.Struct.Fields => ({
   ...stateFields(entity),
   pending: Schema.optionalKey(

@@ -23,7 +23,7 @@ export interface JsonText {
   readonly value: unknown
   /** Problems that do not prevent reading the text. */
   readonly problems: ReadonlyArray<JsonProblem>
-  /** Where the value of a path begins, or the name of a field that should not be there; for what is missing, where it should be. */
+  /** Where the value of a path begins, or the name of a field that should not be there; for a missing value, where it should be. */
   readonly positionOf: (path: Path) => Position
 }
 
@@ -31,7 +31,7 @@ export interface JsonText {
 interface Located {
   readonly value: unknown
   readonly offset: number
-  /** What is inside, with the offset of the name where it has one. */
+  /** The values inside, with the offset of the name where it has one. */
   readonly inside: ReadonlyMap<string | number, { readonly key: number; readonly located: Located }> | undefined
 }
 

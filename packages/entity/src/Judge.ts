@@ -53,7 +53,7 @@ export const firstUnmet = ({ criteria }: PlannedTransition, entity: object, ask:
   return undefined
 }
 
-/** Returns what is wrong with an entity; undefined where nothing is. */
+/** Returns the problem with an entity; undefined where it fits. */
 export type EntityCheck = (entity: unknown) => string | undefined
 
 export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
@@ -72,4 +72,4 @@ export const makeCheck = (entity: UntypedRegistry["entity"]): EntityCheck => {
   }
 }
 
-export const misfit = (problem: string): string => failureMessage(`what it returned is no such entity: ${problem}`)
+export const misfit = (problem: string): string => failureMessage(`its result is not a valid entity: ${problem}`)

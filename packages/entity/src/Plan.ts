@@ -30,7 +30,7 @@ export interface PlannedTransition {
   readonly inTarget: boolean
 }
 
-/** What can happen in a state. */
+/** The transitions of a state. */
 export interface StatePlan {
   readonly state: string
   /** Tried in this order. */
@@ -49,7 +49,7 @@ export interface Plan {
   readonly definition: WorkflowDefinition
   readonly registry: UntypedRegistry
   readonly ends: ReadonlySet<string>
-  /** Those that are no end. */
+  /** The states that are not ends. */
   readonly states: ReadonlyMap<string, StatePlan>
   readonly transitions: ReadonlyArray<PlannedTransition>
 }
@@ -103,7 +103,7 @@ const statePlan = (
   }
 }
 
-/** The transition whose processors are at work in a state. Undefined where the workflow no longer has it. */
+/** The transition whose processors run in a state. Undefined where the workflow no longer has it. */
 export const pendingTransition = (
   here: StatePlan | undefined,
   { transition, arrived }: { readonly transition: string; readonly arrived?: true },

@@ -16,7 +16,7 @@ import type { RetryPolicy } from "./WorkflowDefinition.ts"
 interface ProcessorContext {
   /** The argument of a manual transition. */
   readonly argument: Schema.Json | undefined
-  /** For the processors of the failure transition: what went wrong. */
+  /** For the processors of the failure transition: the error. */
   readonly error: EntityError | undefined
 }
 

@@ -1,5 +1,5 @@
 /**
- * A registry holds what workflow files refer to: the schema of an entity, and its processors and criteria by name. A file that
+ * A registry holds the objects that workflow files refer to: the schema of an entity, and its processors and criteria by name. A file that
  * uses no other names can be loaded while the system runs.
  *
  * ```ts
@@ -55,7 +55,7 @@ export interface AnyRegistry {
   readonly criteria: object
 }
 
-/** What a registry is about. */
+/** The entity of a registry. */
 export type EntityOf<G> = G extends { readonly entity: { readonly Type: infer Entity } } ? Entity : never
 
 export type ProcessorNames<G extends AnyRegistry> = keyof G["processors"] & string

@@ -17,7 +17,7 @@ import { type Plan, type PlannedTransition, pendingTransition, type Step } from 
 import type { EffectContext } from "./Processor.ts"
 import type { RetryPolicy } from "./WorkflowDefinition.ts"
 
-/** What an effect slot of the machine is called with: one processor. */
+/** The input of an effect slot of the machine: one processor. */
 export interface SlotParameters extends Omit<EffectContext, "id"> {
   readonly entity: object
 }
@@ -30,7 +30,7 @@ export interface WorkContext {
   readonly self: Self<ProcessedEvent | FailedEvent>
 }
 
-/** A transition at work: everything its processors have in common. */
+/** A running transition: the data its processors share. */
 interface Run {
   readonly plan: Plan
   readonly check: EntityCheck
@@ -62,7 +62,7 @@ const runAll = (run: Run): Effect.Effect<void, unknown, unknown> =>
     yield* report(context, { _tag: processedTag, run: pending.run, entity: draft })
   })
 
-/** Runs one processor as often as its policy says. Without a result it has failed for good, and the machine has recorded that. */
+/** Runs one processor with the retries of its policy. Without a result it has failed for good, and the machine has recorded that. */
 const runStep = (run: Run, position: number, step: Step, draft: object): Effect.Effect<object | undefined, unknown, unknown> =>
   Effect.gen(function* () {
     const { context, pending, check } = run
@@ -114,7 +114,7 @@ const runOnce = (
 }
 
 /**
- * Sends an event to the machine. A refusal means that this run is over: another event has moved the entity on. Where the
+ * Sends an event to the machine. A refusal means that this run has ended: another event has changed the entity. Where the
  * machine cannot decide on the result of the processors, they have failed.
  */
 const report = ({ self }: WorkContext, event: ProcessedEvent | FailedEvent): Effect.Effect<void, unknown> =>

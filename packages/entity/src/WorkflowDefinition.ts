@@ -1,7 +1,7 @@
 /**
- * An entity workflow as data: what a JSON file holds and what {@link EntityWorkflow.make} is given. This schema is the one
- * source of its types, its validation and its JSON Schema. What a schema cannot say, such as that a transition leads to a
- * state that exists, is in CheckDefinition.ts.
+ * An entity workflow as data: the content of a JSON file and the argument of {@link EntityWorkflow.make}. This schema is the one
+ * source of its types, its validation and its JSON Schema. Rules that a schema cannot express, such as that a transition leads
+ * to an existing state, are in CheckDefinition.ts.
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -33,7 +33,7 @@ const DurationText = Schema.Union([
 /** How often a processor that fails is retried, and the delays between attempts. */
 export const RetryPolicy = Schema.Struct({
   attempts: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })).annotate({
-    description: "How often it is tried in all. 1 is no retry.",
+    description: "The number of attempts in all. 1: it is not retried.",
   }),
   delay: Schema.optionalKey(DurationText.annotate({ description: "The time before the second attempt. One second if left out." })),
   backoff: Schema.optionalKey(
@@ -43,7 +43,7 @@ export const RetryPolicy = Schema.Struct({
   ),
   factor: Schema.optionalKey(
     Schema.Finite.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
-      description: "What an exponential delay is multiplied with. 2 if left out.",
+      description: "The factor of an exponential delay. 2 if left out.",
     }),
   ),
   longest: Schema.optionalKey(DurationText.annotate({ description: "No delay is longer than this." })),
@@ -76,7 +76,7 @@ export const TransitionDefinition = Schema.Struct({
   criteria: Schema.optionalKey(Schema.Array(Name).annotate({ description: "All of them must hold." })),
   criteriaAfter: Schema.optionalKey(
     Schema.Boolean.annotate({
-      description: "Judge what the processors made of the entity, not the entity before them.",
+      description: "Judge the entity after the processors, not before them.",
     }),
   ),
   processIn: Schema.optionalKey(
@@ -90,8 +90,8 @@ export const TransitionDefinition = Schema.Struct({
 export type TransitionDefinition = typeof TransitionDefinition.Type
 
 export const WorkflowDefinition = Schema.Struct({
-  $schema: Schema.optionalKey(Schema.String.annotate({ description: "Where the JSON Schema of this file is, for editors." })),
-  name: Name.annotate({ description: "What its machine and its instances are called." }),
+  $schema: Schema.optionalKey(Schema.String.annotate({ description: "The address of the JSON Schema of this file, for editors." })),
+  name: Name.annotate({ description: "The name of its machine." }),
   version: Schema.optionalKey(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
       description: "Counts up when stored instances have to be converted. 1 if left out.",
@@ -102,7 +102,7 @@ export const WorkflowDefinition = Schema.Struct({
   states: Schema.Array(Name).check(Schema.isMinLength(1), Schema.isMaxLength(10_000)),
   ends: Schema.optionalKey(
     Schema.Array(Name).annotate({
-      description: 'States nothing follows. If left out: those that no transition names in "from".',
+      description: 'Final states. If left out: those that no transition names in "from".',
     }),
   ),
   failure: Schema.optionalKey(

@@ -24,7 +24,7 @@ const registry = Registry.make(Invoice, {
 })
 
 Registry.make(Invoice, {
-  // @ts-expect-error what it returns is no invoice
+  // @ts-expect-error what it returns is not an invoice
   processors: { lost: Processor.pure((invoice) => ({ total: invoice.amount })) },
 })
 
@@ -67,13 +67,13 @@ Approval.update({ total: 3 })
 
 const shape = { name: "shape", states: ["a", "b"], initial: "a" } as const
 
-// @ts-expect-error c is no state
+// @ts-expect-error c is not a state
 EntityWorkflow.make(registry, { ...shape, transitions: [{ name: "go", from: "a", to: "c" }] })
-// @ts-expect-error c is no state
+// @ts-expect-error c is not a state
 EntityWorkflow.make(registry, { ...shape, transitions: [{ name: "go", from: ["a", "c"], to: "b" }] })
-// @ts-expect-error c is no state
+// @ts-expect-error c is not a state
 EntityWorkflow.make(registry, { ...shape, initial: "c", transitions: [{ name: "go", from: "a", to: "b" }] })
-// @ts-expect-error c is no state
+// @ts-expect-error c is not a state
 EntityWorkflow.make(registry, { ...shape, ends: ["c"], transitions: [{ name: "go", from: "a", to: "b" }] })
 // @ts-expect-error this processor is not registered
 EntityWorkflow.make(registry, { ...shape, transitions: [{ name: "go", from: "a", to: "b", processors: ["shred"] }] })

@@ -203,7 +203,7 @@ describe("pure processors", () => {
     expect(state.entity).toEqual(ticket())
     expect(state.error).toMatchObject({ transition: "go", processor, attempts: 1 })
     expect(state.error?.message).toMatch(
-      { throwing: /^cannot$/, garbage: /no such entity.*\n?.*amount/s, trap: /it cannot be read/ }[processor],
+      { throwing: /^cannot$/, garbage: /not a valid entity.*\n?.*amount/s, trap: /it cannot be read/ }[processor],
     )
   })
 

@@ -41,9 +41,17 @@ describe("a workflow file", () => {
   })
 
   it.each([
-    ['"to": "closed"', '"to": "close"', 'desk.json:7:55: transition "close" leads to "close", which is no state; did you mean "closed"?'],
-    ['["new", "open"]', '["new", "opened"]', 'desk.json:7:40: transition "close" leaves "opened", which is no state; did you mean "open"?'],
-    ['"initial": "new"', '"initial": "begin"', 'desk.json:3:14: the initial state "begin", which is no state'],
+    [
+      '"to": "closed"',
+      '"to": "close"',
+      'desk.json:7:55: transition "close" leads to "close", which is not a state; did you mean "closed"?',
+    ],
+    [
+      '["new", "open"]',
+      '["new", "opened"]',
+      'desk.json:7:40: transition "close" leaves "opened", which is not a state; did you mean "open"?',
+    ],
+    ['"initial": "new"', '"initial": "begin"', 'desk.json:3:14: the initial state "begin", which is not a state'],
     ['["a"]', '["aa"]', 'desk.json:6:83: transition "open" names the processor "aa", which is not registered; did you mean "a"?'],
     [
       '["small"]',
@@ -60,11 +68,11 @@ describe("a workflow file", () => {
     ],
     ['"name": "close"', '"name": "open"', 'desk.json:7:15: "new" has the transition "open" already, in transitions[0]'],
     ['"name": "close"', '"name": "update"', 'desk.json:7:15: "update" is the event that changes an entity; choose another name'],
-    ['"initial": "new"', '"failure": "closed", "initial": "new"', 'desk.json:3:14: "closed" is no transition; did you mean "close"?'],
+    ['"initial": "new"', '"failure": "closed", "initial": "new"', 'desk.json:3:14: "closed" is not a transition; did you mean "close"?'],
     [
       '"initial": "new"',
       '"initial": "closed"',
-      'desk.json:3:14: "closed" is an end, so nothing would ever happen; add a transition that names it, or list "ends"',
+      'desk.json:3:14: "closed" is an end, so no transition could be taken; add a transition that names it, or list "ends"',
     ],
     [
       '"initial": "new"',
@@ -155,7 +163,7 @@ describe("a workflow in TypeScript", () => {
       })
     expect(make).toThrow(EntityWorkflowError)
     expect(make).toThrow(
-      'entity workflow desk: transitions[0].to: transition "open" leads to "opne", which is no state; did you mean "open"?',
+      'entity workflow desk: transitions[0].to: transition "open" leads to "opne", which is not a state; did you mean "open"?',
     )
     expect(make).toThrow('transition "open" names the processor "nothing", which is not registered')
   })

@@ -105,7 +105,7 @@ export class Reference {
         return this.#arrive(transition.to, outcome.entity, undefined)
       case "Unmet": {
         const { criterion } = outcome
-        const message = `${criterion} does not hold for what the processors made`
+        const message = `${criterion} does not hold for the result of the processors`
         this.error = { transition: transition.name, criterion, message, attempts: 0 }
         this.#tried = tried
         return
@@ -124,7 +124,8 @@ export class Reference {
     const outcome = this.#attempt(transition)
     if (outcome._tag === "Taken") return this.#arrive(transition.to, outcome.entity, failure)
     if (!outcome.worked) return
-    const message = outcome._tag === "Failed" ? outcome.failure.message : `${outcome.criterion} does not hold for what the processors made`
+    const message =
+      outcome._tag === "Failed" ? outcome.failure.message : `${outcome.criterion} does not hold for the result of the processors`
     this.error = { ...failure, message: `${failure.message}; then ${transition.name} failed as well: ${message}` }
   }
 

@@ -234,7 +234,7 @@ describe("processors with effects", () => {
       yield* actor.waitFor((state) => state._tag === "booked")
       yield* actor.send(Booking.trigger("mail"))
       const again = yield* Effect.flip(actor.send(Booking.trigger("mail")))
-      expect(again).toMatchObject({ _tag: "TransitionRefused", reason: "mail is under way" })
+      expect(again).toMatchObject({ _tag: "TransitionRefused", reason: "mail is running already" })
       yield* open
       expect((yield* actor.awaitFinal).entity.log.filter((line) => line === "mail")).toHaveLength(1)
     }),
@@ -275,7 +275,7 @@ describe("processors with effects", () => {
       expect((yield* actor.state).pending).toBeUndefined()
       yield* actor.send(Broken.trigger("err"))
       yield* settle
-      expect((yield* actor.state).error?.message).toContain("no such entity")
+      expect((yield* actor.state).error?.message).toContain("not a valid entity")
       yield* actor.send(Broken.trigger("trap"))
       yield* settle
       expect((yield* actor.state).error).toMatchObject({ transition: "trap", message: expect.stringContaining("it cannot be read") })

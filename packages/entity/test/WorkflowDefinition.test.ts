@@ -18,7 +18,7 @@ describe("the JSON Schema", () => {
     const { $defs } = JSON.parse(schemaText())
     expect($defs.Transition.additionalProperties).toBe(false)
     expect($defs.EntityWorkflow.additionalProperties).toBe(false)
-    expect($defs.Transition.properties.criteriaAfter.description).toContain("Judge what the processors made")
+    expect($defs.Transition.properties.criteriaAfter.description).toContain("Judge the entity after the processors")
   })
 })
 

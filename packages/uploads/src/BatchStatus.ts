@@ -1,4 +1,4 @@
-/** Where a batch stands: its state, its items by what became of them, how fast it goes and when it will be done. */
+/** The status of a batch: its state, its items by result, its rate and when it will be done. */
 import type { EntityError, EntityState } from "@detent/entity"
 import type { UploadBatch } from "./batch/UploadBatch.ts"
 import { criteria } from "./batch/UploadBatchWorkflow.ts"
@@ -18,18 +18,18 @@ export interface BatchStatus {
   /** The name of its upload definition. */
   readonly kind: string
   readonly state: string
-  /** The transition whose processors are at work. */
+  /** The transition whose processors are running. */
   readonly step: string | undefined
-  /** Nothing is under way: it is completed, partially completed or failed, or a criterion that does not hold keeps it where it is. */
+  /** No work is in progress: it is completed, partially completed or failed, or waits because a criterion does not hold. */
   readonly isResting: boolean
   readonly items: ItemCounts
-  /** Since extraction began or went on. */
+  /** Since extraction began or resumed. */
   readonly itemsPerSecond: number | undefined
   /** In milliseconds since 1970, while items are being extracted. */
   readonly estimatedCompletionAt: number | undefined
   /** Whether a retry would be accepted now: `retryFailed` of a partially completed batch, `retryBatch` of a failed one. */
   readonly canRetry: boolean
-  /** Why the last transition that was tried came to nothing: which processor failed, or which criterion did not hold. */
+  /** Why the last transition that was tried failed: which processor failed, or which criterion did not hold. */
   readonly problem: EntityError | undefined
   readonly batch: UploadBatch
 }
@@ -57,7 +57,7 @@ export const statusOf = (state: EntityState<string, UploadBatch>, row: BatchRow,
   }
 }
 
-/** Asks what the transitions ask. While processors are at work, a retry would be refused or would end them. */
+/** Checks the criteria of the transitions. While processors run, a retry would be refused or would end them. */
 const canRetry = (state: EntityState<string, UploadBatch>, at: number): boolean => {
   if (!isResting(state)) return false
   if (state._tag === "partially_completed") return true

@@ -1,4 +1,4 @@
-/** The states of one item with their times: from its file to where it is now, through all its retries. */
+/** The states of one item with their times: from its file to its current state, through all its retries. */
 import type { HistoryEntry } from "@detent/durable"
 import type { EntityState } from "@detent/entity"
 import type { HNItemEntity } from "./item/HNItemEntity.ts"
@@ -23,7 +23,7 @@ export const stepsOf = (
   events: ReadonlyArray<Pick<HistoryEntry<ItemState, unknown>, "at" | "state">>,
 ): ReadonlyArray<ItemStep> => [...stepsOfTry(first.entity), ...events.flatMap(({ state, at }) => stepsOfTry(state.entity, at))]
 
-/** A try comes to its end in one decision, so the entity after it has the times of all its steps. */
+/** A try ends in one decision, so the entity after it has the times of all its steps. */
 const stepsOfTry = (entity: HNItemEntity, decidedAt = 0): ReadonlyArray<ItemStep> => {
   const { attempts: attempt, problem, duplicateOf, storedAt, failedAt } = entity
   const end = storedAt ?? failedAt ?? decidedAt

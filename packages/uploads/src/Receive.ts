@@ -1,4 +1,4 @@
-/** Stores bytes that come over the wire as a file, with the size limit and the MD5 on the way. */
+/** Stores received bytes as a file, checking the size limit and the MD5. */
 import { createHash } from "node:crypto"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { dirname } from "node:path"

@@ -34,7 +34,7 @@ export interface EntryQuery {
   readonly after?: number
 }
 
-/** An item of a file, and what became of it. */
+/** An item of a file, and its result. */
 export interface Entry {
   /** Its place among the items of the file, counted from 0. */
   readonly index: number

@@ -55,7 +55,7 @@ export interface StartOptions {
   readonly force?: boolean
   /** The kind of its items: an upload definition, or its name. Default: the first that the service was given. */
   readonly kind?: string | AnyUpload
-  /** The MD5 that the file must have, in hex: a file that was damaged on its way is refused. */
+  /** The MD5 that the file must have, in hex: a file that was damaged in transit is refused. */
   readonly md5?: string
 }
 
@@ -74,9 +74,9 @@ export interface ItemHistory {
 /** An upload that the service was given. */
 export interface KnownUpload {
   readonly name: string
-  /** What `where` of a search compares. */
+  /** The fields that `where` of a search compares. */
   readonly fields: ReadonlyArray<string>
-  /** Whether files are taken as this kind where none is named. */
+  /** Whether it is the default kind of files. */
   readonly isDefault: boolean
 }
 
@@ -112,9 +112,9 @@ export interface UploadsService {
     options: StartOptions & { readonly fileName: string },
   ): Effect.Effect<BatchStatus, StartError | E, R>
   status(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError>
-  /** The status now and whenever it changes, until the batch rests. */
+  /** The status now and whenever it changes, until no work is in progress. */
   watch(batchId: string, interval?: Duration.Input): Stream.Stream<BatchStatus, BatchNotFound | ReadError>
-  /** Waits until the batch rests: it is completed, partially completed or failed, or held. */
+  /** Waits until no work is in progress: the batch is completed, partially completed or failed, or held. */
   finished(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** Batches, the newest first. */
   batches(options?: { readonly limit?: number; readonly after?: number }): Effect.Effect<BatchPage, PersistenceFailed>
@@ -248,7 +248,7 @@ export class UploadService implements UploadsService {
       const batchId = options.batchId ?? (yield* freshId)
       const { limits, readOnce, folder, files, shared } = this.#uploading
       const kind = yield* this.#kind(options.kind)
-      // Before the bytes are read: a file of another type is refused at once.
+      // Before the bytes are read: a file of another type is refused immediately.
       yield* checkContentType(options.fileName, options.contentType)
       if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
       // The name is unique: another request may send a batch of the same id at the same time.
@@ -512,7 +512,7 @@ const checkFields = (upload: string, known: ReadonlyArray<string>, where: object
 /** More tries than an item ever has. */
 const historyLimit = 1000
 
-/** What people watch; the time until completion is a guess that changes with every look. */
+/** The part of the status that is watched; the estimated time changes with every read. */
 const visible = ({ state, step, items, problem }: BatchStatus) => [state, step, items, problem]
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
@@ -523,5 +523,5 @@ const freshNumber = Effect.map(Effect.all([Random.nextIntBetween(0, 2 ** 32), Ra
 
 const freshId = Effect.map(freshNumber, (number) => `batch-${number}`)
 
-/** What of an id can be part of a file name: no way out of the folder, and not longer than a name may be. */
+/** The part of an id that can be in a file name: it cannot leave the folder, and is not longer than a name may be. */
 const fileNameOf = (batchId: string): string => encodeURIComponent(batchId.toWellFormed()).replaceAll(".", "%2E").slice(0, 100)

@@ -40,7 +40,7 @@ import { UploadService, type UploadsService } from "./UploadService.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
   /**
-   * What can be uploaded, the default kind first. Hacker News is known besides, because batches of it may be stored.
+   * The kinds of uploads, the default kind first. Hacker News is added, because batches of it may be stored.
    * Default: Hacker News alone.
    */
   readonly uploads?: ReadonlyArray<AnyUpload>
@@ -104,7 +104,7 @@ const make = (options: UploadsOptions) =>
     return new UploadService(uploading, { workflow, defaultKind })
   })
 
-/** Whether Hacker News is known beside what was given. */
+/** Whether Hacker News is added to the given kinds. */
 const knowsHackerNews = ({ uploads, hackerNews = "always" }: UploadsOptions, store: UploadStore) =>
   uploads === undefined || hackerNews === "always"
     ? Effect.succeed(true)

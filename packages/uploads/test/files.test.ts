@@ -29,7 +29,7 @@ describe.each(databases)("$name", (database) => {
     )
 
   describe("a file that cannot be taken is refused at once", () => {
-    it.effect("a file that is not there, is empty, or is no JSON", () =>
+    it.effect("a file that is not there, is empty, or is not JSON", () =>
       Effect.gen(function* () {
         const desk = yield* makeDesk(database)
         const { file, folder } = desk
@@ -134,7 +134,7 @@ describe.each(databases)("$name", (database) => {
       const { state, batch, items } = yield* outcome(desk, path, { maxItemBytes: 2000 })
       expect([state, items.stored, items.failed]).toEqual(["partially_completed", 2, 2])
       expect(batch.errorSummary?.groups.map(({ reason, examples: [first] }) => [reason, first?.index, first?.message])).toEqual([
-        ["not_text", 2, "it is no UTF-8 text"],
+        ["not_text", 2, "it is not UTF-8 text"],
         ["too_large", 1, "it has more than 2000 bytes"],
       ])
     }),

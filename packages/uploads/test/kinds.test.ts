@@ -242,7 +242,7 @@ describe.each(databases)("$name", (database) => {
           yield* service.retryFailed(batchId)
           const failed = yield* service.finished(batchId)
           expect(failed.state).toBe("failed")
-          expect(failed.batch.failure?.message).toContain("no upload Products is defined; defined are HackerNews")
+          expect(failed.batch.failure?.message).toContain("no upload Products is defined; use one of HackerNews")
         }),
       )
       yield* run(

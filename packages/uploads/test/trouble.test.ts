@@ -163,7 +163,7 @@ describe.each(databases)("$name", (database) => {
             problem: {
               transition: "validate_file",
               criterion: "UploadBatchValidCriterion",
-              message: "UploadBatchValidCriterion does not hold for what the processors made",
+              message: "UploadBatchValidCriterion does not hold for the result of the processors",
             },
           })
           expect(yield* uploads.markFailed(batchId)).toMatchObject({ state: "failed" })

@@ -1,6 +1,6 @@
 /**
- * What becomes of the actor logic that a chart invokes or spawns: a promise is a command, a machine is an instance of its own, and
- * what sends events as long as it runs (callbacks, observables) is work of the instance's owner.
+ * How the actor logic that a chart invokes or spawns is run: a promise is a command, a machine is an instance of its own, and logic
+ * that sends events as long as it runs (callbacks, observables) is work of the instance's owner.
  */
 import { type AnyActorLogic, type AnyStateMachine, createActor } from "xstate"
 

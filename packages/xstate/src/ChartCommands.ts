@@ -1,4 +1,4 @@
-/** How the commands of a chart are carried out: custom actions, promises, and what instances of one chart send each other. */
+/** How the commands of a chart are carried out: custom actions, promises, and events between instances of one chart. */
 import { Engine } from "@detent/durable"
 import { RetryPolicy, Slot, type SlotSettings } from "@detent/machine"
 import type { Declarations, Tagged } from "@detent/machine/internal"
@@ -142,7 +142,7 @@ interface SendParameters {
 export const implementationOf = (given: AnyImplementation | undefined): CommandOptions & { readonly run?: AnyRun } =>
   typeof given === "function" ? { run: given } : (given ?? {})
 
-/** Calls a function that may return a value, a Promise or an Effect. What it throws is its failure. */
+/** Calls a function that may return a value, a Promise or an Effect. An exception is its failure. */
 const called = (run: () => unknown): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
     try {
@@ -166,8 +166,8 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"
 
 /**
- * An action of the machine itself gets what XState gives it; one of `fromXState` gets its parameters. What the action sends to `self`
- * until it ends arrives once.
+ * An action of the machine itself gets the arguments of XState; one of `fromXState` gets its parameters. Events that the action sends
+ * to `self` until it ends arrive once.
  */
 const act = (
   chart: Chart,
@@ -236,7 +236,7 @@ const engine = Effect.flatMap(Effect.serviceOption(Engine), (found) =>
     : Effect.die(new Error("child machines need a durable engine: run the chart with Engine")),
 )
 
-/** The child knows its parent, so that it can send to it. Started before is started. A child that cannot begin is an error of its parent. */
+/** The child knows its parent, so that it can send to it. A second start has no effect. A child that cannot begin is an error of its parent. */
 const startChild = (
   name: string,
   childOf: (machine: string) => unknown,

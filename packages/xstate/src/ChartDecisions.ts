@@ -10,7 +10,7 @@ import { revived, storable, storableContext, storableError } from "./PlainData.t
 import { remember, rememberedSnapshot } from "./RememberedSnapshot.ts"
 import { childInstanceId, slots } from "./Slots.ts"
 
-/** What a decision may do beside returning a state. */
+/** The effects of a decision beside returning a state. */
 export interface DecisionTools {
   readonly request: (slot: string, parameters: object) => void
   readonly after: (name: string, delay: number, event: { readonly _tag: string }) => void
@@ -233,7 +233,7 @@ const fromActor = "(sent)"
 /** The event as other actors and the chart itself send it. */
 export const sentEvent = <E extends object>(event: E): E => ({ ...event, [fromActor]: true })
 
-/** What a decision asks for, until the decision is made. */
+/** The requests of a decision, until the decision is made. */
 class HeldRequests implements DecisionTools {
   readonly #held: Array<(tools: DecisionTools) => void> = []
 
@@ -319,7 +319,7 @@ interface Sending {
   readonly isEnding: boolean
 }
 
-/** Sends an event to another actor: an instance gets it by a command, what runs with the owner reads it from the state. */
+/** Sends an event to another actor: an instance gets it by a command, live actors of the owner read it from the state. */
 const send = ({ machineOf }: ChartSettings, { parent, children, to, event, tools, outbox, isEnding }: Sending) => {
   const content = sentEvent(storable(event, `the event to ${to}`) as EventObject)
   if (to === parentName && parent !== undefined) {
@@ -470,7 +470,7 @@ class Step {
     this.#tools.request(slots.stop, { machine: this.#settings.machineOf(child.src), child: childInstanceId(id, child.n) })
   }
 
-  /** Actors that `assign` spawned, and those that are gone without a word. XState lists actors that it stops at its end. */
+  /** Actors that `assign` spawned, and those that disappeared without a stop action. XState lists actors that it stops at its end. */
   adopt(actors: Actors, before: Actors) {
     for (const [id, actor] of Object.entries(actors)) {
       if (actor !== undefined && actor !== before[id] && this.children[id] === undefined) this.#spawn(actor, { src: actor.src })

@@ -1,4 +1,4 @@
-/** An instance of a chart as data: XState's snapshot in a form that a store keeps, and what belongs to it. */
+/** An instance of a chart as data: XState's snapshot in a form that a store keeps, and its actors and events. */
 import type { AnyStateMachine, ContextFrom, EmittedFrom, EventObject, OutputFrom, SnapshotFrom, StateValue } from "xstate"
 import type { ActorKind } from "./ActorKind.ts"
 
@@ -14,7 +14,7 @@ export interface ChildActor {
   readonly sync?: boolean
   /** It has ended, and the chart has not stopped it yet. */
   readonly ended?: boolean
-  /** It has ended, and its result is on its way. */
+  /** It has ended, and its result has not arrived yet. */
   readonly ending?: boolean
 }
 
@@ -48,11 +48,11 @@ export interface AnyChartState {
   /** How many actors it has had, and delayed events without an id. */
   readonly count?: number
   readonly parent?: ParentInstance
-  /** What the last transition emitted. */
+  /** The events that the last transition emitted. */
   readonly emitted?: ReadonlyArray<EventObject>
-  /** What the last transition sent to actors that run with the owner. */
+  /** The events that the last transition sent to actors that run with the owner. */
   readonly sent?: ReadonlyArray<SentToLive>
-  /** Actors that had ended when the chart stopped them, by id: their results are on their way. */
+  /** Actors that had ended when the chart stopped them, by id: their results have not arrived yet. */
   readonly late?: Readonly<Record<string, number>>
 }
 

@@ -1,7 +1,7 @@
 /**
  * Actors that send events as long as they run: callbacks and observables. They run in the process that owns the instance, and start
- * anew where another process takes it over. What the chart sends them is read from the journal, so that none is missed while the
- * process lives.
+ * anew where another process takes it over. Events that the chart sends them are read from the journal, so that none is missed while
+ * the process runs.
  */
 import { Engine, type Instance } from "@detent/durable"
 import type { Self } from "@detent/machine"
@@ -64,7 +64,7 @@ class RunningActors {
   readonly #chart: Chart
   readonly #tell: (event: Tagged) => void
   readonly #running = new Map<string, Running>()
-  /** Actors that failed and that the chart has not stopped yet: what they still send is dropped. */
+  /** Actors that failed and that the chart has not stopped yet: their late events are dropped. */
   readonly #failedOnes = new Set<number>()
 
   constructor(chart: Chart, tell: (event: Tagged) => void) {
@@ -123,7 +123,7 @@ class RunningActors {
     try {
       stored = storable(content, `the event of ${id}`) as object
     } catch (error) {
-      // What it sent cannot be kept, so that the actor fails, as if it had thrown.
+      // Its event cannot be stored, so the actor fails, as if it had thrown.
       this.#running.get(id)?.stop()
       return this.#failed(id, n, error)
     }
@@ -136,7 +136,7 @@ class RunningActors {
   }
 }
 
-/** A snapshot as data: what it holds beside runs in this process only. */
+/** A snapshot as data, without the parts that exist only in this process. */
 const snapshotEvent = (event: EventObject): object => {
   const { snapshot } = event as EventObject & {
     readonly snapshot: { readonly status: string; readonly context?: unknown; readonly output?: unknown }

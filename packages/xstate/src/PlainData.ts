@@ -1,4 +1,4 @@
-/** What JSON carries unchanged: only that survives a restart. */
+/** Values that JSON carries unchanged: only these survive a restart. */
 
 export class NotPlainData extends Error {
   override readonly name = "NotPlainData"

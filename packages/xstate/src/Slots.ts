@@ -11,5 +11,5 @@ export const slots = {
   log: "(log)",
 } as const
 
-/** What is added to the id of an instance to make that of a child. An actor that is started again is another instance. */
+/** The suffix of a child's id. An actor that is started again is another instance. */
 export const childInstanceId = (actor: string, n: number): string => `${actor}/${n}`

@@ -1,4 +1,4 @@
-/** Refuses what cannot be durable when the machine is given: with its path and what to do, all of it at once. */
+/** Refuses parts of a chart that cannot be durable, when the machine is given: all of them, each with its path and the next step. */
 import { DefinitionError } from "@detent/machine"
 import type { AnyStateMachine, AnyStateNode } from "xstate"
 import { namedActor } from "./ActorKind.ts"
@@ -172,7 +172,7 @@ const actorProblems = (chart: Chart, given: Given): ReadonlyArray<Problem> => [
       : [
           {
             path: `actors.${name}`,
-            problem: "it is no promise and no machine of this chart",
+            problem: "it is neither a promise nor a machine of this chart",
             nextStep: "name one that setup({ actors }) makes with fromPromise",
           },
         ],
@@ -187,6 +187,6 @@ const contextProblems = ({ config }: AnyStateMachine): ReadonlyArray<Problem> =>
     return []
   } catch (cause) {
     if (!(cause instanceof NotPlainData)) throw cause
-    return [{ path: cause.path, problem: cause.message, nextStep: "move what does things into actions and actors" }]
+    return [{ path: cause.path, problem: cause.message, nextStep: "move functions into actions and actors" }]
   }
 }

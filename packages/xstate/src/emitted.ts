@@ -1,4 +1,4 @@
-/** What a chart emits, as a stream: from the journal, so that a reader that was away misses nothing. */
+/** The emitted events of a chart, as a stream: from the journal, so that a reader that reconnects misses nothing. */
 import type { Instance, ReadError } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -14,8 +14,8 @@ interface Emitting<V> {
 }
 
 /**
- * The events that an instance emitted after a sequence number, then those it emits. Ends with the instance. What it emitted when it was
- * started has the sequence 0, and comes where `after` is not given.
+ * The events that an instance emitted after a sequence number, then those it emits. Ends with the instance. Events of its start
+ * have the sequence 0, and come where `after` is not given.
  *
  * ```ts
  * yield* Stream.runForEach(emitted(player), ({ event }) => Effect.log(event.type))

@@ -87,7 +87,7 @@ type ActorImplementations<A extends { readonly src: string; readonly logic: unkn
   readonly [K in A["src"]]?: ActorImplementation<Extract<A, { readonly src: K }>["logic"]>
 }
 
-/** What is said of a machine, or of a machine that it invokes or spawns. */
+/** The options of a machine, or of a machine that it invokes or spawns. */
 export interface ChartOptions<M extends AnyStateMachine> {
   /** Custom actions. Default: the implementations of the machine. They run as commands, after the transition is stored. */
   readonly actions?: ActionImplementations<ActionOf<M>>
@@ -96,7 +96,7 @@ export interface ChartOptions<M extends AnyStateMachine> {
   /** An event that no state handles is ignored, as in XState, or refused. Default: ignore. */
   readonly unhandled?: "ignore" | "refuse"
   /**
-   * What the journal has of a transition. `states`: the event, and the state it led to where a function of the chart had a part in it, so
+   * The part of a transition that is journaled. `states`: the event, and the state it led to where a function of the chart had a part in it, so
    * that guards and `assign` run once, and may read clocks and random numbers. `events`: the event alone, which is smaller; a replay
    * calls the functions again, so that they must depend on context and event alone. Default: states.
    */
@@ -110,7 +110,7 @@ export interface ChartOptions<M extends AnyStateMachine> {
 export interface FromXStateOptions<M extends AnyStateMachine> extends ChartOptions<M> {
   /** Default: the machine's `id`. Child machines are named after it: `checkout.shipping`. */
   readonly name?: string
-  /** A chart that stored instances no longer fit gets a higher one, with upcasters for what was stored. Default: 1. */
+  /** A chart that stored instances no longer fit gets a higher one, with upcasters for stored instances. Default: 1. */
   readonly version?: number
 }
 
@@ -316,7 +316,7 @@ const open = ({ $variants }: UntypedUnion, tag: string) => {
 
 const ownTags: ReadonlySet<string> = new Set(Object.values(ownEvent))
 
-/** An event as callers write it, `{ type: "play" }`, with the tag under which the machine knows it. Values that are none stay as they are. */
+/** An event as callers write it, `{ type: "play" }`, with the tag under which the machine knows it. Other values are unchanged. */
 const readEvent = (chart: Chart, given: unknown): Tagged => {
   const event = given as Partial<ChartEvent> | null | undefined
   const { _tag: tag, type = tag } = event ?? {}

@@ -29,7 +29,7 @@ const noteServerTime = (date: string | null, sentAt: number, heardAt: number) =>
 
 type Query = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
-/** The server's refusal: `name` is the kind of problem, `message` what happened and what to do. */
+/** The server's refusal: `name` is the kind of problem, `message` the cause and the next step. */
 export class Refused extends Error {
   readonly status: number
   readonly kind: string
@@ -50,7 +50,7 @@ export class Unreachable extends Error {
   }
 }
 
-/** Whether the server answers at all, whatever it says. */
+/** Whether the server answers at all. */
 export const isServerThere = (): Promise<boolean> =>
   fetch("/icon.svg", { cache: "no-store" }).then(
     () => true,
@@ -78,7 +78,7 @@ export const fetchJson = async <A>({ path }: Read<A>, signal?: AbortSignal): Pro
 export const fetchText = async (path: string, signal?: AbortSignal): Promise<string> =>
   textOf(await send(path, signal === undefined ? {} : { signal }))
 
-/** The whole body. One that breaks off is no answer. */
+/** The whole body. One that breaks off is not an answer. */
 const textOf = (response: Response): Promise<string> => response.text().catch(unreachable)
 
 export interface Write {
@@ -97,7 +97,7 @@ export const write = (method: Write["method"], names: ReadonlyArray<string>, bod
 export const newKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("")
 
-/** Writes whose outcome is not known, by what was sent: the server may have applied them. */
+/** Writes whose outcome is unknown, by their content: the server may have applied them. */
 const unanswered = new Map<string, { readonly key: string; readonly at: number }>()
 
 /** After this time the same write is meant as another one. */
@@ -132,7 +132,7 @@ export const submit = async <A>({ method, path, body }: Write): Promise<A> => {
   }
 }
 
-/** Whether a write that failed may have been applied all the same. */
+/** Whether a write that failed may have been applied anyway. */
 const isUnanswered = (reason: unknown): boolean =>
   reason instanceof Unreachable || (reason instanceof Refused && (reason.status >= 500 || reason.status === 408))
 
@@ -155,7 +155,7 @@ const unreachable = (cause: unknown): never => {
 
 const deniedListeners = new Set<(path: string) => void>()
 
-/** Calls the listener when the server denies a request: the session has ended, or its role has changed. Returns what ends that. */
+/** Calls the listener when the server denies a request: the session has ended, or its role has changed. Returns the function that unsubscribes. */
 export const onDenied = (listener: (path: string) => void) => {
   deniedListeners.add(listener)
   return () => void deniedListeners.delete(listener)
@@ -175,7 +175,7 @@ const refusalOf = async (response: Response): Promise<Error> => {
   }
 }
 
-/** There is nothing of this name, or there can be nothing of it. */
+/** The object does not exist, or its name is not valid. */
 export const isMissing = (problem: unknown): boolean =>
   problem instanceof Refused &&
   (problem.status === 404 || problem.status === 405 || (problem.status === 400 && problem.message.startsWith("the path does not fit")))

@@ -1,4 +1,4 @@
-/** What the console reads, by page. Each is an address with the type of its answer. */
+/** The reads of the console, by page. Each is an address with the type of its answer. */
 import { type Read, read } from "./Client.ts"
 import type * as T from "./types.ts"
 

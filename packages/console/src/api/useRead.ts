@@ -3,11 +3,11 @@ import { keepPreviousData, type UseQueryResult, useInfiniteQuery, useQuery, useQ
 import { useLiveMode } from "../live/LiveContext.tsx"
 import { fetchJson, type Read } from "./Client.ts"
 
-/** How often what is visible is read again while there is no live stream. */
+/** How often visible data is read again while there is no live stream. */
 const withoutStream = 3000
 
 interface ReadOptions {
-  /** What is read does not change while the server runs, such as a past state: hints do not repeat it. */
+  /** The data does not change while the server runs, such as a past state: hints do not repeat the read. */
   readonly fixed?: boolean
   /** Read at this interval besides, in milliseconds. */
   readonly every?: number

@@ -74,7 +74,7 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
           onKeyDown={onKeyDown}
         />
       </div>
-      <div id="palette-found" role="listbox" aria-label="What was found" className="max-h-[50dvh] overflow-y-auto p-1.5">
+      <div id="palette-found" role="listbox" aria-label="Results" className="max-h-[50dvh] overflow-y-auto p-1.5">
         {found.length === 0 ? (
           <p className="px-3 py-6 text-center text-muted">{isSearching ? "Searching…" : "Nothing has this id, name or label."}</p>
         ) : null}
@@ -100,7 +100,7 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
   )
 }
 
-/** What was found so far. `isSearching`: not everything has answered yet. */
+/** The results so far. `isSearching`: not all searches have answered yet. */
 const useFound = (text: string): { readonly found: ReadonlyArray<Found>; readonly isSearching: boolean } => {
   const { session } = useSession()
   const hasKnowledge = session?.systems.includes("knowledge") !== false

@@ -1,4 +1,4 @@
-/** Gives pages the live stream, and reads again what a hint says has changed. */
+/** Gives pages the live stream, and repeats the reads that a hint concerns. */
 import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query"
 import { createContext, type ReactNode, use, useEffect, useState, useSyncExternalStore } from "react"
 import { type LiveEvent, type LiveMode, type LiveState, LiveStream } from "./LiveStream.ts"

@@ -1,11 +1,11 @@
 /**
  * One live stream for all tabs of a browser. A browser opens at most six HTTP/1.1 connections to a host, so the tabs elect one by a
- * Web Lock; it holds the stream and shares what arrives over a BroadcastChannel. When that tab closes, the lock passes to another.
+ * Web Lock; it holds the stream and shares its events over a BroadcastChannel. When that tab closes, the lock passes to another.
  *
  * Modes: `connecting` -> `live` -> `offline` (the stream broke or fell silent; it is opened again with backoff) -> `live` ...; `denied`
  * (the session is missing or has ended).
  *
- * Events are hints. A listener reads again what is visible; after a reconnect, all of it.
+ * Events are hints. A listener reads visible data again; after a reconnect, all of it.
  */
 
 export type LiveMode = "connecting" | "live" | "offline" | "denied"
@@ -157,7 +157,7 @@ class Silence {
     return this.#controller.signal
   }
 
-  /** Something was heard: the next silence begins. */
+  /** Something arrived: the next silence begins. */
   end() {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#controller.abort(), this.#millis)

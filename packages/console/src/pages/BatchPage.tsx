@@ -1,4 +1,4 @@
-/** One batch: its stage, a cell for each document, what failed in groups, what is to be reviewed, and its artifacts. */
+/** One batch: its stage, a cell for each document, failures in groups, the review list, and its artifacts. */
 import { useCallback, useMemo, useState } from "react"
 import { pathOf, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
@@ -128,7 +128,7 @@ const Number = ({ name, value, bad = false }: { readonly name: string; readonly 
   </div>
 )
 
-/** What the server measures, or what the time since the start says. */
+/** The rate that the server measures, or the average since the start. */
 const Rate = ({ status }: { readonly status: BatchStatus }) => {
   const now = useNow()
   const { ratePerSecond, estimatedCompletionAt } = status

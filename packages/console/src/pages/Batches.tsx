@@ -1,4 +1,4 @@
-/** Batches of documents: how far each is, and what became of it. */
+/** Batches of documents: the progress and the result of each. */
 
 import { useState } from "react"
 import { write } from "../api/Client.ts"
@@ -105,7 +105,7 @@ const BatchCard = ({ batch: { batchId, state, startedAt, updatedAt, progress: fo
 interface ProgressProps {
   readonly percent: number
   readonly tone: Tone
-  /** In percent, behind what is done. */
+  /** In percent, after the completed part. */
   readonly failed?: number
 }
 

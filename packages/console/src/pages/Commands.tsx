@@ -1,4 +1,4 @@
-/** Commands by status: dead letters in groups of one cause, then one by one, with what happened to each. */
+/** Commands by status: dead letters in groups of one cause, then one by one, with the history of each. */
 import { useCallback, useState } from "react"
 import { isMissing, submit, write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
@@ -194,7 +194,7 @@ type Filter = Readonly<Record<string, string | undefined>>
 
 const given = (filter: Filter) => Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
 
-/** Counts what a retry of the filter would execute again, asks, and does it. */
+/** Counts the commands that a retry of the filter would execute again, asks, and does it. */
 const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
   const { act } = useAct()
   const toast = useToast()
@@ -230,7 +230,7 @@ const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
   )
 }
 
-/** Counts what a skip of the filter would give up, asks for a reason, and does it. */
+/** Counts the commands that the filter would skip, asks for a reason, and does it. */
 const SkipFilter = ({ filter, status }: { readonly filter: Filter; readonly status: "failed" | "pending" }) => {
   const { act } = useAct()
   const toast = useToast()

@@ -44,7 +44,7 @@ interface Picks {
 
 const noPicks: ReadonlySet<string> = new Set()
 
-/** What an event is sent to. It stays as it was when the dialog was opened. */
+/** The instances an event is sent to. They are fixed when the dialog is opened. */
 interface Target {
   readonly machine: string
   readonly filter: reads.InstanceFilter

@@ -1,4 +1,4 @@
-/** The nodes of a cluster: which are alive, and what each has. */
+/** The nodes of a cluster: which are alive, and their shards. */
 import { useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
@@ -25,7 +25,7 @@ export const Nodes = () => {
       <div className="grid gap-4">
         <Panel title="This server">
           <dl className="grid grid-cols-2 gap-4 sm:grid-cols-4">
-            <Fact name="Node" value={session?.node ?? "only looks"} />
+            <Fact name="Node" value={session?.node ?? "read-only"} />
             <Fact name="Database" value={session?.database === "Postgres" ? "PostgreSQL" : "SQLite"} />
             <Fact name="Version" value={session?.version ?? "…"} />
             <Fact name="Live instances" value={ready.data === undefined ? "…" : countText(ready.data.instancesLive)} />
@@ -37,7 +37,7 @@ export const Nodes = () => {
             {({ nodes: found }) =>
               found.length === 0 ? (
                 <Empty command="npx detent worker --cluster HOST:PORT">
-                  No process is a node of a cluster: one process has everything. This makes one a node.
+                  No process is a node of a cluster: one process has all instances. This makes one a node.
                 </Empty>
               ) : (
                 <ul>
@@ -76,7 +76,7 @@ const Processes = ({ processes }: { readonly processes: ReadonlyArray<WorkingPro
             {name} {here ? <span className="text-xs font-normal text-muted">(this one)</span> : null}
           </span>
           <span className="text-xs text-muted">
-            {role === "work" ? "works" : "only looks"}
+            {role === "work" ? "works" : "read-only"}
             {running === undefined ? "" : ` · ${countText(running)} ${running === 1 ? "instance" : "instances"} in memory`}
             {rss === undefined ? "" : ` · ${bytesText(rss)}`}
             {startedAt === undefined ? null : (
@@ -131,7 +131,7 @@ const NodeRow = ({ node: { address, node, startedAt, shards, working, leaseMilli
           action="Drain it"
           isDangerous
           onClose={() => setIsAsking(false)}
-          onConfirm={() => void act(write("POST", ["nodes", address, "drain"]), () => ({ text: `${address} gives up what it has.` }))}
+          onConfirm={() => void act(write("POST", ["nodes", address, "drain"]), () => ({ text: `${address} is draining.` }))}
         >
           <p className="text-muted">It gives its instances to the other nodes and takes nothing more.</p>
         </Confirm>

@@ -1,4 +1,4 @@
-/** What needs attention first, then what runs. Every number is a list. */
+/** Problems first, then running work. Every number links to a list. */
 import { useState } from "react"
 import * as reads from "../api/reads.ts"
 import type { InstanceListing, MachineListing, Queue } from "../api/types.ts"
@@ -163,7 +163,7 @@ const MachineCounts = () => {
     >
       <Answer of={machines}>
         {({ machines: listed }) => {
-          // In the order of the server, whatever their numbers are: rows do not move.
+          // In the order of the server, regardless of their numbers: rows do not move.
           if (listed.length === 0)
             return <Empty command="npx detent init">No machine is registered yet. This makes a project with one.</Empty>
           return (
@@ -291,7 +291,7 @@ const Throughput = () => {
 
 const throughputMillis = 900_000
 
-/** What says most about the work comes first. */
+/** The most telling metrics of the work come first. */
 const telling = ["detent_events_total", "detent_commands_completed_total", "detent_commits_total"]
 
 const rankOf = (name: string): number => {
@@ -299,7 +299,7 @@ const rankOf = (name: string): number => {
   return rank < 0 ? telling.length : rank
 }
 
-/** Rows that keep their places while the pointer is over them: what is known of each is renewed, no other row comes. */
+/** Rows that keep their places while the pointer is over them: their data is renewed, and no row is added. */
 const useHeld = (latest: ReadonlyArray<InstanceListing> | undefined) => {
   const [held, setHeld] = useState<ReadonlyArray<InstanceListing>>()
   const now = latest ?? []

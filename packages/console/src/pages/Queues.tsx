@@ -1,4 +1,4 @@
-/** Queues: what waits, what runs, and the switch that pauses one. */
+/** Queues: waiting and running commands, and the switch that pauses one. */
 import { type ReactNode, useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
@@ -142,7 +142,7 @@ const Waiting = ({ queue }: { readonly queue: string }) => {
               {next === undefined ? null : (
                 <li className="px-4 py-2">
                   <Link href={hrefOf(["commands"], { status: "pending", queue })} className="text-accent hover:underline">
-                    All that wait
+                    All waiting commands
                   </Link>
                 </li>
               )}

@@ -1,4 +1,4 @@
-/** Queries a graph by SPARQL: an editor with completion, and the answer as a table, a graph or as it came. */
+/** Queries a graph by SPARQL: an editor with completion, and the answer as a table, a graph or raw text. */
 
 import { useQuery } from "@tanstack/react-query"
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react"
@@ -68,7 +68,7 @@ const tripleOf = (line: string): ReadonlyArray<readonly [string, string, string]
 
 const bare = (term: string): string => term.replace(/^<(.*)>$/, "$1").replace(/^"(.*)"(?:\^\^<[^>]*>|@[\w-]+)?$/s, "$1")
 
-/** What was asked before, latest first, in this browser only. */
+/** Earlier queries, latest first, in this browser only. */
 const historyKey = "detent-sparql"
 const longestHistory = 50
 
@@ -269,7 +269,7 @@ const Editor = ({
   const complete = (offer: string) => {
     const field = area.current
     if (field === null) return
-    // The field itself is changed, with its cursor: what is typed before the next frame comes after the completion.
+    // The field itself is changed, with its cursor: text typed before the next frame comes after the completion.
     field.setRangeText(`${offer} `, cursor - word.length, cursor, "end")
     onChange(field.value)
     setCursor(field.selectionEnd)

@@ -239,7 +239,7 @@ const ItemDialog = ({ batchId, index, onClose }: { readonly batchId: string; rea
   )
 }
 
-/** Undefined where it is no JSON: then the form begins empty, beside the text. */
+/** Undefined where it is not JSON: then the form begins empty, beside the text. */
 const parsed = (source: string | undefined): Json | undefined => {
   if (source === undefined) return undefined
   try {
@@ -287,7 +287,7 @@ const ItemDetails = ({
         ))}
       </ol>
       {item.source === undefined ? (
-        <p className="text-muted">Its text was not kept: it is too large, or it is no text.</p>
+        <p className="text-muted">Its text was not kept: it is too large, or it is not text.</p>
       ) : item.state === "failed" && parsed(item.source) !== undefined ? null : (
         <section>
           <h3 className="label mb-1.5">Source</h3>

@@ -1,4 +1,4 @@
-/** One execution of an Effect workflow: what happened when, as a waterfall in which idle time is collapsed. */
+/** One execution of a workflow: its steps in time, as a waterfall in which idle time is collapsed. */
 import { useMemo, useState } from "react"
 import { write } from "../api/Client.ts"
 import * as reads from "../api/reads.ts"
@@ -159,7 +159,7 @@ interface Bar extends Span {
   readonly millis: number | undefined
 }
 
-/** Idle time longer than this is collapsed to it: a clock of nine days must not hide what happened before and after. */
+/** Idle time longer than this is collapsed to it: a clock of nine days must not hide the steps before and after. */
 const longestIdle = 2000
 
 /** Places moments on a line on which idle time is collapsed. */

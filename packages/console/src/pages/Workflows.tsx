@@ -1,4 +1,4 @@
-/** Executions of Effect workflows, by workflow and phase. */
+/** Executions of workflows, by workflow and phase. */
 import { useCallback } from "react"
 import * as reads from "../api/reads.ts"
 import type { ExecutionListing } from "../api/types.ts"
@@ -39,7 +39,7 @@ export const Workflows = () => {
   return (
     <>
       <PageHead title="Workflows" actions={<CopyMenu path={address().path} command="npx detent execution list" />}>
-        Executions of Effect workflows: durable procedures made of activities.
+        Executions of workflows: durable procedures made of activities.
       </PageHead>
       <div className="mb-3 flex flex-wrap items-center gap-2">
         <Choice

@@ -28,7 +28,7 @@ export const Button = ({ look = "plain", icon, children, className = "", ...rest
   </button>
 )
 
-/** A button that changes something. Disabled, with the reason, for a session that may only look. */
+/** A button that changes something. Disabled, with the reason, for a read-only session. */
 export const ActButton = ({ disabled, title, ...rest }: ButtonProps) => {
   const { mayNot } = useSession()
   return <Button disabled={disabled === true || mayNot !== undefined} title={mayNot ?? title} {...rest} />

@@ -1,4 +1,4 @@
-/** Asks before something is done that affects much or cannot be undone. */
+/** Asks for confirmation of a change that affects much or cannot be undone. */
 import { type ReactNode, useState } from "react"
 import { ActButton, Button } from "./Button.tsx"
 import { Modal } from "./Modal.tsx"

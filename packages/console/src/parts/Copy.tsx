@@ -1,4 +1,4 @@
-/** Copies a text; and offers what a view shows as a curl request, as a command, and as a link. */
+/** Copies a text; and offers the view as a curl request, as a command, and as a link. */
 import { useEffect, useId, useState } from "react"
 import type { Session } from "../api/types.ts"
 import { useSession } from "../app/SessionContext.ts"
@@ -11,7 +11,7 @@ const copyText = async (text: string): Promise<void> => {
   if ("clipboard" in navigator) return navigator.clipboard.writeText(text)
   const field = document.createElement("textarea")
   field.value = text
-  // Inside an open dialog: what is outside of it cannot be selected.
+  // Inside an open dialog: elements outside of it cannot be selected.
   const place = document.querySelector("dialog[open]") ?? document.body
   place.append(field)
   field.select()

@@ -1,5 +1,5 @@
 /**
- * A machine drawn from the layout that the server computed: states with the number of instances in each, transitions, and the way
+ * A machine drawn from the layout that the server computed: states with the number of instances in each, transitions, and the path
  * that an instance took. A state is a link or a button, so that the drawing works with the keyboard too.
  */
 import { useId, useLayoutEffect, useRef, useState } from "react"
@@ -237,7 +237,7 @@ const StateBox = ({ state, count, isHere, isVisited, isLegal, href }: StateBoxPr
   )
 }
 
-/** What is below the name of a state, in the compartments and with the sizes of the layout. */
+/** The lines below the name of a state, in the compartments and with the sizes of the layout. */
 const StateLines = ({
   lines,
   x,

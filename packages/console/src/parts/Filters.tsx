@@ -39,7 +39,7 @@ export const Chips = ({
   </fieldset>
 )
 
-/** How long a person pauses before what was typed is applied. */
+/** The pause after typing before the text is applied. */
 const typingMillis = 200
 
 export const FilterText = ({

@@ -23,7 +23,7 @@ const subscribe = (listener: () => void) => {
 /** The time of the server: the browser's clock may be hours off. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now + clockSkew())
 
-/** The time of the browser, for what it has noted itself. */
+/** The time of the browser, for times that it recorded itself. */
 export const useBrowserNow = (): number => useSyncExternalStore(subscribe, () => now)
 
 const units = [

@@ -1,4 +1,4 @@
-/** The frames of a page: its head, panels, and what stands in place of data that is loading, missing or refused. */
+/** The frames of a page: its head, panels, and placeholders for data that is loading, missing or refused. */
 import type { UseQueryResult } from "@tanstack/react-query"
 import type { ReactNode } from "react"
 import { isMissing, Refused } from "../api/Client.ts"
@@ -76,7 +76,7 @@ export const Panel = ({
   </section>
 )
 
-/** Grey bars where data is on its way. They appear only after 150 ms. */
+/** Grey bars while data is loading. They appear only after 150 ms. */
 export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   <div className="late grid gap-2.5 p-3" aria-hidden="true">
     {Array.from({ length: rows }, (_, index) => (
@@ -86,7 +86,7 @@ export const Skeleton = ({ rows = 4 }: { readonly rows?: number }) => (
   </div>
 )
 
-/** Says that there is nothing, and shows the command that changes it. */
+/** An empty list, with the command that changes it. */
 export const Empty = ({ children, command }: { readonly children: ReactNode; readonly command?: string }) => {
   const { session } = useSession()
   const shown = command === undefined ? undefined : commandOf(session, command)
@@ -114,7 +114,7 @@ export const ProblemNote = ({ problem, onRetry }: { readonly problem: Error; rea
   </div>
 )
 
-/** Shows an answer, or why there is none. An answer stays while the next one is on its way. */
+/** Shows an answer, or why there is none. An answer stays while the next one is loading. */
 export const Answer = <A,>({
   of,
   rows,

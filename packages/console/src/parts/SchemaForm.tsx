@@ -1,6 +1,6 @@
 /**
  * A form from a JSON Schema: objects, enums, numbers, booleans, texts and lists of those. Anything else is edited as JSON. The
- * server checks what is sent; the form only helps.
+ * server checks the request; the form only helps.
  */
 import { useEffect, useId, useRef, useState } from "react"
 import type { Json } from "../api/types.ts"
@@ -70,7 +70,7 @@ export const controlOf = (given: JsonSchema, definitions: Definitions): Control 
   }
 }
 
-/** What a form begins with: required fields only. */
+/** The first value of a form: required fields only. */
 export const emptyValue = (schema: JsonSchema, definitions: Definitions = schema.$defs ?? {}): Json => {
   const control = controlOf(schema, definitions)
   switch (control.kind) {
@@ -238,7 +238,7 @@ export const JsonInput = ({
   const [problem, setProblem] = useState<string>()
   const area = useRef<HTMLTextAreaElement>(null)
   // The value is still the one before: a form with this text is not sent.
-  useEffect(() => area.current?.setCustomValidity(problem === undefined ? "" : "This is no JSON yet."), [problem])
+  useEffect(() => area.current?.setCustomValidity(problem === undefined ? "" : "This is not JSON yet."), [problem])
   return (
     <>
       <textarea
@@ -259,7 +259,7 @@ export const JsonInput = ({
           }
         }}
       />
-      {problem === undefined ? null : <p className="text-xs text-bad">This is no JSON yet: {problem}</p>}
+      {problem === undefined ? null : <p className="text-xs text-bad">This is not JSON yet: {problem}</p>}
     </>
   )
 }

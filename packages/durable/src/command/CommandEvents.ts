@@ -84,7 +84,7 @@ export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: 
     },
   )
 
-/** Marks the failure of an event that its slot declares: the command of such an event is no dead letter. */
+/** Marks the failure of an event that its slot declares: the command of such an event is not a dead letter. */
 const handledMark = "handled: "
 
 /** The failure as the event that follows from it keeps it. */

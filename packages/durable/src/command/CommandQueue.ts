@@ -1,5 +1,5 @@
 /**
- * A queue of commands that are enqueued by hand, with a schema for what they carry.
+ * A queue of commands that are enqueued by hand, with a schema for their payload.
  *
  * ```ts
  * const Mails = CommandQueue.make("mails", { payload: Schema.Struct({ to: Schema.String }) })
@@ -49,7 +49,7 @@ export interface EnqueueOptions {
   readonly priority?: number
   /** The instance it belongs to. */
   readonly instance?: InstanceKey
-  /** The command waits until all earlier ordered commands of its instance are over. Default: false. */
+  /** The command waits until all earlier ordered commands of its instance have ended. Default: false. */
   readonly ordered?: boolean
 }
 
@@ -73,7 +73,7 @@ export interface CommandQueue<in out A> {
   readonly name: string
   /** Stores a command. Inside a SQL transaction it is a part of it, and is rolled back with it. */
   enqueue(payload: A, options?: EnqueueOptions): Effect.Effect<Enqueued, EnqueueError, Commands>
-  /** Stores many at once: all of them, or none where the store fails. */
+  /** Stores many in one transaction: all of them, or none where the store fails. */
   enqueueAll(
     commands: ReadonlyArray<{ readonly payload: A } & EnqueueOptions>,
   ): Effect.Effect<ReadonlyArray<Enqueued>, EnqueueError, Commands>

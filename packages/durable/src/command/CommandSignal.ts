@@ -1,6 +1,6 @@
 /**
- * Notifies the workers of this process of new commands: at once after they are stored here, and by the store where it can hear
- * other processes. A lost notification costs time, not commands: workers also poll.
+ * Notifies the workers of this process of new commands: immediately after they are stored here, and through the store for those
+ * of other processes. A lost notification costs time, not commands: workers also poll.
  *
  * A worker that waits for commands can also take them by a direct handoff: the statement that stores them claims them for the
  * worker, so that they begin a round trip and a transaction sooner.
@@ -71,7 +71,7 @@ export class CommandSignal {
     return this.#listeners.size > 0
   }
 
-  /** Calls back when a worker listens: only then is it worth hearing other processes. */
+  /** Calls back when a worker listens: only then is it worth listening to other processes. */
   whenListened(callback: () => void) {
     this.#listened = callback
     if (this.#listeners.size > 0) callback()

@@ -1,5 +1,5 @@
 /**
- * Finds the command that kills its process. A command whose executions never came to an end may have killed the process each time,
+ * Finds the command that kills its process. A command whose executions never ended may have killed the process each time,
  * or may only have been claimed beside the one that did. So it is executed once more as the suspect: its worker hands back all
  * commands that have not begun and claims no others meanwhile. If the process is killed again, the suspect did it, and no other
  * command is counted down with it.
@@ -43,7 +43,7 @@ export class CrashQuarantine {
     this.#mode = { _tag: "waiting", queue, command }
   }
 
-  /** The suspect, where it can begin: all that was handed back is recorded. */
+  /** The suspect, where it can begin: the store has recorded all commands that were handed back. */
   release(ended: ReadonlyArray<Ended>): Suspect | undefined {
     const { waiting } = this
     if (waiting === undefined || ended.some(({ verdict }) => verdict._tag === "Released")) return undefined

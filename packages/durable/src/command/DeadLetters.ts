@@ -22,7 +22,7 @@ export interface KeyScope {
 export const get = (key: string, { queue }: KeyScope = {}): Answer<Option.Option<StoredCommand>> =>
   Effect.flatMap(Commands, (commands) => commands.get(key, queue))
 
-/** Retries also what {@link check} refuses. */
+/** Also retries commands that {@link check} refuses. */
 export interface Force {
   readonly force?: boolean
 }
@@ -66,7 +66,7 @@ export interface RetryPlan {
 }
 
 /**
- * Tells the dead letters that can be retried from those whose result no instance would take. Needs the `Journal` to know instances
+ * Distinguishes dead letters that can be retried from those whose result no instance would accept. Needs the `Journal` to know instances
  * that have ended, and the `Engine` to know which events their states accept; without them it refuses less.
  */
 export const check = (filter: DeadFilter = {}): Answer<RetryPlan> =>
@@ -87,14 +87,14 @@ export const check = (filter: DeadFilter = {}): Answer<RetryPlan> =>
     return { accepted, refused }
   })
 
-/** A command was not retried: no instance would take its result. */
+/** A command was not retried: no instance would accept its result. */
 export class RetryRefused extends Schema.TaggedError<RetryRefused>()("RetryRefused", { key: Schema.String, reason: Schema.String }) {
   override get message() {
     return `command ${this.key} is not executed again: ${this.reason}; force it, or skip it with a reason`
   }
 }
 
-/** Skips a failed or pending command, for a reason that is kept with it. False where it is being executed, or over. */
+/** Skips a failed or pending command, for a reason that is kept with it. False where it is being executed, or has ended. */
 export const skip = (key: string, reason: string, { queue }: KeyScope = {}): Answer<boolean> =>
   Effect.flatMap(Commands, (commands) =>
     Effect.tap(commands.skip(key, reason, queue), (isSkipped) =>

@@ -25,7 +25,7 @@ export interface Stored {
 
 const nothing: ReadonlySet<number> = new Set()
 
-/** Returns how to enqueue commands. A caller may leave: the commands it handed over are stored all the same. */
+/** Returns how to enqueue commands. A caller may be interrupted: the commands it submitted are stored anyway. */
 export const enqueuingTogether = ({
   write,
   run,

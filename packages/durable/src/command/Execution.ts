@@ -1,6 +1,6 @@
 /**
  * How one claimed command is executed, by a machine's slot or by the handler of a queue: the contract between the worker and
- * both, the verdict on a failure, and the failure in words as it is kept with the command.
+ * both, the verdict on a failure, and the text of the failure that is stored with the command.
  */
 import type { RetryPolicy, SlotSettings } from "@detent/machine"
 import { type CommandOutcome, failed, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
@@ -32,15 +32,15 @@ export interface Held extends ClaimedCommand {
   validUntil: number
 }
 
-/** Undefined where the command is not known here. */
+/** Undefined where no handler is registered for the command. */
 export type FindExecution = (command: Held) => Execution | undefined
 
-/** A command that the store has not recorded the end of yet. */
+/** A command whose end the store has not recorded yet. */
 export type Ended = Pick<ClaimedCommand, "number" | "claim" | "queue" | "slot" | "key" | "instance" | "ordered"> & {
   readonly verdict: Verdict
 }
 
-/** Whether a command with this verdict is over, so that an ordered one lets the next of its instance begin. */
+/** Whether a command with this verdict has ended, so that the next ordered one of its instance may begin. */
 export const isFinal = ({ _tag }: Verdict): boolean => _tag === "Completed" || _tag === "Skipped" || _tag === "Failed" || _tag === "Handled"
 
 type Slot = Parameters<typeof retryDelay>[2]
@@ -78,7 +78,7 @@ const problemLimit = 2000
 
 export const cut = (problem: string): string => (problem.length > problemLimit ? `${problem.slice(0, problemLimit)}…` : problem)
 
-/** The failure in words, with the fields of the error where its slot declares them. Sensitive fields are not shown. */
+/** The text of the failure, with the fields of the error where its slot declares them. Sensitive fields are not shown. */
 const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   if (!isEffectSlot(slot)) return cut(problem)
   const codec = Schema.toCodecJson(slot.failure as unknown as Schema.Codec<unknown>)
@@ -86,7 +86,7 @@ const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   // The slot does not declare this error, or it has no fields.
   if (Exit.isFailure(encoded) || typeof encoded.value !== "object" || encoded.value === null) return cut(problem)
   const shown = redactor(codec)(encoded.value)
-  // All of it is sensitive: its message may say what it hides.
+  // All of it is sensitive: its message may contain a hidden value.
   if (typeof shown !== "object" || shown === null) return hidden
   const fields: { readonly [name: string]: unknown } = { ...shown }
   const isRepeated = problem === fields["_tag"] || problem === fields["message"]

@@ -12,7 +12,7 @@ import type { WorkerConfig } from "./WorkerConfig.ts"
 /** Yields to the event loop after this many commands were started. */
 const turnLimit = 64
 
-/** How long a command that is not known here is left to other workers; doubled each time. */
+/** How long a command without a handler here is left to other workers; doubled each time. */
 const firstUnknownMillis = 5_000
 const longestUnknownMillis = 300_000
 
@@ -40,7 +40,7 @@ export class HeldCommands {
   /** Ended, and not recorded yet. */
   ended: Array<Ended> = []
   firstEndedAt = 0
-  /** Once the worker stops, nothing begins any more. */
+  /** Once the worker stops, no command begins. */
   isStopping = false
 
   constructor(config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void, events: HeldEvents) {
@@ -82,7 +82,7 @@ export class HeldCommands {
     for (const [name, { queue }] of this.#queues) if (queues?.has(name) ?? true) queue.heat()
   }
 
-  /** By the names of the queues: stores lock those with limits in this order, and workers must not lock each other out. */
+  /** By the names of the queues: stores lock those with limits in this order, so that workers do not deadlock. */
   wants(now: number): ReadonlyArray<Want> {
     if (this.isStopping || this.#quarantine.isClosed) return []
     const wants: Array<Want> = []
@@ -94,7 +94,7 @@ export class HeldCommands {
   }
 
   /**
-   * Keeps room for commands that a caller is about to store, and returns how they are handed over; undefined where there is no
+   * Keeps room for commands that a caller is about to store, and returns the handoff; undefined where there is no
    * room, or where other commands of the queue may come first.
    */
   reserve(name: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
@@ -181,7 +181,7 @@ export class HeldCommands {
     this.#trySuspect()
   }
 
-  /** Begins what can begin; hands back what must not. */
+  /** Starts the commands that can begin; hands back those that must not. */
   #startAll() {
     if (this.isStopping) return this.handBackWaiting()
     if (this.#quarantine.isClosed) return this.#handBackOthers()
@@ -225,7 +225,7 @@ export class HeldCommands {
     return "ended"
   }
 
-  /** A worker of another version may know the command. */
+  /** A worker of another version may have a handler for the command. */
   #leaveUnknown({ queue, slot, claim }: Held): Verdict {
     if (!this.#logged.has(`${queue} ${slot}`)) {
       this.#logged.add(`${queue} ${slot}`)
@@ -320,7 +320,7 @@ export class HeldCommands {
     fiber?.interruptUnsafe()
   }
 
-  /** Hands back what has not begun. */
+  /** Hands back commands that have not begun. */
   handBackWaiting() {
     const suspect = this.#quarantine.waiting
     if (suspect !== undefined) this.#end(suspect.queue, suspect.command, { _tag: "Released", delayMillis: 0 })
@@ -333,7 +333,7 @@ export class HeldCommands {
     }
   }
 
-  /** Hands back what has not ended. Returns the handlers that are interrupted by that. */
+  /** Hands back commands that have not ended. Returns the handlers that are interrupted by that. */
   handBackRunning(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
     const interrupted: Array<Fiber.Fiber<unknown, unknown>> = []
     for (const { queue } of this.#queues.values()) {

@@ -12,11 +12,11 @@ import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
 
 export interface QueueOptions<A> {
   readonly payload: Schema.Codec<A, unknown>
-  /** How often a failed command is tried. Default: as the worker says. */
+  /** How often a failed command is tried. Default: the worker's setting. */
   readonly retry?: RetryPolicy.RetryPolicy
   /** Which failures are worth another attempt. Default: all. */
   readonly retryable?: (error: unknown) => boolean
-  /** How long one execution may take. Default: as the worker says. */
+  /** How long one execution may take. Default: the worker's setting. */
   readonly timeout?: Duration.Input
 }
 

@@ -7,7 +7,7 @@
  */
 import type { QueueSettings } from "../store/Commands.ts"
 
-/** How soon a queue at its concurrency limit is worth asking again. The worker that ends one of its commands asks at once. */
+/** How soon a queue at its concurrency limit is worth asking again. The worker that ends one of its commands asks immediately. */
 export const busyPauseMillis = 500
 
 export const unlimited: QueueSettings = { paused: false, concurrency: undefined, rate: undefined }

@@ -93,7 +93,7 @@ export class QueueState {
     this.#asked -= limit
   }
 
-  /** Commands came by a direct handoff, which does not say what else the queue holds. */
+  /** Commands came by a direct handoff, which does not show the rest of the queue. */
   given(asking: Asking, commands: ReadonlyArray<Held>) {
     this.unask(asking)
     this.waiting.push(...commands)

@@ -6,7 +6,7 @@ import { Commands, type QueueRecord, type QueueSettings } from "../store/Command
 import { millisOf } from "./WorkerConfig.ts"
 
 export interface QueueLimits {
-  /** How many commands all workers together execute at once; undefined: no limit. */
+  /** How many commands all workers together execute concurrently; undefined: no limit. */
   readonly concurrency?: number | undefined
   /** How many commands begin within any interval of this length, on all workers together; undefined: no limit. */
   readonly rate?: { readonly limit: number; readonly interval: Duration.Input } | undefined

@@ -9,10 +9,10 @@ import { Engine, type KnownMachine } from "../Engine.ts"
 import type { StoredCommand } from "../store/Commands.ts"
 import { Journal } from "../store/Journal.ts"
 
-/** Returns why a command should not be executed again; undefined where nothing speaks against it. */
+/** Returns why a command should not be executed again; undefined where it can be. */
 export type RetryCheck = (command: StoredCommand) => Effect.Effect<string | undefined>
 
-/** The check with the services that are there: without a journal it refuses nothing, without an engine it knows no machines. */
+/** The check with the services that are there: without a journal it refuses nothing, without an engine it does not check events. */
 export const retryCheck: Effect.Effect<RetryCheck> = Effect.gen(function* () {
   const journal = Option.getOrUndefined(yield* Effect.serviceOption(Journal))
   const engine = Option.getOrUndefined(yield* Effect.serviceOption(Engine))
@@ -33,14 +33,14 @@ export const retryCheck: Effect.Effect<RetryCheck> = Effect.gen(function* () {
   }
 })
 
-/** The tag of the event that `onSuccess` makes. The result is not known yet, so that the function gets a stand-in for it. */
+/** The tag of the event that `onSuccess` makes. There is no result yet, so the function gets a stand-in. */
 const followingTag = (machine: KnownMachine, { slot, key, instance }: StoredCommand): string | undefined => {
   const onSuccess = compiledOf(machine).declarations.commands?.[slot]?.onSuccess
   if (onSuccess === undefined) return undefined
   try {
     return (onSuccess(standIn, { id: instance?.id ?? "", key, parameters: standIn as object }) as Tagged | undefined)?._tag
   } catch {
-    // It computes with the result. Nothing is known of its event then.
+    // It computes with the result, so its event cannot be predicted.
     return undefined
   }
 }

@@ -150,7 +150,7 @@ export class SlotExecution {
     return Effect.flatMap(current, (snapshot) =>
       snapshot !== undefined && (snapshot.sequence === sequence || sequence < 0)
         ? Effect.succeed(snapshot.state)
-        : // The journal was pruned: the current state is all there is.
+        : // The journal was pruned: only the current state is left.
           Effect.catch(handle.stateAt(sequence), () => handle.state),
     )
   }
@@ -176,7 +176,7 @@ export class SlotExecution {
     }
   }
 
-  /** The event comes first: a command is over only when the event that follows from it is stored. */
+  /** The event comes first: a command has ended only when the event that follows from it is stored. */
   #followUp(
     { command, key, registered, parameters }: SlotCommand,
     outcome: CommandOutcome,

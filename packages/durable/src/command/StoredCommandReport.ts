@@ -34,7 +34,7 @@ export const commandReport = (options: CommandReportOptions = {}): Effect.Effect
     return CommandReport.report({
       title,
       commands: commands.map(reported),
-      // The store counts all commands; of a filtered list, the report counts what it lists.
+      // The store counts all commands; of a filtered list, the report counts the listed ones.
       counts: isAll ? yield* totals(service.counts) : undefined,
     })
   })

@@ -1,6 +1,6 @@
 /**
  * Executes commands: claims them in batches, records the ends of one batch together with the claims of the next, and hands back
- * what it cannot finish. Notifications wake it at once; polling is the safety net.
+ * commands that it cannot finish. Notifications wake it immediately; polling is the safety net.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
@@ -27,7 +27,7 @@ import { type Ended, type FindExecution, isFinal } from "./Execution.ts"
 import { HeldCommands } from "./HeldCommands.ts"
 import { type WorkerConfig, type WorkerOptions, workerConfig } from "./WorkerConfig.ts"
 
-/** The end of a command is recorded no later than this, even if nothing else is to be recorded or claimed. */
+/** The end of a command is recorded no later than this, even without other commands to record or claim. */
 const flushMillis = 5
 
 /** How long the worker asks for nothing while a caller stores commands for it: the caller's statement may wait for a lock. */
@@ -187,7 +187,7 @@ export class Worker {
     })
   }
 
-  /** What the database undid because of others was neither recorded nor claimed, and can be repeated as it is. */
+  /** An exchange that the database rolled back because of a conflict recorded and claimed nothing, and can be repeated. */
   #failed(cause: Cause.Cause<PersistenceFailed>): Effect.Effect<void, PersistenceFailed> {
     this.#answered()
     const isUndone = Option.exists(Cause.findErrorOption(cause), wasUndone)
@@ -269,7 +269,7 @@ export class Worker {
   }
 
   /**
-   * Claims nothing more, hands back what has not begun, and gives the rest time to end. Events that instances have postponed
+   * Claims nothing more, hands back commands that have not begun, and gives the others time to end. Events that instances have postponed
    * may never be decided: once only their commands remain, those are handed back too. To be called while it works.
    */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
@@ -279,7 +279,7 @@ export class Worker {
     yield* Effect.timeoutOption(Effect.raceFirst(ended, this.#checkRepeatedly), this.#config.drainTimeout)
     const interrupted = this.#held.handBackRunning()
     this.#wakeup.wake()
-    // What cannot be recorded now is free again when its claims end. The services of the handlers close after this.
+    // Commands that cannot be recorded now become claimable when their claims end. The services of the handlers close after this.
     yield* Effect.timeoutOption(
       Effect.andThen(
         this.#once(() => this.#held.ended.length === 0 && !this.#isBusy),

@@ -3,9 +3,9 @@ import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 
 export interface WorkerOptions {
-  /** How many commands of one queue this worker executes at once. Default: 16. */
+  /** How many commands of one queue this worker executes concurrently. Default: 16. */
   readonly concurrency?: number
-  /** How many commands of one queue it claims at once at most, where they are executed quickly. Default: 500. */
+  /** The most commands of one queue that it claims in one request, where they are executed quickly. Default: 500. */
   readonly batchLimit?: number
   /**
    * How long a claim lasts. Default: 30 seconds. Claims of commands that take longer are renewed; the commands of a dead worker

@@ -31,7 +31,7 @@ export interface Table {
   /** As a statement names it. */
   readonly place: string
   readonly columns: ReadonlyArray<Column>
-  /** What rows are ordered by, with the types that its values are cast to. Empty where the table has none. */
+  /** The key that orders the rows, with the types that its values are cast to. Empty where the table has none. */
   readonly key: ReadonlyArray<{ readonly column: string; readonly type: string }>
 }
 

@@ -1,4 +1,4 @@
-/** How far a copy has got, stored in the target: each page is written in one transaction with the key of its last row. */
+/** The progress of a copy, stored in the target: each page is written in one transaction with the key of its last row. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
@@ -8,7 +8,7 @@ import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "../sql/Row.ts
 import * as OwnTables from "../store/OwnTables.ts"
 import type { KeyValues } from "./TablePair.ts"
 
-/** Tables that say how far a copy is. They are not copied themselves. */
+/** Tables with the progress of a copy. They are not copied themselves. */
 export const ownTables = ["detent.copies", "detent.copied_parts"]
 
 const tables: OwnTables.OwnTables = {

@@ -150,7 +150,7 @@ export const hasRows = ({ sql, table }: Side): Effect.Effect<boolean, SqlError> 
   Effect.map(sql.unsafe<Row>(`select 1 as one from ${table.place} limit 1`), (rows) => rows.length > 0)
 
 /**
- * Counts and digests rows whatever their order, which differs between databases: the sum of the digests of all rows, modulo 2 to the
+ * Counts and digests rows independent of their order, which differs between databases: the sum of the digests of all rows, modulo 2 to the
  * power of 128.
  */
 export class RowDigest {

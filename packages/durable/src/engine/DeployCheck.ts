@@ -17,7 +17,7 @@ export interface CheckReport {
 
 const pageSize = 500
 
-/** Replays one instance without touching it. False where it has been removed meanwhile. */
+/** Replays one instance without changing it. False where it has been removed meanwhile. */
 const check = (
   journal: JournalService,
   machinery: { readonly compiled: Compiled; readonly codec: Codec },
@@ -32,7 +32,7 @@ const check = (
         ),
   )
 
-/** Instances that have ended are not opened any more and need not fit. */
+/** Instances that have ended are not opened again and need not fit. */
 export const checkAll = (
   journal: JournalService,
   machine: { readonly name: string },

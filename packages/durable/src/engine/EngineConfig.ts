@@ -1,10 +1,10 @@
-/** How an engine behaves. Everything has a default. */
+/** The options of an engine. Each has a default. */
 import { DefinitionError } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
 import type { LeaderConfig } from "./LeaderElection.ts"
 
-/** How much an instance takes. Larger events and states are refused before anything is stored. */
+/** Limits of an instance. Larger events and states are refused before anything is stored. */
 export interface Limits {
   /** Characters of an encoded event, and of its command parameters. */
   readonly eventSize: number
@@ -19,7 +19,7 @@ export interface SweeperOptions {
   readonly interval?: Duration.Input
   /** Up to this share of the interval is added at random, so that nodes do not sweep in step. Default: 0.2. */
   readonly jitter?: number
-  /** How many timers are claimed at once. Default: 100. */
+  /** How many timers are claimed in one statement. Default: 100. */
   readonly batchSize?: number
   /** How long a claimed timer belongs to the node that claimed it. Default: 30 seconds. */
   readonly claimDuration?: Duration.Input
@@ -36,15 +36,15 @@ export interface SweeperOptions {
 export interface EngineOptions {
   /**
    * The name of this node in claims, locks and elections, and as owner of state work. With the same name after a restart, a
-   * process that was killed resumes its work at once, on any host. Default: a name of this process.
+   * process that was killed resumes its work immediately, on any host. Default: a name of this process.
    */
   readonly nodeId?: string
   /**
-   * How long the work of a node that no longer shows signs of life stays its own. After that other nodes take it over.
+   * How long a node without a heartbeat keeps its work. After that other nodes take it over.
    * Default: 10 seconds.
    */
   readonly lease?: Duration.Input
-  /** What becomes of an event that met a newer sequence: it is decided again, or it fails. Default: `reload`. */
+  /** Whether an event that met a newer sequence is decided again or fails. Default: `reload`. */
   readonly onConflict?: "reload" | "fail"
   /** Instances leave memory when they were not used for this long. Default: 5 minutes. */
   readonly passivateAfter?: Duration.Input
@@ -55,9 +55,9 @@ export interface EngineOptions {
    * with `changes`, `waitFor` or `awaitFinal`. One statement for all of them. Default: 500 milliseconds.
    */
   readonly followInterval?: Duration.Input
-  /** How long a stop waits for what was accepted. Default: 30 seconds. */
+  /** How long a stop waits for accepted events. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
-  /** What is larger is refused before anything is stored. */
+  /** Larger values are refused before anything is stored. */
   readonly limits?: {
     /** Characters of an event as JSON, and of the parameters of a command. Default: 4,000,000. */
     readonly eventSize?: number
@@ -99,10 +99,10 @@ export interface EngineConfig {
 
 const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
-/** A lease that is over before the store has confirmed it would never be held, and no work would ever run. */
+/** A lease that ends before the store has confirmed it would never be held, and no work would ever run. */
 export const shortestLease = 50
 
-/** An option that counts something. NaN would be no limit at all. */
+/** An option that counts something. NaN would not limit anything. */
 export const atLeast = (least: number, option: string, value: number): number => {
   if (value >= least) return value
   throw new DefinitionError({

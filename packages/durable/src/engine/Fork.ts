@@ -17,7 +17,7 @@ import { retryOnChange } from "./retryOnChange.ts"
 const lostLease = new Error("this node has lost its lease, and the instance is not stored; fork it again")
 
 /**
- * The new instance's timeouts start anew: the deadlines of the old one are long over, or belong to it. Its delayed events wait for
+ * The new instance's timeouts start anew: the deadlines of the old one have passed, or belong to it. Its delayed events wait for
  * the time that remained at that sequence.
  */
 export const forkInstance = (

@@ -1,6 +1,6 @@
 /**
- * The past of an instance: its history in pages, and its state after any event. A page replays the events in it and those between it and the nearest known state before:
- * the stored snapshot, or the state at the end of a page that was read earlier, which is remembered.
+ * The past of an instance: its history in pages, and its state after any event. A page replays its events and those since the nearest
+ * known state before it: the stored snapshot, or the remembered state at the end of a page that was read earlier.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
@@ -18,7 +18,7 @@ import { retryOnChange } from "./retryOnChange.ts"
 const defaultLimit = 100
 const largestLimit = 10_000
 
-/** On a long way to a page, a state is remembered after this many events. */
+/** In a long replay towards a page, a state is remembered after this many events. */
 const strideLength = 2000
 
 /** How many states are remembered, of all instances together. The least recently used goes first. */
@@ -39,7 +39,7 @@ export class HistoryReader {
   readonly #journal: JournalService
   /** By instance and sequence, least recently used first. */
   readonly #remembered = new Map<string, Remembered>()
-  /** Instances to which a long way is replayed now. */
+  /** Instances with a long replay in progress. */
   readonly #turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; readers: number }>()
 
   constructor(journal: JournalService) {
@@ -64,7 +64,7 @@ export class HistoryReader {
     )
   }
 
-  /** The state after an event. What is remembered of the way to it serves pages too, and the other way round. */
+  /** The state after an event. States remembered on the way to it serve pages too, and vice versa. */
   stateAt(
     machine: RegisteredMachine,
     opened: OpenedInstance,
@@ -77,7 +77,7 @@ export class HistoryReader {
   }
 
   /**
-   * The instance with the state at most one stride before a sequence number. On a long way it goes stride by stride and remembers
+   * The instance with the state at most one stride before a sequence number. A long replay goes stride by stride and remembers
    * each. Readers of the same instance go one after the other: the second finds what the first remembered.
    */
   #approach(
@@ -132,7 +132,7 @@ export class HistoryReader {
 
   /** The latest known state at or before a sequence number. Undefined: the first state of the instance. */
   #nearest({ record, origin, snapshot }: OpenedInstance, after: number): SnapshotRecord | undefined {
-    // Without the first state, what came before the snapshot is gone.
+    // Without the first state, the history before the snapshot is gone.
     let best = origin === undefined || (snapshot !== undefined && snapshot.sequence <= after) ? snapshot : undefined
     const name = lifeName(record)
     for (const [key, one] of this.#remembered) {
@@ -153,7 +153,7 @@ export class HistoryReader {
   }
 }
 
-/** An id that was removed may be used again: a state of the instance before is none of the one after. */
+/** The id of a removed instance may be used again: states of the earlier instance do not count for the later one. */
 const lifeName = (record: InstanceRecord): string => `${instanceName(record)}\u0000${record.startedAt}`
 
 const entryOf = ({ record, event, from, state, outcome, through, requests, delays }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({

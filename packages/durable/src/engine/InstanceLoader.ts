@@ -46,11 +46,11 @@ export class InstanceLoader {
 
   /**
    * Replays an instance. An event that no longer fits holds it: it is listed, and nothing is skipped. Before that it is read once
-   * more, since other nodes may have written between the two reads. What a newer version wrote does not hold it.
+   * more, since other nodes may have written between the two reads. Content of a newer version does not hold it.
    */
   recover(registered: RegisteredMachine, found: OpenedInstance, journal = this.#journal): Effect.Effect<Reloaded, ReadError> {
     const read = (opened: OpenedInstance) =>
-      // Prefetched events belong to what was found first.
+      // Prefetched events belong to the first reading.
       Effect.map(recover(registered, opened === found ? journal : this.#journal, opened), (recovered) => ({ opened, recovered }))
     const confirmed: Effect.Effect<Reloaded, ReadError> = Effect.catchTag(
       retryOnChange(this.#journal, found, read),
@@ -100,7 +100,7 @@ export class InstanceLoader {
       const { value: record } = found
       const { startedAt } = opened.value.record
       const reading = retryOnChange(this.#journal, opened.value, (now) => {
-        // Removed since, and with it the event: the id is free in the life after.
+        // The instance was removed with the event: the id is free in the next instance.
         if (now.record.startedAt !== startedAt) return Effect.succeed(undefined)
         const isPruned = now.origin === undefined && now.snapshot !== undefined && now.snapshot.sequence >= record.sequence
         return isPruned ? this.#answerOnly(registered, now, record) : this.#replayed(registered, now, record.sequence)
@@ -127,7 +127,7 @@ export class InstanceLoader {
     })
   }
 
-  /** The states around a pruned event are gone. What remains is its answer, and the state of the snapshot. */
+  /** The states around a pruned event are gone. Its answer and the state of the snapshot remain. */
   #answerOnly(
     registered: RegisteredMachine,
     opened: OpenedInstance,
@@ -153,7 +153,7 @@ const annotateReached = ({ opened, recovered }: Reloaded): Effect.Effect<void> =
     return Effect.annotateCurrentSpan({ "detent.state": state._tag, "detent.sequence": sequence, "detent.replayed": replayed })
   })
 
-/** A decision as it was made then: nothing of it is carried out again. */
+/** The decision of the first time. It is not carried out again. */
 const takenAgain = (
   { from, state, event, moved, answer }: Pick<ReplayedEvent, "from" | "state" | "event" | "moved" | "answer">,
   stopped: string | undefined,

@@ -1,4 +1,4 @@
-/** Which instances are in memory, how they get there and how they leave again. */
+/** The instances in memory: opens and starts them, and lets them leave memory. */
 import {
   type ActorExists,
   type Beginning,
@@ -43,10 +43,10 @@ export class InstanceTable {
   readonly #environment: Environment
   readonly #live = new Map<string, LiveInstance>()
   readonly #opening = new Map<string, Deferred.Deferred<LiveInstance, OpenError>>()
-  /** Instances whose first commit is on its way: callers that want them wait for it. */
+  /** Instances whose first commit is in flight: callers wait for it. */
   readonly #starting = new Map<string, Deferred.Deferred<void>>()
   #settledListener: (() => void) | undefined
-  /** Why nothing new is started. */
+  /** Why no new instance is started. */
   #closed: string | undefined
 
   constructor(context: InstanceContext, registry: MachineRegistry, loader: InstanceLoader, environment: Environment) {
@@ -57,7 +57,7 @@ export class InstanceTable {
   }
 
   find(key: InstanceKey): LiveInstance | undefined {
-    // The name of an id that is no string would be that of another instance.
+    // The name of an id that is not a string would be that of another instance.
     return typeof key.id === "string" ? this.#live.get(instanceName(key)) : undefined
   }
 
@@ -93,7 +93,7 @@ export class InstanceTable {
     return this.#closed !== undefined
   }
 
-  /** From now on nothing new is started. */
+  /** Starts no instance from now on. */
   close(reason: string) {
     this.#closed = reason
   }
@@ -246,7 +246,7 @@ export class InstanceTable {
     })
   }
 
-  /** Opens many instances at once. One that cannot be read is left out: its loader has logged and held it. */
+  /** Opens many instances together. One that cannot be read is left out: its loader has logged and held it. */
   openAll(machine: RegisteredMachine, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       // The same key twice would be read twice, with its events.
@@ -313,7 +313,7 @@ export class InstanceTable {
   #adopt(machine: RegisteredMachine, reloaded: Reloaded): LiveInstance {
     const instance = new LiveInstance(this.#context, machine, reloaded)
     if (reloaded.opened.record.status !== "running") instance.conclude(reloaded.opened)
-    // An engine that has stopped still reads, but starts nothing. What another node has is only read here.
+    // An engine that has stopped still reads, but starts nothing. Instances of another node are only read here.
     else if (!this.isClosed && this.#context.isLocal(instance.key)) {
       this.#keep(instance)
       instance.resume(reloaded.recovered.owed)
@@ -347,7 +347,7 @@ export class InstanceTable {
     return Effect.suspend(() => leaving(keys.flatMap((key) => this.find(key) ?? [])))
   }
 
-  /** Ends the work of all instances, which stay in memory until what they accepted is stored. */
+  /** Ends the work of all instances, which stay in memory until their accepted events are stored. */
   stopWork() {
     for (const instance of this.#live.values()) instance.stopWork()
   }
@@ -359,7 +359,7 @@ export class InstanceTable {
     )
   }
 
-  /** Lets instances go to another node. Ends when what they accepted is stored and they have left memory. */
+  /** Lets instances go to another node. Ends when their accepted events are stored and they have left memory. */
   depart(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       const leaving = [...this.#live.values()].filter(({ key }) => isLeaving(key))

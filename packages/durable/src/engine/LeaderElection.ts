@@ -12,7 +12,7 @@ import { LeaseHolder } from "../runtime/LeaseHolder.ts"
 import { Leases } from "../store/Leases.ts"
 
 export interface LeaderConfig {
-  /** What is led. Nodes that use the same name elect one leader among them. */
+  /** The name of the election. Nodes that use the same name elect one leader. */
   readonly name: string
   readonly nodeId: string
   /** How long a leader that no longer renews stays the leader. Default: 30 seconds. */

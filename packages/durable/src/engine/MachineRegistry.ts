@@ -1,4 +1,4 @@
-/** The machines an engine knows. */
+/** The machines that are registered with an engine. */
 import { DefinitionError, type Persistence, type SnapshotPolicy } from "@detent/machine"
 import { type Compiled, compiledOf, type Environment, hasWork, type Node, type Tagged, unbuilt } from "@detent/machine/internal"
 import type * as Duration from "effect/Duration"
@@ -120,12 +120,12 @@ export class MachineRegistry {
     this.#listener = listener
   }
 
-  /** Keeps ended instances of a machine for this long, whatever its definition says. */
+  /** Keeps ended instances of a machine for this long, regardless of its definition. */
   keepEnded(name: string, retention: Duration.Input) {
     this.#kept.set(name, retention)
   }
 
-  /** How long ended instances of a machine stay; undefined: for ever. */
+  /** How long ended instances of a machine stay; undefined: forever. */
   retentionOf({ name, retention }: RegisteredMachine): Duration.Input | undefined {
     return this.#kept.get(name) ?? retention
   }

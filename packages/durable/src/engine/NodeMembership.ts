@@ -29,8 +29,8 @@ export class NodeMembership {
   }
 
   /**
-   * Becomes a node. Callers share one attempt, which continues where a caller gives up. While the store is away a caller waits no
-   * longer than the store timeout: what it stores without an owner is taken over when this process, or another, is a node.
+   * Becomes a node. Callers share one attempt, which continues where a caller gives up. During an outage of the store a caller waits
+   * no longer than the store timeout: instances it stores without an owner are taken over when this process, or another, is a node.
    */
   readonly join: Effect.Effect<void> = Effect.suspend(() => {
     if (this.#placement !== undefined || this.#isClosed) return Effect.void
@@ -45,13 +45,13 @@ export class NodeMembership {
     return Effect.asVoid(Effect.timeoutOption(Fiber.await(this.#joining), this.#timeout))
   })
 
-  /** Ends an attempt that is under way. */
+  /** Ends an attempt in progress. */
   close() {
     this.#isClosed = true
     this.#joining?.interruptUnsafe()
   }
 
-  /** Calls back when the engine has joined, and at once where it has. */
+  /** Calls back when the engine has joined, and immediately where it has. */
   onJoined(listener: (placement: PlacementService) => void) {
     this.#listeners.add(listener)
     if (this.#placement !== undefined) listener(this.#placement)

@@ -1,13 +1,13 @@
 /**
- * Placement decides which node runs an instance: its state work, and the runs of an Effect workflow. A node is one life of one
+ * Placement decides which node runs an instance: its state work, and the runs of an Effect workflow. A node is one run of one
  * process. The commit that enters a state with work writes the node as owner into the instance's row, and only the owner runs
  * the work.
  *
  * `Placement.leases` is the default: a node proves that it is alive by a lease with a heartbeat. When the lease ends, other nodes
- * take over what it owned by compare-and-set, and the fencing token refuses what it still tries to commit.
+ * take over its instances by compare-and-set, and the fencing token refuses its late commits.
  *
  *     alive -> lost            the lease ended: the listeners of `onLost` stop all work, synchronously
- *     lost -> alive            the node holds a lease again, as a new life with a new owner name
+ *     lost -> alive            the node holds a lease again, as a new node with a new owner name
  *     lost -> superseded       another process was started under the same node id: this one never owns anything again
  */
 import { PersistenceFailed } from "@detent/machine"
@@ -30,11 +30,11 @@ import { atLeast, shortestLease } from "./EngineConfig.ts"
 import type { Routing } from "./Routing.ts"
 
 export interface PlacementService {
-  /** The name of this node in its current life: what commits write as owner. A node that lost its lease continues under another name. */
+  /** The current name of this node, which commits write as owner. A node that lost its lease continues under another name. */
   readonly node: () => string
-  /** Proof for commits that this life of the node still holds its lease. Undefined while it holds none: nothing may be committed as owner. */
+  /** The fence of commits: proof that this node holds its lease. Undefined without a lease: nothing may be committed as owner. */
   readonly fence: () => Fence | undefined
-  /** Whether the owner is a node that is alive. The store's answer is believed for 250 milliseconds. */
+  /** Whether the owner is a node that is alive. The store's answer is cached for 250 milliseconds. */
   readonly isAlive: (owner: string) => Effect.Effect<boolean>
   /**
    * In how many milliseconds the first lease ends of those that `isAlive` found held, where none is extended. Undefined where none is
@@ -42,11 +42,11 @@ export interface PlacementService {
    */
   readonly nextEnd?: () => number | undefined
   /**
-   * Makes sure that a node whose lease has ended cannot commit any more, before its instances are taken over. False where it is
-   * alive after all.
+   * Makes sure that a node whose lease has ended can no longer commit, before its instances are taken over. False where it is still
+   * alive.
    */
   readonly bury: (owner: string) => Effect.Effect<boolean>
-  /** Called when this node has lost its lease, before anything else happens: the work it runs must stop. Returns how to unsubscribe. */
+  /** Called when this node has lost its lease, before anything else happens: the work it runs must stop. Returns the function that unsubscribes. */
   readonly onLost: (listener: () => void) => () => void
   /** Called when this node has a lease again, under a new name. */
   readonly onRegained: (listener: () => void) => () => void
@@ -57,11 +57,11 @@ export interface PlacementService {
 export interface LeasePlacementOptions {
   /**
    * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed
-   * takes its work up the moment it is back; without one, when the lease of its former life has ended. Default: a name that tells
-   * processes on the same host whether this one still runs: they take over at once, and others when the lease has ended.
+   * resumes its work as soon as it is back; without one, when its former lease has ended. Default: a name by which processes on the
+   * same host see whether this one still runs: they take over immediately, and others when the lease has ended.
    */
   readonly nodeId?: string
-  /** How long a node that no longer extends its lease is taken for alive. It extends it three times in that. Default: 10 seconds. */
+  /** The time of a lease: a node that does not extend it counts as dead. It is extended three times in that. Default: 10 seconds. */
   readonly lease?: Duration.Input
 }
 
@@ -83,18 +83,18 @@ export class Placement extends Context.Service<Placement, PlacementService>()("@
 }
 
 /**
- * How long an answer about another node is believed before the store is asked again. It is shorter than the pause between two looks for
- * dead owners: an answer that lasted over a look would put the takeover off until the next one.
+ * How long an answer about another node is cached. It is shorter than the pause between two checks for dead owners: an answer that
+ * outlasted a check would delay the takeover until the next one.
  */
 const believedMillis = 250
 
 /**
- * How often the watchdog looks at the clock. It is a timer of the runtime and no fiber: after a freeze the timers that are due
+ * How often the watchdog checks the clock. It is a timer of the runtime, not a fiber: after a freeze the timers that are due
  * run in the order of their deadlines and before the fibers that they wake, so that the loss is noticed before any work resumes.
  */
 const watchdogMillis = 50
 
-/** A node without a lease tries to get one at least this often, for it may run nothing meanwhile. */
+/** A node without a lease tries to get one at least this often, because it may run nothing meanwhile. */
 const longestPauseMillis = 1000
 
 /** How many buried owners are remembered, so that a node is not buried again for each of its instances. */
@@ -134,7 +134,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
         return Effect.andThen(works, Effect.never)
       })
 
-    /** Only the first life takes the name from another life: that one must have ended, and is refused if it has not. */
+    /** Only the first lease takes the name over from another process: that one must have ended, and is refused if it has not. */
     const makeRoom = (holder: Lease) =>
       Effect.suspend(() => {
         if (life === undefined || ownNames.has(holder.owner)) return leases.release(holder)
@@ -220,12 +220,12 @@ const asking =
 
 interface KnownOwner {
   readonly isAlive: boolean
-  /** How long the answer is believed, and when the lease ends that it found held. By the monotonic clock, in milliseconds. */
+  /** How long the answer is cached, and when the lease ends that it found held. By the monotonic clock, in milliseconds. */
   readonly until: number
   readonly endsAt: number
 }
 
-/** What the store said of other owners. It is asked once for all instances of one owner. */
+/** Cached answers about other owners. The store is asked once for all instances of one owner. */
 class KnownOwners {
   readonly #leases: LeasesService
   readonly #ask: Ask
@@ -270,7 +270,7 @@ class KnownOwners {
   }
 }
 
-/** A life that was buried never holds its lease again: its name is used once. */
+/** A buried owner never holds its lease again: its name is used once. */
 const burial = (leases: LeasesService, ask: Ask) => {
   const graves = new Set<string>()
   const dig = (owner: string): Effect.Effect<boolean, PersistenceFailed> =>

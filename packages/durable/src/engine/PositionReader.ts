@@ -1,4 +1,4 @@
-/** Asks the store how far instances have come. All callers that ask in the same turn, or while a question is in flight, share the next. */
+/** Asks the store for the positions of instances. All callers that ask in the same turn, or while a question is in flight, share the next. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"

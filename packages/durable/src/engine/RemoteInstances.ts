@@ -1,5 +1,5 @@
 /**
- * Instances that other nodes have: what this node asks of them, and what other nodes ask of the instances that are here. Events,
+ * Instances of other nodes: requests of this node to them, and requests of other nodes to the instances here. Events,
  * states and errors travel as JSON by the codecs of their machine, so that nodes with another version of it read them by their
  * upcasters.
  */
@@ -81,7 +81,7 @@ export interface LocalParts {
 
 type SendRequest = Extract<RemoteRequest, { readonly _tag: "Send" }>
 
-/** What is known of an event besides the event. */
+/** The metadata of an event. */
 type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure">>
 
 export class RemoteInstances {
@@ -98,13 +98,13 @@ export class RemoteInstances {
     this.#local = local
   }
 
-  /** The routing by which requests for an instance go. Undefined where they are for this node, and none before them is on its way. */
+  /** The routing by which requests for an instance go. Undefined where they are for this node, and no earlier one is in flight. */
   routeTo(key: InstanceKey): Routing | undefined {
     const routing = this.#routing()
     return routing === undefined || (routing.isLocal(key) && !routing.isAwaited(key)) ? undefined : routing
   }
 
-  // What this node asks of others
+  // Requests of this node to others
 
   /** Sends an event whose decision the caller does not need: a node that cannot read the states of a newer version can send it too. */
   send(
@@ -202,7 +202,7 @@ export class RemoteInstances {
     return routing === undefined ? Effect.void : Effect.ignore(routing.request(key, { _tag: "Wake" }))
   }
 
-  // What other nodes ask of this one
+  // Requests of other nodes to this one
 
   readonly receiver: Receiver = {
     serves: (machine) => this.#local.registry.get(machine) !== undefined,
@@ -324,7 +324,7 @@ export class RemoteInstances {
     }
   }
 
-  /** What would be otherwise on another node, or in a moment, is tried again. */
+  /** Failures that may not occur on another node, or a moment later, are retried. */
   #refusal(error: RemoteError): RemoteAnswer {
     const isPassing = error._tag === "LockingFailed" || error instanceof NewerVersion
     return isPassing || this.#local.table().isClosed ? elsewhere(error.message) : refused(error)

@@ -1,6 +1,6 @@
 /**
  * Instances that are divided between nodes: each belongs to one node at a time, is in memory there only, and the other nodes send
- * it what they want of it. A `Placement` without a routing divides nothing: every process takes every instance into memory, and
+ * their requests to it. A `Placement` without a routing divides nothing: every process takes every instance into memory, and
  * events that meet there are decided again.
  *
  * A routing need not be right to be safe. A node that takes an instance for its own after it has lost it meets the fence of its
@@ -41,7 +41,7 @@ export const makeShardOf = (count: number): ((key: InstanceKey) => number) => {
   }
 }
 
-/** What a node asks of the node that has an instance. */
+/** A request to the node that has an instance. */
 export type RemoteRequest =
   /**
    * An event as its machine's codec writes it. The same id again is the same event. `silent`: without the decision in the answer.
@@ -70,10 +70,10 @@ export interface Receiver {
    * all of them already, and otherwise an Effect that ends when it has. Nothing else may be received for the instance until then.
    */
   readonly receive: (key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering) => Effect.Effect<void> | undefined
-  /** This node has gained shards: what has something to do there is opened. */
+  /** This node has gained shards: instances with something to do are opened. */
   readonly gained: () => void
   /**
-   * Instances leave this node; `isLeaving` says which. `leaving`: ends when what they accepted is stored. `lost`: another node may
+   * Instances leave this node; `isLeaving` says which. `leaving`: ends when their accepted events are stored. `lost`: another node may
    * have them already, and nothing more is decided here.
    */
   readonly leave: (isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost") => Effect.Effect<void>
@@ -85,13 +85,13 @@ export interface Routing {
   /** Whether this node has the instance. */
   readonly isLocal: (key: InstanceKey) => boolean
   /**
-   * Whether a caller must use `request` although the instance is local: earlier requests for it are still on their way, and the new
+   * Whether a caller must use `request` although the instance is local: earlier requests for it are still in flight, and the new
    * one must not overtake them.
    */
   readonly isAwaited: (key: InstanceKey) => boolean
   /**
    * Sends a request to the node that has the instance, again until a node answers it. Requests for one instance arrive in the
-   * order of the calls. Fails when no node has answered in time: it is then not known whether the request was carried out.
+   * order of the calls. Fails when no node has answered in time: the request may have been carried out.
    */
   readonly request: (
     key: InstanceKey,
@@ -100,8 +100,8 @@ export interface Routing {
   /** The shards of this node, for statements that choose by shard. */
   readonly shards: () => ShardFilter
   /**
-   * Registers a part that answers requests of other nodes, until the scope closes. Then the node gives up what it has, so that
-   * others have it before this part ends.
+   * Registers a part that answers requests of other nodes, until the scope closes. Then the node gives up its shards, so that
+   * others have them before this part ends.
    */
   readonly serve: (receiver: Receiver) => Effect.Effect<void, never, Scope.Scope>
 }

@@ -1,5 +1,5 @@
 /**
- * Many new instances at once. Those that rest in their first state are only stored, in few statements, and never enter
+ * Many new instances together. Those that rest in their first state are only stored, in few statements, and never enter
  * memory: of 20,000 on SQLite one costs 21 to 30 µs of CPU in calls of 2,000, against 52 to 67 µs with `start`, 1,000 at once.
  *
  * The caller's fiber stores them, not the engine's own flushes. Inside `sql.withTransaction` they are part of that
@@ -156,7 +156,7 @@ const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, 
   return Result.fail(outcome._tag === "PersistenceFailed" ? outcome : new InstanceExists({ machine, id }))
 }
 
-/** Another process had removed an instance of this id: it must not be found in memory any more. */
+/** Another process had removed an instance of this id: it must no longer be found in memory. */
 const leaveFormer = ({ table }: EngineParts, commit: Commit) => {
   const live = table.find(commit)
   if (live !== undefined && live.record.startedAt !== commit.at) live.leaveRemoved()

@@ -40,7 +40,7 @@ export const tracingIn = (environment: Environment): Tracing | undefined => {
   return found
 }
 
-/** An environment without a parent span: what the engine runs outlives the span in which it was started. */
+/** An environment without a parent span: the work of the engine outlives the span in which it was started. */
 export const outsideSpans = (environment: Environment): Environment => {
   const context = environment.context as Context.Context<Tracer.ParentSpan>
   return Option.isNone(Context.getOption(context, Tracer.ParentSpan))
@@ -48,7 +48,7 @@ export const outsideSpans = (environment: Environment): Environment => {
     : new Environment(Context.omit(Tracer.ParentSpan)(context) as Context.Context<unknown>)
 }
 
-/** An event on its way in. */
+/** An incoming event. */
 interface Incoming {
   readonly event: Tagged
   readonly internal: boolean
@@ -91,7 +91,7 @@ export class Tracing {
   }
 }
 
-/** The way of one event: decided, committed, carried out, one part after the other. */
+/** The trace of one event: decided, committed, carried out, one part after the other. */
 export class EventTrace {
   readonly span: Tracer.Span
   readonly #tracing: Tracing
@@ -205,7 +205,7 @@ export const eventsStored = Metric.counter("detent_events_total", { description:
 export const commitFailures = Metric.counter("detent_commit_failures_total", { description: "group commits the store failed at" })
 export const flushMillis = Metric.histogram("detent_flush_milliseconds", {
   description: "how long the store took for a group commit",
-  // Without an infinite one: what is above the last is in `+Inf` anyway, and two of those are no valid exposition.
+  // Without an infinite one: values above the last are in `+Inf` anyway, and two of those are not a valid exposition.
   boundaries: Array.from({ length: 13 }, (_, power) => 2 ** power),
 })
 export const eventsRefused = Metric.counter("detent_events_refused_total", { description: "events that were refused" })

@@ -109,7 +109,7 @@ export class TimerScheduler {
     )
   }
 
-  /** Fires timers of instances in memory, and returns the others. A timer that its instance does not have any more is over. */
+  /** Fires timers of instances in memory, and returns the others. A timer that its instance no longer has is dropped. */
   #fireLive(due: ReadonlyArray<DueTimer>): ReadonlyArray<DueTimer> {
     const absent: Array<DueTimer> = []
     let fired = 0

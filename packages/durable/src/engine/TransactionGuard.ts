@@ -29,7 +29,7 @@ export class TransactionGuard {
     return this.#transaction !== undefined && Context.getOrUndefined(context, this.#transaction) !== undefined
   }
 
-  /** The services of a caller without its transaction: what is started inside one outlives it. */
+  /** The services of a caller without its transaction: fibers started inside one outlive it. */
   environmentFor(context: Context.Context<unknown>): Environment {
     if (this.#transaction === undefined || !this.#isIn(context as Context.Context<never>)) return this.#host.environment(context)
     const outside = Context.omit(this.#transaction)(context as Context.Context<TransactionConnection>)

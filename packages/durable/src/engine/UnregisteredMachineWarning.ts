@@ -1,4 +1,4 @@
-/** Timers and commands of a machine that no process has registered wait for ever. Logs one warning per machine. */
+/** Timers and commands of a machine that no process has registered wait forever. Logs one warning per machine. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
@@ -6,11 +6,11 @@ import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { CommandsService } from "../store/Commands.ts"
 import type { EngineParts } from "./EngineParts.ts"
 
-/** A program registers its machines when it starts: the first look comes after that. */
+/** A program registers its machines when it starts: the first check comes after that. */
 const firstLookMillis = 60_000
 const intervalMillis = 300_000
 
-/** A process that has registered the machine would have acted by now: twice what a sweeper sleeps, or a claim lasts. */
+/** A process that has registered the machine would have acted by now: twice the sleep of a sweeper, or the time of a claim. */
 const patienceMillis = 30_000
 
 /** Effect workflows are instances too, but are not registered here. */

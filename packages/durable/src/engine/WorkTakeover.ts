@@ -61,17 +61,17 @@ export class WorkTakeover {
   /** Machines of which the store did not confirm a change of owners. */
   readonly #unconfirmed = new Set<string>()
   readonly #woken = Latch.makeUnsafe(false)
-  /** Shards have come to this node since the last look: what other nodes owned in them is this node's. */
+  /** Shards have come to this node since the last look: the instances that other nodes owned in them are this node's. */
   #hasGained = false
 
-  /** `leaseMillis`: how long a node is taken for alive. A node that is alone looks twice in that time, and so sees others in time. */
+  /** `leaseMillis`: the time of a lease. A node that is alone checks twice in that time, and so sees others in time. */
   constructor(engine: Parts, node: NodeMembership, leaseMillis: number) {
     this.#engine = engine
     this.#node = node
     this.#aloneMillis = Math.max(intervalMillis, Math.min(leaseMillis / 2, longestIntervalMillis))
   }
 
-  /** Instances have come to this node: it looks at once. */
+  /** Instances have come to this node: it checks immediately. */
   gained() {
     this.#hasGained = true
     this.#woken.openUnsafe()
@@ -83,17 +83,17 @@ export class WorkTakeover {
       const placement = this.#node.placement
       if (placement === undefined || placement.fence() === undefined || !this.#engine.table.isLocal({ machine, id })) return owner
       const node = placement.node()
-      // Where instances are divided between nodes, this one has it: another that is still named as its owner has let it go.
+      // Where instances are divided between nodes, this one has it: a node that is still named as its owner has given it up.
       if (owner === node || !(yield* this.#isDead(placement, owner, placement.routing !== undefined))) return owner
       const taken = yield* this.#unconfirmedUnlessDone(machine, this.#engine.journal.changeOwner([{ machine, id }], owner, node))
       if (taken.length > 0) return node
-      // Another node was quicker, or this one by its own loop.
+      // Another node was first, or this one by its own loop.
       const now = yield* this.#engine.journal.open({ machine, id })
       return Option.match(now, { onNone: () => owner, onSome: ({ record }) => record.owner })
     })
   }
 
-  /** Whether an owner cannot commit any more. An instance without an owner may be taken over at once. */
+  /** Whether an owner can no longer commit. An instance without an owner may be taken over immediately. */
   #isDead(placement: PlacementService, owner: string | undefined, isSharded = false): Effect.Effect<boolean> {
     if (owner === undefined || isSharded) return Effect.succeed(true)
     return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.bury(owner)))
@@ -132,7 +132,7 @@ export class WorkTakeover {
     })
   }
 
-  /** Repeats for as long as the scope lasts, from when this process is a node, and at once when the node has a new life. */
+  /** Repeats for as long as the scope lasts, from when this process is a node, and immediately when the node has a new lease. */
   #repeat(pass: (hasGained: boolean) => Effect.Effect<boolean, PersistenceFailed>): Effect.Effect<void, never, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#engine
@@ -195,7 +195,7 @@ export class WorkTakeover {
     return this.#passes.withPermit(pass)
   }
 
-  /** Where a change of owners fails, the store may have made it all the same. */
+  /** Where a change of owners fails, the store may have made it anyway. */
   #unconfirmedUnlessDone<A>(machine: string, change: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A, PersistenceFailed> {
     return Effect.tapError(change, () => Effect.sync(() => this.#unconfirmed.add(machine)))
   }
@@ -225,8 +225,8 @@ export class WorkTakeover {
   }
 
   /**
-   * Pages by id: what was taken over has another owner, and what others took over is skipped. The next page is taken over while the
-   * instances of the one before are being replayed. An older version of the machine must not run what a newer one wrote.
+   * Pages by id: instances that were taken over have another owner, and those that others took over are skipped. The next page is taken
+   * over while the instances of the one before are being replayed. An older version of the machine must not run instances of a newer one.
    */
   #takeOverFrom(
     machine: RegisteredMachine,
@@ -251,7 +251,7 @@ export class WorkTakeover {
     })
     return Effect.gen(function* () {
       const exit = yield* Effect.exit(pages)
-      // What was taken over is opened also where the page after it cannot be read.
+      // The instances that were taken over are opened also where the next page cannot be read.
       yield* opening
       return yield* exit
     })
@@ -259,7 +259,7 @@ export class WorkTakeover {
 
   /**
    * Starts the work of instances whose rows name this node as owner. A store that fails is tried again for as long as the node
-   * lives: no other node looks at these instances any more. They are then read again, since they may have changed.
+   * lives: no other node checks these instances. They are then read again, since they may have changed.
    */
   #run(
     machine: RegisteredMachine,

@@ -35,6 +35,6 @@ export const prefetchEvents = (journal: JournalService, opened: ReadonlyArray<Op
       newest: (key) => tails.get(instanceName(key))?.at(-1)?.sequence,
     }
   })
-  // Each is then read by itself, so that only the one to blame fails.
+  // Each is then read by itself, so that only the unreadable one fails.
   return Effect.orElseSucceed(read, () => nothing)
 }

@@ -1,7 +1,7 @@
 /**
  * Reading an instance takes two questions, one for its record and one for its events. In between another node may save a newer
- * snapshot and prune what comes before it, or remove the instance and start another of the same id: then the reading begins anew,
- * and nothing is wrong with the instance.
+ * snapshot and prune the events before it, or remove the instance and start another of the same id: then the reading begins again,
+ * and the instance is sound.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"

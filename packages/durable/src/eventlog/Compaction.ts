@@ -69,7 +69,7 @@ export const makeCompaction = (store: EventStore, compactors: Compactors): Compa
   }
 }
 
-/** Stores events with `keepLatest`, inside a transaction that holds the journal's lock. Returns what was stored. */
+/** Stores events with `keepLatest`, inside a transaction that holds the journal's lock. Returns the stored events. */
 export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>, position: number, entries: ReadonlyArray<NewEntry>) =>
   Effect.gen(function* () {
     const compacted = entries.filter(({ entry }) => keepLatest.has(entry.event))
@@ -86,7 +86,7 @@ export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>,
 export const placed = (after: number, entries: ReadonlyArray<NewEntry>): ReadonlyArray<StoredEntry> =>
   entries.map((one, index) => ({ ...one, position: after + index + 1 }))
 
-/** Events of a remote may be older than stored ones. Events written here never are, whatever the clock says. */
+/** Events of a remote may be older than stored ones. Events written here never are, whatever the clock. */
 const lateOnes = (store: EventStore, entries: ReadonlyArray<NewEntry>) =>
   Effect.gen(function* () {
     const foreign = entries.filter(({ origin }) => origin !== undefined)

@@ -75,7 +75,7 @@ export const makeEntryWriter = (
         onSuccess: () => Effect.succeed(entries.map(() => Exit.void)),
         onFailure: (cause) => {
           const [reason] = cause.reasons
-          // The content of one entry is to blame: each is stored alone.
+          // The content of one entry caused the failure: each is stored alone.
           const isOnesFault = entries.length > 1 && reason?._tag === "Fail" && isContent(reason.error)
           return isOnesFault
             ? Effect.map(

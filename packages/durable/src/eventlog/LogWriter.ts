@@ -92,7 +92,7 @@ export const makeLogWriter = (
 
     /**
      * Writers whose events are stored already, by an attempt whose answer was lost, keep the outcome they had then. Under the lock
-     * that attempt is over for certain.
+     * that attempt has certainly ended.
      */
     const missing = (waiting: ReadonlyArray<Waiting>) =>
       Effect.map(store.storedIds(waiting.map(({ entry }) => entry.id)), (stored) => {

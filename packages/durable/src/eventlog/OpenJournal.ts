@@ -46,7 +46,7 @@ export const openJournal = ({
 }: JournalOptions): Effect.Effect<OpenJournal["Service"], MigrationError | SqlError | StoreError, SqlClient | Scope.Scope> =>
   Effect.gen(function* () {
     if (!/^[a-z_][a-z0-9_]*$/.test(schema))
-      return yield* Effect.die(new Error(`${schema} is no plain name for a schema: use a-z, 0-9 and _`))
+      return yield* Effect.die(new Error(`${schema} is not a plain name for a schema: use a-z, 0-9 and _`))
     if (!/^[\x21-\x7e]{1,200}$/.test(journal))
       return yield* Effect.die(new Error("a journal's name has 1 to 200 letters, digits and signs, without spaces"))
     const client = yield* SqlClient

@@ -53,8 +53,8 @@ export const makeProjectionTables = (
     const { sql, projections } = dialect
     const refuse = (problem: string, nextStep: string) => new ProjectionRefused({ journal, projection: name, problem, nextStep })
     const odd = tables.find((table) => !/^[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?$/.test(table))
-    if (odd !== undefined) return yield* refuse(`${odd} is no plain name for a table`, "use a-z, 0-9 and _")
-    if (!Number.isSafeInteger(version) || version < 1) return yield* refuse(`${version} is no version`, "count from 1")
+    if (odd !== undefined) return yield* refuse(`${odd} is not a plain name for a table`, "use a-z, 0-9 and _")
+    if (!Number.isSafeInteger(version) || version < 1) return yield* refuse(`${version} is not a version`, "count from 1")
     if (tables.length === 0)
       return yield* refuse("it names no table", "name the tables that its handlers fill, so that a missing one is noticed")
 
@@ -63,7 +63,7 @@ export const makeProjectionTables = (
       ([row]) => (row === undefined ? undefined : stateOf(row)),
     )
     const existing = Effect.filter(tables, dialect.tableExists)
-    /** Under the lock of this name: two processes that start at once do not both create the tables. */
+    /** Under the lock of this name: two processes that start at the same time do not both create the tables. */
     const exclusively = <A, E>(effect: Effect.Effect<A, E>) => store.exclusively(`projection ${name}`, effect)
 
     const makeTables = Effect.gen(function* () {
@@ -95,7 +95,7 @@ export const makeProjectionTables = (
         Effect.flatMap(dialect.lockProjection(journal, name), ([row]) => {
           const state = row === undefined ? undefined : stateOf(row)
           if (state?.version === version) return Effect.succeed(state.position)
-          const now = state === undefined ? "it was removed" : `it has version ${state.version} now, and this process knows ${version}`
+          const now = state === undefined ? "it was removed" : `it has version ${state.version} now, and this process has ${version}`
           return Effect.fail(refuse(now, "start this process again, with the newest program"))
         }),
       ),

@@ -1,4 +1,4 @@
-/** Exchanges events with a remote journal for as long as it is registered: stores what it sends, and sends what it lacks. */
+/** Exchanges events with a remote journal for as long as it is registered: stores the events it sends, and sends those it lacks. */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"

@@ -1,4 +1,4 @@
-/** An event of a journal with its position: what can be stored, and how it is read from a database row. */
+/** An event of a journal with its position: which events can be stored, and how they are read from a database row. */
 import { Entry, EntryId, RemoteId } from "effect/unstable/eventlog/EventJournal"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
@@ -20,7 +20,7 @@ export type NewEntry = Pick<StoredEntry, "entry" | "origin">
 export const byCreation = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.toSorted((left, right) => left.createdAtMillis - right.createdAtMillis)
 
-/** Throws `EntryUnreadable` for a row that is no event. */
+/** Throws `EntryUnreadable` for a row that is not an event. */
 export const storedEntryOf =
   (journal: string) =>
   (row: Row): StoredEntry => {

@@ -2,7 +2,7 @@
 import * as Schema from "effect/Schema"
 import { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 
-/** A stored row that is no event. It is never skipped: each reader fails with this until the row is repaired. */
+/** A stored row that is not an event. It is never skipped: each reader fails with this until the row is repaired. */
 export class EntryUnreadable extends Schema.TaggedError<EntryUnreadable>()("EntryUnreadable", {
   journal: Schema.String,
   /** Absent when not even the position can be read. */

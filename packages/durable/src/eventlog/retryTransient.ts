@@ -1,4 +1,4 @@
-/** Repeats what fails because a connection was lost or the database undid it because of others: for a moment, then it fails. */
+/** Repeats an operation that failed because of a lost connection or a conflict in the database, for a moment. */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
@@ -8,7 +8,7 @@ import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 const patience = { schedule: Schedule.exponential("20 millis", 2), times: 5 }
 
 /**
- * A repeated attempt has to find out what of it is stored already. A unique violation is repeated too: an earlier attempt was
+ * A repeated attempt must find out which part is stored already. A unique violation is repeated too: an earlier attempt was
  * stored after the later one had looked.
  */
 export const retryTransient = <A, E, R>(attempt: (isRepeated: boolean) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

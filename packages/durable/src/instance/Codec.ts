@@ -22,7 +22,7 @@ import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
 import { Undecodable, WrittenByNewer } from "./Undecodable.ts"
 import { type Upcasters, upcast } from "./Upcasters.ts"
 
-/** A journaled event with what its replay needs. */
+/** A journaled event with the data of its replay. */
 export interface EventBody {
   readonly event: Tagged
   readonly guardAnswers: ReadonlyArray<boolean>
@@ -169,7 +169,7 @@ export class Codec {
   /** A stored state as JSON has it, before it is decoded. */
   parseState(body: Json): object {
     const stored = parse(body, "state")
-    if (typeof stored !== "object" || stored === null) throw new Undecodable("the stored state is no object")
+    if (typeof stored !== "object" || stored === null) throw new Undecodable("the stored state is not an object")
     return stored
   }
 
@@ -240,8 +240,8 @@ export class Codec {
   }
 
   /**
-   * What a journaled event set and cancelled, and what it was, also where the event itself cannot be decoded any more. Nothing where
-   * that cannot be read either.
+   * The delayed events that a journaled event set and cancelled, and its own name, also where the event itself can no longer be
+   * decoded. Nothing where that cannot be read either.
    */
   decodeDelays(body: Json): Pick<EventBody, "delays" | "fired"> {
     try {
@@ -294,14 +294,14 @@ export class Codec {
     return { outcome: o, moved: m, state, through, reason: r, sends: this.decodeEvents(e, version), kept: k, requests: q }
   }
 
-  /** What a state remembers of groups; undefined where it remembers nothing. */
+  /** The group memory of a state; undefined where it has none. */
   encodeMemory(state: Tagged): StoredMemory | undefined {
     const memory = memoryOf(state)
     if (memory === undefined) return undefined
     return Object.fromEntries([...memory].map(([group, left]) => [group, this.#states.get(left._tag)?.encode(left)]))
   }
 
-  /** A state with what it remembers of groups. A state of a group that can no longer be read is forgotten: the group is entered anew. */
+  /** A state with its group memory. A remembered state that can no longer be read is dropped: the group is entered anew. */
   remembering(state: Tagged, stored: StoredMemory | undefined, version: number): Tagged {
     if (stored === undefined) return state
     const memory = Object.entries(stored).flatMap(([group, left]): ReadonlyArray<readonly [string, Tagged]> => {
@@ -324,7 +324,7 @@ export class Codec {
     return JSON.stringify(encode(parameters))
   }
 
-  /** Bare events, without what a replay needs. */
+  /** Bare events, without the data of a replay. */
   encodeEvents(events: ReadonlyArray<Tagged>): ReadonlyArray<unknown> {
     return events.map((event) => this.#events.get(event._tag)?.encode(event))
   }
@@ -375,14 +375,14 @@ const parse = (body: Json, what: string): unknown => {
   try {
     return JSON.parse(body)
   } catch (cause) {
-    throw new Undecodable(`the stored ${what} is no JSON: ${String(cause)}`)
+    throw new Undecodable(`the stored ${what} is not JSON: ${String(cause)}`)
   }
 }
 
 const decodeIn = (codecs: ReadonlyMap<string, VariantCodec>, value: unknown, what: string): Tagged => {
   const tag = (value as Tagged | null | undefined)?._tag
   const codec = codecs.get(tag as string)
-  if (codec === undefined) throw new Undecodable(`${String(tag)} is no ${what} of this machine`)
+  if (codec === undefined) throw new Undecodable(`${String(tag)} is not ${what === "event" ? "an" : "a"} ${what} of this machine`)
   return codec.decode(value)
 }
 
@@ -394,7 +394,7 @@ const codecsOf = (union: UntypedUnion, checks: Compiled["states"]): ReadonlyMap<
     }),
   )
 
-/** Encodes values as they are. What JSON would lose is still refused: a function of the user may have changed a value in place. */
+/** Encodes values as they are. Values that JSON would lose are still refused: a function of the user may have changed a value in place. */
 const withoutSchemas = (codecs: ReadonlyMap<string, VariantCodec>, { $variants }: UntypedUnion): ReadonlyMap<string, VariantCodec> =>
   new Map(
     [...codecs].map(([tag, codec]) => {

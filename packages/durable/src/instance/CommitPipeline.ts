@@ -3,14 +3,14 @@
  * and go out together with the next.
  *
  *     idle -> queued             entries are pending and wait for the next flush of the group commit
- *     queued -> in flight        the flush began: the commit brings what is pending by then
+ *     queued -> in flight        the flush began: the commit brings the entries pending by then
  *     in flight -> settling      the store has stored the commit
  *     in flight -> resolving     it has not, or did not confirm it: the owner finds out what to do
  *     resolving -> settling      the owner says which entries remain
  *     settling -> idle, queued
  *
  * Guarantees:
- * - At most one commit is in flight: the store never gets two commits of one instance at once.
+ * - At most one commit is in flight: the store never gets two commits of one instance at the same time.
  * - Entries are stored in the order in which they were appended. Entries that remain after resolving return to the front, before
  *   all that were appended since.
  * - An owner that throws leaves the pipeline usable.
@@ -19,7 +19,7 @@ import { PersistenceFailed } from "@detent/machine"
 import type { CommitSource, GroupCommit, Unconfirmed } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 
-/** Entries on their way, and the commit that brings them. Undefined: none of them needs to be stored. */
+/** Entries in flight, and the commit that brings them. Undefined: none of them needs to be stored. */
 export interface Flight<Entry> {
   readonly batch: ReadonlyArray<Entry>
   readonly commit: Commit | undefined
@@ -80,7 +80,7 @@ export class CommitPipeline<Entry> implements CommitSource {
     this.commitSoon()
   }
 
-  /** Commits what is pending, or what the owner has besides entries. */
+  /** Commits the pending entries, or the owner's changes besides entries. */
   commitSoon() {
     if (this.#mode !== "idle") return
     this.#mode = "queued"

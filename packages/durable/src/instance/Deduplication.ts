@@ -17,19 +17,19 @@ export const isIdOfAnother = ({ dedupeId, event }: Envelope, first: Tagged): boo
 export const idTaken = ({ machine, id }: InstanceKey, { dedupeId, event }: Envelope, taken: string): InvalidEvent =>
   new InvalidEvent({ machine, id, event: event._tag, problem: `id ${dedupeId} is that of ${taken}; give each event an id of its own` })
 
-/** An answer found in the journal, ahead of what memory has reached. */
+/** An answer found in the journal, ahead of memory. */
 export interface KnownAnswer {
   readonly envelope: Envelope
   readonly first: FirstOutcome
 }
 
-/** The events of one instance that are under way, by id, and the timers that have fired. */
+/** The events of one instance in progress, by id, and the timers that have fired. */
 export class Deduplication {
   readonly #underway = new Map<string, Envelope>()
   #firing: ReadonlyArray<Envelope> = []
   #known: ReadonlyArray<KnownAnswer> = []
 
-  /** The event under way under an id. */
+  /** The event in progress under an id. */
   find(dedupeId: string): Envelope | undefined {
     const first = this.#underway.get(dedupeId)
     return first === undefined || first.result !== undefined ? undefined : first

@@ -43,7 +43,7 @@ export const delayNameOf = (timer: TimerRecord | undefined): string | undefined 
 
 const none: ReadonlyArray<never> = []
 
-/** What a decision sets and cancels, with deadlines instead of delays. */
+/** The delayed events that a decision sets and cancels, with deadlines instead of delays. */
 export const delayedChanges = (delays: Taken<Tagged, Tagged>["delays"], at: number): ReadonlyArray<DelayedChange> =>
   delays.length === 0
     ? none
@@ -82,7 +82,7 @@ export const delayedOf = (timers: Iterable<InstanceTimer>): ReadonlyArray<Delaye
   return found
 }
 
-/** Timers by their names. Those of delayed events get their events from what was replayed. */
+/** Timers by their names. Those of delayed events get their events from the replay. */
 export const timersByName = (
   timers: ReadonlyArray<TimerRecord>,
   delayed: ReadonlyArray<DelayedEvent>,

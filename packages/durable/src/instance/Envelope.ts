@@ -1,4 +1,4 @@
-/** An event on its way into an instance, with its origin and the outcome that its sender waits for. */
+/** An incoming event of an instance, with its origin and the outcome that its sender waits for. */
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
 import * as Exit from "effect/Exit"
 import type { EventTrace } from "../engine/Telemetry.ts"
@@ -22,7 +22,7 @@ export class Envelope implements Message {
   readonly timer: TimerRecord | undefined
   /** The error of the command that failed for good, where the event reports one. */
   readonly failure: string | undefined
-  /** The events the machine sent itself that led to this one. Undefined for an event that the machine did not send itself. */
+  /** The chain of self-sent events that led to this one. Undefined for an event that is not self-sent. */
   readonly chain: Chain | undefined
   /** Another node sent it, and sends it again where this one does not answer. */
   readonly isRemote: boolean
@@ -39,7 +39,7 @@ export class Envelope implements Message {
   result: Result | undefined = undefined
   observer: ((result: Result) => void) | undefined = undefined
   tracker: (() => void) | undefined = undefined
-  /** Events under the same dedupe id that came while this one is under way. They share the outcome. */
+  /** Events of the same dedupe id that came while this one is in progress. They share the outcome. */
   #followers: Array<Envelope> | undefined = undefined
 
   constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst }: Origin) {
@@ -53,7 +53,7 @@ export class Envelope implements Message {
     this.isFirst = isFirst === true
   }
 
-  /** The instance sent it itself. A timer does not count: it is in the store and fires again. */
+  /** It is self-sent. A timer does not count: it is in the store and fires again. */
   get isOwn(): boolean {
     return this.internal && this.timer === undefined
   }

@@ -36,7 +36,7 @@ export class Inbox {
     return this.#postponed?.some((envelope) => envelope.dedupeId === dedupeId) === true
   }
 
-  /** The machine has sent itself events that are not decided yet. */
+  /** Self-sent events are not decided yet. */
   get owesEvents(): boolean {
     return this.#owed?.isEmpty === false
   }
@@ -69,14 +69,14 @@ export class Inbox {
     this.#postponed = undefined
   }
 
-  /** The machine sent itself these events: they are decided after those it sent before, and owed until then. */
+  /** Adds self-sent events: they are decided after earlier ones, and count as not journaled until then. */
   raise(envelopes: ReadonlyArray<Envelope>) {
     this.#owe(envelopes)
     this.#mailbox ??= new Mailbox()
     this.#mailbox.raise(envelopes)
   }
 
-  /** How many events that the machine sent itself wait. */
+  /** The number of self-sent events that wait. */
   get raised(): number {
     return this.#mailbox?.selfSent ?? 0
   }
@@ -102,7 +102,7 @@ export class Inbox {
   }
 
   /**
-   * The journal says what is owed. Some of it waits here already; the rest was left by the node that had the instance before.
+   * Adds the self-sent events that the journal shows as not handled. Some wait here already; the node before left the others.
    * Returns waiting events that another node has handled.
    */
   takeOver(owed: ReadonlyArray<OwedEvent>): ReadonlyArray<Envelope> {

@@ -22,7 +22,7 @@ export interface StoredPosition {
   /** Whether its state has work, and whether this node runs it. */
   readonly isResident: boolean
   readonly isOwner: boolean
-  /** This node has lost it: its commits are refused, whatever lease the node holds by now. */
+  /** This node has lost it: its commits are refused, also under a new lease of the node. */
   readonly isLost: boolean
   readonly lockFence: Fence | undefined
 }
@@ -34,7 +34,7 @@ const none: ReadonlyArray<never> = []
 
 const fenceOf = (placement: InstanceContext["placement"]): Fence => placement?.fence() ?? lostFence
 
-/** `ahead` is the state after the events; undefined while the machine owes itself events, which a snapshot would hide. */
+/** `ahead` is the state after the events; undefined while self-sent events are not journaled yet, which a snapshot would hide. */
 export const instanceCommit = (
   { placement, limits }: Pick<InstanceContext, "placement" | "limits">,
   machine: RegisteredMachine,
@@ -49,7 +49,7 @@ export const instanceCommit = (
   for (const one of accepted) timers = timersAfter(timers, one)
   const isRunning = decision._tag !== "Stop" && !node.final
   const resident = isRunning && machine.hasWork(node, decision.state)
-  // Work of a group that lasts stays where it runs.
+  // Work of a group that is not left stays where it runs.
   const begins = (one: PendingEvent) => entersState(one.decision) && !hasWorkIn(keptOf(one), one.decision.state)
   const becomesOwner = resident && (!stored.isResident || accepted.some(begins))
   const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored, last, accepted)

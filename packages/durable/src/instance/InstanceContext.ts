@@ -26,7 +26,7 @@ export interface FirstOutcome {
   readonly taken: Taken<Tagged, Tagged>
 }
 
-/** What a live instance looks like to the parts of the engine that it calls. */
+/** The interface of a live instance for the parts of the engine that it calls. */
 export interface InstanceEntry {
   readonly key: InstanceKey
   /** `instanceName(key)`, made once. */
@@ -44,7 +44,7 @@ export interface InstanceContext {
   readonly isClosed: () => boolean
   /** Whether this node has the instance. One that another node has is only read here. */
   readonly isLocal: (key: InstanceKey) => boolean
-  /** What becomes of an event that met a newer sequence. */
+  /** Whether an event that met a newer sequence is decided again or fails. */
   readonly onConflict: "reload" | "fail"
   /** How long a failing store is retried before senders get the error. */
   readonly storeTimeoutMillis: number
@@ -83,9 +83,9 @@ export interface InstanceContext {
   readonly settled: () => void
   /** The instance is no longer in memory. */
   readonly gone: (instance: InstanceEntry) => void
-  /** It left memory because of the store and has work or events of its own left: it is opened again when the store answers. */
+  /** It left memory because of an outage and has work or self-sent events left: it is opened again when the store answers. */
   readonly bringBack: (key: InstanceKey) => void
-  /** Has the node that has an instance open it: it has something to do there. */
+  /** Asks the owner node to open the instance, which has something to do there. */
   readonly wake: (key: InstanceKey) => void
   /** Delivers events to the instance that has the id now; where there is none, their senders get the error. */
   readonly sendOn: (key: InstanceKey, envelopes: ReadonlyArray<Envelope>, error: SendError) => void

@@ -187,7 +187,7 @@ export class InstanceHandle {
     })
   }
 
-  /** The instance in memory, as far as the store has it; and what was read of the journal where memory was behind. */
+  /** The instance in memory, up to date with the store; and the events read from the journal where memory was behind. */
   get #openCurrent(): Effect.Effect<{ readonly live: LiveInstance; readonly reloaded: Reloaded | undefined }, ReadError> {
     const { table, follower } = this.#engine
     return Effect.suspend(() => {
@@ -303,7 +303,7 @@ export class InstanceHandle {
     return ending?._tag === "Stopped" && ending.reason === wentElsewhere && !this.#engine.table.isClosed
   }
 
-  /** In memory, as far as the store has it. */
+  /** In memory, up to date with the store. */
   #current(operation: string): Effect.Effect<LiveInstance, ReadError> {
     return Effect.withFiber((fiber) =>
       this.#engine.transactions.isInside(fiber)
@@ -314,7 +314,7 @@ export class InstanceHandle {
 
   get saveSnapshot(): Effect.Effect<boolean, ReadError> {
     return Effect.flatMap(this.#current("saveSnapshot"), (live) => {
-      // A snapshot would hide that the machine still owes itself an event.
+      // A snapshot would hide a self-sent event that is not journaled yet.
       if (live.owesEvents || this.#engine.table.isClosed) return Effect.succeed(false)
       const { machine, id } = this
       return this.#engine.journal.saveSnapshot({ machine, id, startedAt: live.record.startedAt }, live.snapshotRecord())
@@ -342,7 +342,7 @@ const dedupeIdProblem = (id: unknown): string | undefined =>
 
 const tooDeep = "it holds itself, or is nested too deeply; send plain data"
 
-/** What a caller gets of the outcome, here and from another node. */
+/** The result for a caller, here and from another node. */
 interface Sending<A> {
   readonly read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>
   readonly remotely: (

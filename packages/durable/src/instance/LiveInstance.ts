@@ -144,8 +144,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Up to here the journal is pruned. */
   #prunedThrough = 0
   /**
-   * It goes to another node, and no sender reaches it here any more. `leaving`: what waits is decided and stored first. `lost`: the
-   * node has lost it, so that nothing more is decided or stored here, also not under the next lease of the node.
+   * It goes to another node, and no sender reaches it here. `leaving`: waiting events are decided and stored first. `lost`: the
+   * node has lost it, so nothing more is decided or stored here, even under the next lease of the node.
    */
   #departure: "leaving" | "lost" | undefined = undefined
   /** Whether the stored state has work, and the node that runs it. */
@@ -180,7 +180,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#mode = "ended"
   }
 
-  /** Arms timers, takes over the events it owes itself and starts its work, where this node owns it. */
+  /** Arms timers, takes over self-sent events that are not journaled yet and starts its work, where this node owns it. */
   resume(owed: ReadonlyArray<OwedEvent>) {
     this.context.timers.arm(this, this.#timers)
     this.#takeOver(owed)
@@ -207,7 +207,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Its condition, for the engine
 
-  /** Nothing is under way and nothing is kept in memory only: it may leave memory. */
+  /** No work is in progress and nothing is kept in memory only: it may leave memory. */
   get isIdle(): boolean {
     return this.isSettled && this.#lock === undefined && this.#inbox?.isEmpty !== false
   }
@@ -231,12 +231,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#lock !== undefined
   }
 
-  /** A commit is on its way. */
+  /** A commit is in flight. */
   get isCommitting(): boolean {
     return this.#isAhead || this.#mode === "committing"
   }
 
-  /** Events the machine sent itself are not stored yet. A snapshot would hide them. */
+  /** Self-sent events are not journaled yet. A snapshot would hide them. */
   get owesEvents(): boolean {
     return (
       this.#inbox?.owesEvents === true ||
@@ -321,7 +321,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#inbox
   }
 
-  /** An event under the id of one that is under way shares its outcome. */
+  /** An event with the id of one in progress shares its outcome. */
   #joins(envelope: Envelope, dedupeId: string): boolean {
     this.#deduplication ??= new Deduplication()
     const first = this.#deduplication.find(dedupeId)
@@ -610,7 +610,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.context.journal.local?.sequence(this.key, startedAt) === sequence
   }
 
-  /** How far the store has it; -1 where it was removed, also where another of the same id was started since. */
+  /** The sequence in the store; -1 where it was removed, also where another instance of the same id was started since. */
   #sequenceIn(opened: Option.Option<OpenedInstance>): number {
     const stored = Option.getOrUndefined(opened)?.record
     return stored?.startedAt === this.record.startedAt ? stored.sequence : -1
@@ -629,7 +629,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   #refuse(envelope: Envelope, error: SendError) {
-    // What is decided ahead may never be stored: a refusal that depends on it has to wait.
+    // Speculative decisions may never be stored: a refusal that depends on one has to wait.
     if (this.#isAhead) {
       return this.#commits.append({ _tag: "Refused", envelope, error })
     }
@@ -654,7 +654,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  /** An event sent again under its id is answered with its first outcome, whatever state the instance is in by now. */
+  /** An event sent again under its id is answered with its first outcome, in any state of the instance. */
   #answer(envelope: Envelope, otherwise: SendError) {
     const { repeatedId, timer } = envelope
     if (timer !== undefined) this.#timerRefused(timer, otherwise)
@@ -696,7 +696,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const { envelope, first } of this.#deduplication?.takeKnown() ?? none) this.#complete(envelope, first.taken)
   }
 
-  /** The store or a lock failed. An event the instance sent itself has no other sender that would try again: it is kept. */
+  /** The store or a lock failed. A self-sent event has no sender that would try again: it is kept. */
   #giveUp(envelope: Envelope, error: SendError) {
     if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#complete(envelope, error)
     this.#inboxOf().putFirst([envelope])
@@ -733,7 +733,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.timers.refused(life, timer)
   }
 
-  // Events it sends itself
+  // Self-sent events
 
   #takeOver(owed: ReadonlyArray<OwedEvent>) {
     if (owed.length === 0 && this.#inbox === undefined) return
@@ -763,7 +763,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
   }
 
-  /** What is stored of it now. */
+  /** The stored part of it. */
   get #position(): StoredPosition {
     return {
       key: this.key,
@@ -790,7 +790,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
         for (const { envelope } of pending) envelope.isFirst = false
         return this.#confirm(pending, outcome.error)
       case "PersistenceFailed":
-        // A timer that is due fires again at once, and may be refused again.
+        // A due timer fires again immediately, and may be refused again.
         if (pending.some(({ envelope }) => envelope.timer !== undefined)) this.#pause(pauseMillis)
         return this.#resync(pending, outcome, givenUp(pending, outcome))
       case "Conflict":
@@ -809,7 +809,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.settled()
   }
 
-  /** What was in flight is stored, and becomes visible. */
+  /** The commit in flight is stored, and becomes visible. */
   #settle(pending: ReadonlyArray<Pending>, commit: Commit | undefined) {
     if (commit !== undefined) this.#stand(commit)
     const before = this.#timers
@@ -895,7 +895,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #carryOut(pending: PendingEvent) {
     const { decision, envelope, at } = pending
     const { record } = this
-    // Leaving a state drops what its work has sent; this event is stored.
+    // Leaving a state drops the events its work has sent; this event is stored.
     if (envelope.internal) envelope.seal(decision)
     const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event, keptOf(pending))
     this.#arrive(decision, at)
@@ -1002,14 +1002,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (runtime.isAtWork) this.context.working(this, true)
   }
 
-  /** Ends what runs because of the state that is left, and of the groups around it that are not kept. */
+  /** Ends the work of the state that is left, and of the groups around it that are not kept. */
   #leaveState(event: Tagged, kept: ReadonlyArray<GroupNode>): Effect.Effect<void> | undefined {
     const closing = this.#runtime?.leave(event, kept)
     if (this.#runtime?.isAtWork !== true) this.context.working(this, false)
     return closing
   }
 
-  /** Stops work at once: this node does not own it any more. */
+  /** Stops work immediately: this node no longer owns it. */
   #stopWork(reason: string): Fiber.Fiber<void> | undefined {
     const { record } = this
     this.context.working(this, false)
@@ -1020,7 +1020,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return ending
   }
 
-  /** The engine stops: no work sends anything more. What was sent before is decided and stored. */
+  /** The engine stops: no work sends events. Events sent before are decided and stored. */
   stopWork() {
     this.#runtime?.stop()
   }
@@ -1042,12 +1042,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Another node has changed the instance: the journal is read before anything else is decided. */
   refresh() {
-    // A commit that is on its way meets the newer sequence.
+    // A commit in flight meets the newer sequence.
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
     this.#resync([], new PersistenceFailed({ ...this.key, operation: "read again", cause: new Error("it is gone") }))
   }
 
-  /** Takes in what was read of the journal, where that is further and no commit is on its way. */
+  /** Applies a reading of the journal that is newer than memory, where no commit is in flight. */
   takeIn(reloaded: Reloaded, passed: ReadonlyArray<Tagged> | undefined) {
     const { opened, recovered } = reloaded
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
@@ -1061,12 +1061,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.record.lastTransitionAt = recovered.at
       return this.#relocate(recovered, opened.record, passed)
     }
-    // An unconfirmed commit may be among what the journal has now.
+    // The journal may contain an unconfirmed commit now.
     if (this.#unconfirmed?.mayArrive === true) return this.refresh()
     this.#redeliver([], reloaded, noGivenUp, passed)
   }
 
-  /** Reads the journal and decides again what was not stored, except for what is given up. */
+  /** Reads the journal and decides events that were not stored again, except for those that are given up. */
   #resync(pending: ReadonlyArray<Pending>, error: SendError, given: GivenUp = noGivenUp, backoffMillis = 0) {
     this.#resolve(pending, error, this.#unconfirmedOf().resolve(error, given, backoffMillis))
   }
@@ -1076,7 +1076,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#unconfirmed
   }
 
-  /** Waits until it is known what became of a commit, and continues from there. */
+  /** Waits for the outcome of a commit, and continues from there. */
   #resolve(pending: ReadonlyArray<Pending>, error: SendError, fate: Effect.Effect<Fate>) {
     this.#await("resyncing", fate, (found: Fate = { _tag: "Unknown", error }) => {
       if (this.#unconfirmed?.isEmpty === true) this.#unconfirmed = undefined
@@ -1094,7 +1094,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  /** Moves to where the journal is and decides again, in the order in which events came. Given-up events are answered last. */
+  /** Moves to the state of the journal and decides again, in the order in which events came. Given-up events are answered last. */
   #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp, passed?: ReadonlyArray<Tagged>) {
     this.#commits.settle(() => {
       const again = this.#undecided([...pending, ...this.#dropPending()], given)
@@ -1126,7 +1126,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const [envelope, error] of given) if (!stored.has(envelope)) this.#complete(envelope, error)
   }
 
-  /** What was in flight is stored after all; other nodes may have committed since. */
+  /** The commit in flight is stored after all; other nodes may have committed since. */
   #settleUpTo(pending: ReadonlyArray<Pending>, { opened, recovered }: Reloaded) {
     const last = pending.findLast(isAccepted)
     this.#unconfirmed = undefined
@@ -1143,7 +1143,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return pending.map(({ envelope }) => envelope).filter((one) => !given.has(one) && !one.isSpeculative && one.result === undefined)
   }
 
-  /** Moves to where the journal is. */
+  /** Moves to the state of the journal. */
   #adopt({ opened, recovered }: Reloaded, passed?: ReadonlyArray<Tagged>) {
     const { record } = this
     const moved = recovered.sequence !== record.sequence
@@ -1198,7 +1198,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** The node that held the lock before may have committed: the journal is read with the lock. */
   #acquireLock(lock: NonNullable<InstanceContext["lock"]>) {
     const { record } = this
-    // If anything fails in between, the lock is given back.
+    // If anything fails in between, the lock is released.
     const acquired = Effect.uninterruptibleMask((restore) =>
       Effect.flatMap(restore(lock(this.key).acquire), (held) =>
         Effect.onExit(
@@ -1231,7 +1231,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Leaving memory
 
-  /** Goes to another node. Ends when its work has ended, what it accepted is stored, and it has left memory. */
+  /** Goes to another node. Ends when its work has ended, its accepted events are stored, and it has left memory. */
   depart(departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#mode === "ended") return Effect.void
@@ -1250,7 +1250,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return Effect.suspend(() => this.#end({ _tag: "Stopped", state: this.record.currentState, reason }) ?? Effect.void)
   }
 
-  /** Where the instance stands is not known: it leaves memory, and the next caller reads the journal. */
+  /** The stored state is unknown: the instance leaves memory, and the next caller reads the journal. */
   #forget(pending: ReadonlyArray<Pending>, error: SendError, isUnknown = false) {
     // An instance that has come back to this node while it was leaving continues here.
     const continues =
@@ -1259,7 +1259,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
         : (this.#isResident || this.owesEvents) && this.context.isLocal(this.key)
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
     if (this.#departure !== undefined) {
-      // What may be stored is not sent again, unless its id shows that it is: its senders get the error.
+      // Events that may be stored are not sent again, unless the journal can be checked by their id: their senders get the error.
       if (isUnknown) for (const { envelope } of pending) this.#complete(envelope, error)
       for (const [envelope, unknown] of this.#unconfirmed?.unprotected("it went to another node meanwhile") ?? none)
         this.#complete(envelope, unknown)
@@ -1273,7 +1273,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)
-    // A sender may ask for the state at once: it must not find the instance here any more.
+    // A sender may ask for the state immediately: it must no longer find the instance here.
     if (isRemoved(error) || this.#departure !== undefined) this.#sendOn(waiting, error)
     else for (const envelope of waiting) envelope.complete(error)
     if (continues && !isRemoved(error)) this.context.bringBack(this.key)

@@ -1,4 +1,4 @@
-/** What was decided for an instance and waits to be stored. */
+/** Decisions of an instance that wait to be stored. */
 import type { Request, SendError, Taken } from "@detent/machine"
 import { commandKey, type GroupNode, isTimerOf, type Node, type Tagged } from "@detent/machine/internal"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
@@ -12,7 +12,7 @@ export interface PendingEvent {
   readonly _tag: "Accepted"
   readonly envelope: Envelope
   readonly decision: Taken<Tagged, Tagged>
-  /** The state it leads to, with what is declared for it. */
+  /** The state it leads to, with its declarations. */
   readonly node: Node
   readonly at: number
   readonly sequence: number
@@ -21,7 +21,7 @@ export interface PendingEvent {
   readonly commands: ReadonlyArray<CommandRecord>
   /** Events that its decision sent. Until it is stored, they are dropped with it. */
   readonly sent: ReadonlyArray<Envelope>
-  /** No other event may be decided until all that follows from it is done: hooks, the end of work, the start of work. */
+  /** No other event may be decided until its hooks have run, old work has ended and new work has started. */
   readonly isBarrier: boolean
 }
 

@@ -40,7 +40,7 @@ export interface Recovered {
   /** When the last replayed event, or else the snapshot, was accepted. */
   readonly at: number
   readonly stopped: string | undefined
-  /** Events the machine has sent itself and not handled yet, in the order they are due. */
+  /** Self-sent events that are not handled yet, in their order. */
   readonly owed: ReadonlyArray<OwedEvent>
   /** Delayed events that wait for their deadlines. */
   readonly delayed: ReadonlyArray<DelayedEvent>
@@ -57,7 +57,7 @@ export interface ReplayedEvent {
   readonly outcome: "Goto" | "Stay" | "Stop"
   /** States that automatic transitions passed through. */
   readonly through: ReadonlyArray<Tagged>
-  /** Effect slots that the decision requested. What hooks requested is not replayed. */
+  /** Effect slots that the decision requested. Requests of hooks are not replayed. */
   readonly requests: ReadonlyArray<string>
   /** Delayed events that were set and cancelled. */
   readonly delays: ReadonlyArray<DelayedChange>
@@ -85,7 +85,7 @@ export const recover = (
     let { owed, entered, delayed } = start
     let groups = entriesRead(compiled, start)
     const past: Array<Tagged> = start.previous === undefined ? [] : [start.previous]
-    // No further than what was opened: status and timers belong to that sequence, and others may have written since.
+    // Not beyond the opened record: status and timers belong to that sequence, and others may have written since.
     const last = Math.min(through, record.sequence)
     const pageAfter = (after: number) => journal.events(record, after, Math.min(pageSize, last - after))
     let page = sequence < last ? yield* pageAfter(sequence) : none
@@ -148,7 +148,7 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
     }
   })
 
-/** What an instance began with: the version that wrote it, its first state and the one before, and what it sent itself. */
+/** The origin of an instance: the version that wrote it, its first state and the one before, and its first self-sent events. */
 export const encodeOrigin = (
   codec: Codec,
   version: number,
@@ -284,7 +284,7 @@ const placed = ({ machine, id }: InstanceKey, state: Tagged | undefined, { tag: 
 const missing = ({ machine, id }: InstanceKey, { _tag: state }: Tagged, sequence: number): EventReplayError =>
   new EventReplayError({ machine, id, state, event: "(missing)", sequence, problem: `event ${sequence} is missing` })
 
-/** What was stored cannot be decoded. */
+/** A stored value cannot be decoded. */
 const unreadable = (key: InstanceKey, state: Tagged | undefined, place: Place, cause: unknown): EventReplayError => {
   const at = placed(key, state, place, cause instanceof Error ? cause.message : String(cause))
   if (!(cause instanceof WrittenByNewer)) return new EventReplayError(at)

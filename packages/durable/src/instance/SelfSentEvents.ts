@@ -1,6 +1,6 @@
 /**
- * Events a machine sends itself are stored only when they are handled. Each has an id made of the event that sent it, so that
- * recovery finds out which of them are still owed, and no two nodes handle one twice.
+ * Events that a machine sends to itself are stored only when they are handled. Each has an id made of the event that sent it, so
+ * that recovery finds those that are not journaled yet, and no two nodes handle one twice.
  */
 import { type Chain, extendChain, type Tagged } from "@detent/machine/internal"
 import type { Envelope } from "./Envelope.ts"
@@ -9,7 +9,7 @@ import { isTransient } from "./isTransient.ts"
 /** Ids that senders choose never start with this. */
 export const reservedPrefix = "@"
 
-/** The ids of events that a machine sends itself begin with this. */
+/** The prefix of the ids of self-sent events. */
 export const raisedPrefix = `${reservedPrefix}raised/`
 
 /** The ids of events that a node sent to the node that has the instance, where their sender gave none. */
@@ -18,20 +18,20 @@ export const deliveryPrefix = `${reservedPrefix}delivery/`
 /** Whether a node made the id, to send the event again under it until another node answers. */
 export const isDeliveryId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(deliveryPrefix) === true
 
-/** Whether a machine sent itself the event of an id. Once it is handled, the id can be forgotten. */
+/** Whether an id is that of a self-sent event. Once the event is handled, the id can be dropped. */
 export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true
 
 /** The id of the event that the event of a sequence number sent at a position. */
 export const raisedId = (sequence: number, index: number): string => `${raisedPrefix}${sequence}/${index}`
 
-/** An event the machine has sent itself and not handled yet. */
+/** A self-sent event that is not handled yet. */
 export interface OwedEvent {
   readonly id: string
   readonly event: Tagged
   readonly chain: Chain
 }
 
-/** What is owed after an event was handled: what it sent comes after what was sent before. */
+/** The self-sent events that are not journaled after an event was handled: those it sent come after earlier ones. */
 export const owedAfter = (
   owed: ReadonlyArray<OwedEvent>,
   handled: { readonly sequence: number; readonly tag: string; readonly dedupeId: string | undefined },
@@ -44,7 +44,7 @@ export const owedAfter = (
   return [...owed.filter(({ id }) => id !== dedupeId), ...sent]
 }
 
-/** The events a live instance owes itself. A snapshot would hide where they come from, so none is taken while there are any. */
+/** The events a live instance sent to itself that are not journaled yet. A snapshot would hide their origin, so none is taken meanwhile. */
 export class OwedEvents {
   readonly #owed = new Set<Envelope>()
 
@@ -55,7 +55,7 @@ export class OwedEvents {
   add(envelopes: ReadonlyArray<Envelope>) {
     for (const envelope of envelopes) {
       this.#owed.add(envelope)
-      // A refused event is settled as well. A transient failure leaves it owed.
+      // A refused event is settled as well. After a transient failure it stays listed.
       envelope.tracker = () => {
         if (!isTransient(envelope.result)) this.#owed.delete(envelope)
       }

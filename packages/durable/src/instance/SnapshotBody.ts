@@ -1,5 +1,5 @@
 /**
- * What a snapshot holds: the state, the one before it, when it and the groups around it were entered, and the delayed events that
+ * The content of a snapshot: the state, the one before it, when it and the groups around it were entered, and the delayed events that
  * wait. With less, an instance that is read from a snapshot would differ from one that is replayed from all its events.
  */
 import type { Tagged } from "@detent/machine/internal"
@@ -49,7 +49,7 @@ interface StoredSnapshot extends StoredPrevious {
   readonly n: number
   readonly g?: { readonly [group: string]: number }
   readonly d?: ReadonlyArray<StoredDelay>
-  /** Where groups were left, for machines that lead back there. */
+  /** The states in which groups were left, for machines with `history`. */
   readonly h?: StoredMemory
 }
 

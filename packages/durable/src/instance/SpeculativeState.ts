@@ -1,6 +1,6 @@
 /**
  * The state that decisions are made on: the stored one, or ahead of it. An instance may decide on its own uncommitted decisions;
- * if a commit fails, all of that is dropped and decided again.
+ * if a commit fails, those are dropped and made again.
  */
 import type { Node, Tagged } from "@detent/machine/internal"
 import type { InstanceTimer } from "./DelayedEvents.ts"

@@ -1,8 +1,8 @@
 /**
  * The commits of an instance that the store failed to take or did not confirm. One of them may still arrive for as long as the
- * instance stands where it began, so all of them are kept until the journal has moved on.
+ * instance is at the sequence where it began, so all of them are kept until the journal is ahead of it.
  *
- * Its methods find out what became of a commit, which takes reading the journal and, where the store fails, pauses that grow:
+ * Its methods find the outcome of a commit by reading the journal, with growing pauses where the store fails:
  *
  *     Stored       the journal has it
  *     StoredLate   the journal has an earlier one, whose events were decided again since
@@ -89,14 +89,14 @@ export class UnconfirmedCommits {
     return !this.mayArrive && this.#outage === undefined
   }
 
-  /** The instance stands elsewhere: none of them can arrive any more. */
+  /** The sequence has changed: none of them can arrive any more. */
   moved() {
     this.#flights = none
   }
 
   /**
    * The store did not confirm a commit. The same events are not sent twice before the journal says whether it has them. `all` are
-   * those, and what was decided on top of them: once the store has failed for too long, their senders get the error.
+   * those, and the decisions on top of them: once the store has failed for too long, their senders get the error.
    */
   confirm(flight: Flight, all: ReadonlyArray<Pending>, error: PersistenceFailed): Effect.Effect<Fate> {
     this.#flights = [flight, ...this.#flights]
@@ -180,7 +180,7 @@ interface Journaled {
 
 const backoffOf = ({ times }: Outage): number => Math.min(25 * 2 ** times, longestBackoffMillis)
 
-/** Senders get the error. Events the instance sent itself wait for as long as the store is away; timers fire again. */
+/** Senders get the error. Self-sent events wait for the end of the outage; timers fire again. */
 const giveUp = (fate: Extract<Fate, { _tag: "NotStored" }>, all: ReadonlyArray<Pending>, error: SendError, { times }: Outage): Fate => ({
   ...fate,
   given: new Map([

@@ -9,7 +9,7 @@ export class WrittenByNewer extends Undecodable {
   readonly known: number
 
   constructor(written: number, known: number) {
-    super(`it was written by version ${written}, this process knows ${known}; deploy it here too`)
+    super(`it was written by version ${written}, this process has ${known}; deploy it here too`)
     this.written = written
     this.known = known
   }

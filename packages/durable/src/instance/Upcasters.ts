@@ -1,5 +1,5 @@
 /**
- * Reading what an older version of a machine wrote: one step for each version, on the JSON, before it is decoded.
+ * Reading the stored data of an older version of a machine: one step for each version, on the JSON, before it is decoded.
  *
  * ```ts
  * engine.register(Order, { upcasters: { 1: { state: (json) => ({ ...json, currency: "EUR" }) } } })

@@ -1,4 +1,4 @@
-/** What the memory store holds: the same things the tables of the others hold. */
+/** The data of the memory store: the same as the tables of the others. */
 
 import type { Start } from "../command/QueueLimits.ts"
 import type { QueueSettings } from "../store/Commands.ts"
@@ -34,7 +34,7 @@ type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 export interface MemoryCommand extends Mutable<Omit<StoredCommand, "instance">> {
   readonly machine: string | undefined
   readonly id: string | undefined
-  /** Its time has not come: it was delayed, or is to be tried again. */
+  /** It is not due yet: it was delayed, or is to be tried again. */
   waits: boolean
   /** How often it was claimed. */
   claims: number
@@ -53,7 +53,7 @@ export interface MemoryState {
   readonly openCommands: Map<number, MemoryCommand>
   readonly queues: Map<string, MemoryQueue>
   readonly numbers: { lastCommand: number }
-  /** Kept after they are over: their tokens must keep growing. */
+  /** Kept after they have ended: their tokens must keep growing. */
   readonly leases: Map<string, Lease>
   /** Called for every instance that is written to. */
   readonly watchers: Set<(key: InstanceKey) => void>

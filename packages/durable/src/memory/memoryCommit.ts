@@ -52,7 +52,7 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
     const sequence = dedupeId === undefined ? undefined : stored?.dedupe.get(dedupeId)
     if (dedupeId !== undefined && sequence !== undefined) return { _tag: "Duplicate", dedupeId, sequence }
   }
-  // The commit that begins an instance meets one of any life.
+  // The first commit of an instance conflicts with any existing one of the id.
   const isMet = stored !== undefined && (commit.expected === -1 || isOfLife(stored, commit))
   const actual = isMet ? stored.record.sequence : -1
   return actual === commit.expected ? undefined : { _tag: "Conflict", actual }

@@ -45,7 +45,7 @@ export const finish = (state: MemoryState, worker: string, finished: Finished, n
   return true
 }
 
-/** A result that was stored before, and whose answer was lost, is no refusal. */
+/** A result that was stored before, and whose answer was lost, is not a refusal. */
 const wasFinished = (state: MemoryState, worker: string, { number, claim, verdict }: Finished): boolean => {
   const status = ends[verdict._tag]
   const isThat = (command: MemoryCommand) =>

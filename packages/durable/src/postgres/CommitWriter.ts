@@ -152,7 +152,7 @@ const explainRefusals = (schema: string): string => `
     order by position limit 1
   ) d on true`
 
-/** What a fork takes over from its source, up to a sequence number. */
+/** The events that a fork copies from its source, up to a sequence number. */
 const selectForkSource = (schema: string): string => `
   select i.instance, i.origin, s.sequence, s.at, s.version, s.body
   from ${schema}.instances i left join ${schema}.snapshots s on s.instance = i.instance and s.sequence <= $1

@@ -1,5 +1,5 @@
 /**
- * The clock that decides for a store on PostgreSQL which timers are due and which leases and claims are over: the server's, because
+ * The clock that decides for a store on PostgreSQL which timers are due and which leases and claims have ended: the server's, because
  * it is the same for all nodes. A test that advances time by hand replaces it by the clock of the process.
  */
 import * as Clock from "effect/Clock"

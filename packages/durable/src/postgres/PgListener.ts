@@ -1,7 +1,7 @@
 /**
  * Listens to PostgreSQL's NOTIFY: one connection per client for all channels, which it opens with the first subscriber and opens
- * again after it fails. A message that is sent while it does not listen is lost: `connected` says when to look for what may have
- * been missed.
+ * again after it fails. A message that is sent while it does not listen is lost: `connected` says when to check for missed
+ * messages.
  */
 import type * as PgClient from "@effect/sql-pg/PgClient"
 import * as PgConnection from "@effect/sql-pg/PgConnection"
@@ -25,7 +25,7 @@ import { Wakeup } from "../runtime/Wakeup.ts"
 /** A payload holds 8,000 bytes. */
 export const payloadLimit = 7000
 
-/** A connection can be gone without an error: it is asked to carry a message to itself. */
+/** A connection can be lost without an error: it is checked by a message to itself. */
 export interface Heartbeat {
   readonly every: Duration.Input
   readonly patience: Duration.Input
@@ -131,7 +131,7 @@ export const makeListener = (
       }).pipe(
         withoutWaiting,
         Effect.ensuring(Effect.sync(() => listened.clear())),
-        // The server answers in real time, also where a test clock rules.
+        // The server answers in real time, also under a test clock.
         Effect.provideService(Clock.Clock, Clock.Clock.defaultValue()),
       )
     yield* forkLoop("the listener of PostgreSQL", turn, longestBackoff)
@@ -147,7 +147,7 @@ export const makeListener = (
     }
   })
 
-/** Like `Effect.scoped`, but does not wait for an end that does not come. */
+/** Like `Effect.scoped`, but does not wait for a finalizer that hangs. */
 const withoutWaiting = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Effect.Effect<A, E> =>
   Effect.acquireUseRelease(
     Scope.make(),

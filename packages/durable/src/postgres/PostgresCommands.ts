@@ -1,4 +1,4 @@
-/** Commands on PostgreSQL: what only it does, or does in its own way. */
+/** The operations on commands that are specific to PostgreSQL. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { CommandSignal } from "../command/CommandSignal.ts"
@@ -25,7 +25,7 @@ export const postgresCommands = (
   Effect.gen(function* () {
     const { sql } = dialect
     const signal = new CommandSignal()
-    const told = yield* notices(sql, subscribe, `${schema}_commands`, signal)
+    const notify = yield* notices(sql, subscribe, `${schema}_commands`, signal)
     const statements = {
       insert: insertCommands(schema),
       insertForWorker: insertForWorker(schema),
@@ -41,7 +41,7 @@ export const postgresCommands = (
       insertForWorker: (rows, { queue, worker, claimMillis }) =>
         sql.unsafe<Row>(statements.insertForWorker, [rows, queue, worker, Math.ceil(claimMillis)]),
       signal,
-      tellOnCommit: told,
+      tellOnCommit: notify,
     })
     const exchange = ({ worker, finished, wants, claimMillis }: ExchangeRequest) =>
       sql.unsafe<Row>(statements.exchange, [

@@ -1,6 +1,6 @@
 /**
  * Notifies other processes of instances that this one has changed, by LISTEN and NOTIFY: one message for the changes of a few
- * milliseconds, off the commit path. A process that misses one finds out by its next look at the store.
+ * milliseconds, off the commit path. A process that misses one finds out by its next poll.
  */
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"

@@ -3,7 +3,7 @@
  * half the time and a third of the client's CPU of begin, update, insert, commit. Each returns one row: how many commits it
  * stored, and their positions in the batch.
  *
- * What holds for all shapes:
+ * Rules of all shapes:
  *
  * - A concurrent change of an instance holds its row. Once the row is free, `sequence = expected` is checked again. No event is
  *   added without the sequence growing, so the check of dedupe ids, as of the start of the statement, holds as well.
@@ -93,7 +93,7 @@ const isThatLife = (startedAt: string): string => `i.started_at = coalesce(${sta
 const ownerOr = (reason: string, resident: string, status: string): string =>
   `case when ${reason} is null and ${resident} and ${status} = 'running' and i.resident and i.status = 'running' then i.reason else ${reason} end`
 
-/** What every commit writes into the row of an instance that exists. `c` is its row of the input. */
+/** The assignments of every commit to the row of an existing instance. `c` is its row of the input. */
 const instanceColumns = `sequence = c.sequence, updated_at = c.at, tag = c.tag, status = c.status, version = c.version,
       resident = c.resident, reason = ${ownerOr("c.reason", "c.resident", "c.status")}`
 
@@ -271,7 +271,7 @@ const uniformShape = (schema: string, fence: string): string => `
   ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
-/** The columns, in the order of those of `input`; then what all commits share. */
+/** The columns, in the order of those of `input`; then the shared values. */
 const uniformValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown> => {
   const [, { machine, summary }] = ordered[0] as Positioned
   const { status, reason = null, version, resident } = summary
@@ -365,7 +365,7 @@ const isLike = (one: Commit, other: Commit): boolean =>
   one.setTimers[0]?.name === other.setTimers[0]?.name
 
 /**
- * Commits that differ only in their instance and time: what they share is one parameter each, the rest is columns. 11.2 µs of
+ * Commits that differ only in their instance and time: shared values are one parameter each, the others are columns. 11.2 µs of
  * PostgreSQL's CPU each in batches of 500, against 14.9 µs for the timed shape; 18.9 µs against 23.2 in batches of 50.
  *
  * Every column that rows are found by comes from the input. With the machine as a mere parameter, a plan made while the tables
@@ -397,7 +397,7 @@ const alikeShape = (schema: string, fence: string): string => `
   ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
-/** Columns of position, id, sequence, time, deadline of the new timer and start; then what all commits share. */
+/** Columns of position, id, sequence, time, deadline of the new timer and start; then the shared values. */
 const alikeValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown> => {
   const [, { machine, summary, events, clearTimers, setTimers }] = ordered[0] as Positioned
   const { tag, status, reason = null, version, resident } = summary

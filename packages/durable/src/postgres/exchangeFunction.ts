@@ -1,6 +1,6 @@
 /**
  * Finishes one batch of commands and claims the next, in one call and one transaction. A function, because each of its
- * statements must see what the one before it did, and because a limit that holds across workers has to be read after the
+ * statements must see the effects of the one before, and because a limit that holds across workers has to be read after the
  * row of its queue is locked; as statements of their own these would be six round trips.
  *
  * Changed by a new migration only: a process of an older version calls the function of the name it was made with.
@@ -8,8 +8,8 @@
 import { keptErrors } from "../store/StoredCommand.ts"
 
 /**
- * The commands that can be claimed, in order: unclaimed ones, and those whose claim is over. The order and the first conditions
- * are those of the index `commands_open`; it has no more to pass over than what workers hold.
+ * The commands that can be claimed, in order: unclaimed ones, and those whose claim has ended. The order and the first conditions
+ * are those of the index `commands_open`; it passes over no more than the commands that workers hold.
  */
 export const openCommands = (schema: string, queue: string, moment: string, limit: string): string => `
   select c.id from ${schema}.commands c
@@ -27,7 +27,7 @@ export const countFinished = (schema: string, relation: string, count = "count(*
   where r.status in ('completed', 'skipped', 'handled') group by r.queue, r.status order by r.queue, r.status
   on conflict (queue, status, shard) do update set commands = f.commands + excluded.commands`
 
-/** What the function is called, and the columns of its answers that the first version of it did not have. */
+/** The name of the function, and the columns of its answers that its first version did not have. */
 export interface ExchangeVersion {
   readonly name: string
   readonly column: string
@@ -67,8 +67,8 @@ export const withErrors: ExchangeVersion = {
  * Parameters: who asks; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how
  * long a claim lasts. Answers rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
  *
- * A claim alone need not survive a crash of the server: what is not known to be claimed is claimed again. So it does not
- * wait for the disk, unless something is finished with it.
+ * A claim alone need not survive a crash of the server: a lost claim is made again. So it does not wait for the disk, unless
+ * something is finished with it.
  */
 export const exchangeFunction = (schema: string, { name, column, none, value, kept = "" }: ExchangeVersion): string => `
 create or replace function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)

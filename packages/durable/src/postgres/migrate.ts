@@ -1,4 +1,4 @@
-/** Makes and upgrades the tables on PostgreSQL. Forward only; any number of processes may start at once. */
+/** Makes and upgrades the tables on PostgreSQL. Forward only; any number of processes may start at the same time. */
 import * as Effect from "effect/Effect"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -31,7 +31,7 @@ export const migrateTables = (
     Effect.gen(function* () {
       const sql = yield* SqlClient
       if (yield* areDone(sql, `select 1 where to_regclass('${schema}.${table}') is not null`, `${schema}.${table}`, migrations)) return
-      // `if not exists` does not keep two from creating the same at once. Once the table is there, the migrator locks it.
+      // `if not exists` does not keep two from creating the same concurrently. Once the table is there, the migrator locks it.
       const prepare = Effect.gen(function* () {
         yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
         yield* sql.unsafe(`create schema if not exists ${schema}`)

@@ -1,7 +1,7 @@
 /**
- * Tells other processes that there are commands, and hears of theirs, by LISTEN and NOTIFY. Never in the statement that stores: a
- * NOTIFY per row takes throughput to a third. Sent at once where it is quiet, and at most every few milliseconds where it is not. A
- * process that misses one finds the command by its next look, only later.
+ * Notifies other processes of new commands, and receives their notices, by LISTEN and NOTIFY. Never in the statement that stores: a
+ * NOTIFY per row takes throughput to a third. Sent immediately when idle, and at most every few milliseconds under load. A process
+ * that misses one finds the command by its next poll, only later.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ const gap = Duration.millis(20)
 /** A worker of this process that is notified already claims first. */
 const courtesy = Duration.millis(3)
 
-/** Returns how to notify other processes from inside a transaction: they hear of it when that is committed. */
+/** Returns how to notify other processes from inside a transaction: the notice is delivered at its commit. */
 export const notices = (
   sql: SqlClient,
   subscribe: Subscribe | undefined,
@@ -40,7 +40,7 @@ export const notices = (
         connected: () => signal.hear(undefined),
       })
     })
-    // The sender is left out: a process that stores in a transaction hears of it this way alone.
+    // The sender is left out: a process that stores in a transaction is notified only this way.
     return (queues) => notify(payloadOf("", queues))
   })
 
@@ -55,10 +55,10 @@ const tellOthers = (channel: string, signal: CommandSignal, tell: (queues: Queue
     })
     const tellOnce = Effect.suspend(() => {
       awaited.closeUnsafe()
-      const told = waiting
+      const notified = waiting
       waiting = new Set()
       // Once it can be sent again, it has to name all the queues that it could not name meanwhile.
-      return Effect.onError(tell(told), () =>
+      return Effect.onError(tell(notified), () =>
         Effect.sync(() => {
           waiting = undefined
           awaited.openUnsafe()

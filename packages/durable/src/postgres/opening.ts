@@ -1,4 +1,4 @@
-/** Why a PostgreSQL server cannot be used, in words: by the codes of the operating system and those of the server. */
+/** The message of a PostgreSQL server that cannot be used: by the codes of the operating system and those of the server. */
 import * as Predicate from "effect/Predicate"
 import { isSqlError } from "effect/unstable/sql/SqlError"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
@@ -23,9 +23,9 @@ const nextSteps: { readonly [code: string]: string } = {
 
 export const explainPostgres = (url: string): Explain => {
   if (!/^postgres(ql)?:\/\//.test(url) || !URL.canParse(url)) {
-    // What could not be read is not repeated: there may be a password in it.
+    // The invalid address is not repeated: there may be a password in it.
     const nextStep = "give one such as postgres://user:password@localhost:5432/orders"
-    const problem = "it is no address of a PostgreSQL server"
+    const problem = "it is not an address of a PostgreSQL server"
     return () => new StoreNotOpened({ store: "PostgreSQL", place: "an unknown address", problem, nextStep })
   }
   const place = placeOf(new URL(url))

@@ -57,12 +57,12 @@ export interface TaskOptions<E = never, R = never> {
   readonly attempts?: number
   /** Of several idle workers, one that last worked for the same is taken. */
   readonly affinity?: string
-  /** What the task can read, by name, from the beginning as often as it asks. */
+  /** The sources that the task can read, by name, from the beginning as often as it asks. */
   readonly sources?: Readonly<Record<string, Stream.Stream<unknown, E, R>>>
 }
 
 export interface StreamOptions<E = never, R = never> extends Omit<TaskOptions<E, R>, "attempts"> {
-  /** Receives what the task returns, before the stream ends. */
+  /** Receives the result of the task, before the stream ends. */
   readonly done?: (output: unknown) => void
 }
 
@@ -70,7 +70,7 @@ export interface ProcessPool {
   readonly size: number
   /**
    * Runs a task on a worker. Interruption ends it there, too. The time limit is that of each step, in processor time of the
-   * worker: waiting for a source does not count, nor does what else the machine does.
+   * worker: waiting for a source does not count, nor does other load of the machine.
    */
   readonly run: <E = never, R = never>(
     task: string,

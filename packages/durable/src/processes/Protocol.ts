@@ -1,5 +1,5 @@
 /**
- * The contract between a pool and its worker processes: the messages they exchange, what a task can read and write, how its typed
+ * The contract between a pool and its worker processes: the messages they exchange, the sources and output of a task, how its typed
  * errors are copied, and how work on a worker fails. A worker has one task at a time. While it works, it may ask for the next piece of
  * a source and hand over a part of its output; it waits for the answer to either before it continues.
  */
@@ -44,7 +44,7 @@ export type ToWorker =
     }
   /** The next piece of the source that was asked for; without items, the source is at its end. */
   | { readonly _tag: "Piece"; readonly items: ReadonlyArray<unknown> | undefined }
-  /** What was emitted is taken. */
+  /** The emitted part was received. */
   | { readonly _tag: "Taken" }
 
 export type FromWorker =
@@ -52,9 +52,9 @@ export type FromWorker =
   /** `opening` tells apart what is read at the same time, also of one source: each is read from its beginning. */
   | { readonly _tag: "Pull"; readonly source: string; readonly opening: number }
   | { readonly _tag: "Emit"; readonly items: ReadonlyArray<unknown> }
-  /** `memory` is what the process holds, in megabytes. */
+  /** `memory` is the resident memory of the process, in megabytes. */
   | { readonly _tag: "Done"; readonly output: unknown; readonly memory: number }
-  /** `isUnsound`: the state of the worker cannot be relied on any more. */
+  /** `isUnsound`: the state of the worker can no longer be relied on. */
   | { readonly _tag: "Failed"; readonly problem: string; readonly isUnsound: boolean; readonly memory: number }
 
 export interface TaskChannel {
@@ -123,7 +123,7 @@ export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExc
   limit: Schema.String,
   attempts: Schema.Int,
 }) {
-  /** Without a next step, which depends on what the task was for. */
+  /** Without a next step, which depends on the purpose of the task. */
   get problem() {
     const times = this.attempts === 1 ? "" : `, in ${this.attempts} attempts`
     return this.exceeded === "time" ? `it took longer than ${this.limit}${times}` : `it needed more than ${this.limit}${times}`

@@ -11,7 +11,7 @@ const megabyte = 1024 * 1024
 
 const memory = () => Math.ceil(process.memoryUsage.rss() / megabyte)
 
-/** The task of a name. What it needs may be loaded when it is first asked for. */
+/** The task of a name. Its modules may be loaded when it is first asked for. */
 export type FindTask = (name: string) => TaskHandler | undefined | Promise<TaskHandler | undefined>
 
 export const serve = (find: FindTask) => {
@@ -51,7 +51,7 @@ export const serve = (find: FindTask) => {
     try {
       const handler = await find(task)
       if (handler === undefined) return { _tag: "Failed", problem: "this worker knows no such task", isUnsound: false, memory: memory() }
-      // Both were sent by the pool of this very package, which knows what the task takes.
+      // Both were sent by the pool of this package, which knows the types of the task.
       const output = await handler(input as never, channel, kept.get(shared ?? "") as never)
       return { _tag: "Done", output, memory: memory() }
     } catch (error) {

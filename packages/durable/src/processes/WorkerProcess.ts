@@ -1,5 +1,5 @@
 /**
- * One worker process of a pool: what it has been given to keep, and the one task it is working on. A process and not a thread: a
+ * One worker process of a pool: its shared values, and its current task. A process and not a thread: a
  * process can be killed in the middle of native code, its limit counts buffers and WebAssembly memory too, and running out of
  * memory ends it alone.
  */
@@ -31,13 +31,13 @@ export interface WorkerTask<E, R> {
   readonly input: unknown
   readonly shared: Shared | undefined
   readonly limit: TaskLimit
-  /** What the task can read, by name. */
+  /** The sources that the task can read, by name. */
   readonly sources: Readonly<Record<string, Stream.Stream<unknown, E, R>>>
   /** Takes a part of the output. */
   readonly emit: (items: ReadonlyArray<unknown>) => Effect.Effect<unknown, E, R>
 }
 
-/** An ontology with its model is some megabytes; a batch uses one, and few batches run at once. */
+/** An ontology with its model is some megabytes; a batch uses one, and few batches run at the same time. */
 const mostShared = 4
 
 /** Variables a worker may need. It gets no others: keys and passwords stay with the process that started it. */
@@ -49,13 +49,13 @@ const passedOn = ["NODE_COMPILE_CACHE", "NODE_ENV", "TZ", "LANG", "LC_ALL", "TMP
  */
 const idleFactor = 5
 
-/** How much of what a worker writes to standard error is kept, to tell why it ended. */
+/** How much of a worker's standard error is kept, to explain its end. */
 const keptOutput = 4000
 
 export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #exited: Promise<void>
-  /** The keys of what the worker has now, the first that it got first. */
+  /** The keys of the values that the worker holds now, oldest first. */
   readonly #shared = new Set<string>()
   /** The keys of all that was handed to the worker. Another object has another key: callers that share a pool do not meet. */
   readonly #keys = new WeakMap<Shared, string>()
@@ -67,9 +67,9 @@ export class WorkerProcess {
   readonly #messages: Array<FromWorker> = []
   /** When it was last given back. */
   idleSince = 0
-  /** What it last worked for: a task for the same finds more prepared here than elsewhere. */
+  /** Its last affinity: a task of the same affinity finds more prepared here than elsewhere. */
   affinity: string | undefined
-  /** What it held when its last task was done, in megabytes. */
+  /** Its memory after its last task, in megabytes. */
   memory = 0
 
   constructor(entry: URL, heap: number) {
@@ -192,7 +192,7 @@ export class WorkerProcess {
     this.#listener?.()
   }
 
-  /** What makes the worker know what the task shares with others. */
+  /** The messages that hand over the values that the task shares with others. */
   #handing(shared: Shared | undefined): ReadonlyArray<ToWorker> {
     if (shared === undefined) return []
     const key = this.#keyOf(shared)

@@ -1,7 +1,7 @@
 /**
  * One run of an async function as the body of an Effect workflow. Each durable operation runs on a fiber of its own and settles a
- * Promise of the function. An operation that must wait, for a deadline or an event, suspends the run: the function is left where it
- * stands, its Promises never settle, and the next run starts it again from its beginning.
+ * Promise of the function. An operation that must wait, for a deadline or an event, suspends the run: the function stops where it
+ * is, its Promises never settle, and the next run starts it again from its beginning.
  */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
@@ -34,7 +34,7 @@ export const asyncBody = <A>(
 /** A function that throws before it returns a Promise is rejected, too. */
 const runAsync = async <A>(run: () => PromiseLike<A>): Promise<A> => run()
 
-/** The operations under way. `over`: the run has ended, and nothing more starts or settles. */
+/** The operations in progress. `over`: the run has ended, and nothing more starts or settles. */
 class Operations {
   readonly #context: Context.Context<Services>
   readonly #ended: (exit: Exit.Exit<never, unknown>) => void

@@ -35,18 +35,18 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly workflows?: ReadonlyArray<KnownWorkflow>
   /** How to read what older versions of a machine wrote, by the name of the machine. */
   readonly upcasters?: { readonly [machine: string]: Upcasters }
-  /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: for ever. */
+  /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: forever. */
   readonly workflowRetention?: Duration.Input
   /**
    * How long executions of workflows are kept after their end, by the workflow's name: then they are removed with journal and
-   * result, and their ids can be started again. Default: for ever.
+   * result, and their ids can be started again. Default: forever.
    */
   readonly executionRetention?: Readonly<Record<string, Duration.Input>>
   /** Services for handlers that are written with Effect. They close after the engine has stopped: its last handler has them. */
   readonly layer?: Layer.Layer<R, unknown, Engine | Stores>
 }
 
-/** What Effects that {@link AsyncEngine.runEffect} runs may use. */
+/** The services of Effects that {@link AsyncEngine.runEffect} runs. */
 export type EngineServices = Engine | Stores
 
 export interface AsyncEngine<in out R = never> extends AsyncDisposable {
@@ -58,7 +58,7 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   get<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<AsyncInstance<S, E> | undefined>
   /** The instance of an id, without a look at the store: its first use finds out whether it exists. */
   instance<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E>
-  /** Sends an event; resolves once the event is stored and carried out. The same `id` again is answered, not repeated. */
+  /** Sends an event; resolves once the event is stored and carried out. A repeated `id` returns the first result. */
   send<S, E, I>(machine: Definition<S, E, I, R>, id: string, event: NoInfer<E>, options?: SendOptions): Promise<void>
   /** Sends an event made with `Event.reply` and returns the answer. */
   ask<S, E, I, V extends E>(machine: Definition<S, E, I, R>, id: string, event: V, options?: SendOptions): Promise<AnswerOf<V>>
@@ -88,14 +88,14 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   /** Runs an Effect of the packages, such as `DeadLetters.list({})`, with the services of this engine. */
   runEffect<A, E>(effect: Effect.Effect<A, E, EngineServices | R>, options?: AbortOptions): Promise<A>
   /**
-   * Stores what was accepted, hands running work back, closes the services of `layer` and then the database. Later calls are
+   * Stores accepted events, hands running work back, closes the services of `layer` and then the database. Later calls are
    * rejected: `start` and events with `MachineStopped`, others, and calls that wait for a workflow, with {@link EngineClosed}.
    */
   close(): Promise<void>
 }
 
 /**
- * Opens a database and resumes what is in it.
+ * Opens a database and resumes its unfinished work.
  *
  * ```ts
  * await using engine = await openEngine({ database: "sqlite:orders.db", machines: [Order] })

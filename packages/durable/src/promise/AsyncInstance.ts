@@ -1,4 +1,4 @@
-/** A durable instance for async code: what {@link Instance} offers, as Promises and async iterables. */
+/** A durable instance for async code: {@link Instance} with Promises and async iterables. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { AnswerOf, HistoryEntry, Instance, InstanceSnapshot, SendOptions } from "../Instance.ts"
@@ -26,7 +26,7 @@ export interface AsyncInstance<out S, in out E> {
   history(): AsyncIterable<HistoryEntry<S, E>>
 }
 
-/** `read` runs what asks the store: it rejects once the store is closed. An engine that is closed refuses events by itself. */
+/** `read` runs queries of the store: it rejects once the store is closed. A closed engine refuses events by itself. */
 export const asyncInstance = <S, E>(instance: Instance<S, E>, run: RunPromise<never>, read: RunPromise<never>): AsyncInstance<S, E> => {
   const iterable = <A>(stream: Stream.Stream<A, unknown>): AsyncIterable<A> => ({
     [Symbol.asyncIterator]: async function* () {

@@ -19,7 +19,7 @@ import type { AsyncWorkflow, EventSchemas } from "./AsyncWorkflow.ts"
 import { EngineClosed, ExecutionCancelled } from "./errors.ts"
 import { type AbortOptions, runPromiseIn } from "./promised.ts"
 
-/** Any workflow, whatever its input and result. */
+/** A workflow of any input and result. */
 export type KnownWorkflow = AsyncWorkflow<never, unknown, EventSchemas>
 
 export interface AsyncWorkflows {
@@ -39,7 +39,7 @@ export interface AsyncWorkflows {
     event: K,
     value: NoInfer<V[K]["Type"]>,
   ): Promise<void>
-  /** Interrupts an execution: no further step runs, and a step under way in this process is aborted. In another process it ends first. */
+  /** Interrupts an execution: no further step runs, and a running step in this process is aborted. In another process it ends first. */
   cancel<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string): Promise<void>
 }
 

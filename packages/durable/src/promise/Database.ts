@@ -18,7 +18,7 @@ export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("Data
   }
 }
 
-/** What every store provides. */
+/** The services of every store. */
 export type Stores = Exclude<DatabaseStores, SqlClient>
 
 export const storeAt = (address: string): Layer.Layer<Stores, DatabaseRefused | StoreOpenError> => {

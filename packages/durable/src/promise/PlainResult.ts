@@ -1,7 +1,7 @@
 /** Results of steps and workflows that declare no schema: plain data, stored as JSON. */
 import * as Schema from "effect/Schema"
 
-/** What JSON keeps of a type: the type itself where it is plain data. */
+/** The JSON form of a type: the type itself where it is plain data. */
 type Plain<A> = A extends string | number | boolean | null | undefined | void
   ? A
   : A extends bigint | symbol | Date | RegExp | Error | ((...args: never) => unknown) | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>

@@ -3,7 +3,7 @@
  * first item of an idle batcher waits for one turn of the scheduler, so that all items that are ready in that turn share its batch.
  *
  * Each item is completed exactly once, with the exit that the batch has for it. A batch that fails as a whole, by a failure or a
- * defect, fails its items and no others. Callers may leave: an item that was added is performed all the same.
+ * defect, fails its items and no others. Callers may be interrupted: an item that was added is performed anyway.
  *
  *     const reads = new Batcher({ run, limit: 500, prepare: (key: Key) => key, perform: readAll })
  *     const row = yield* reads.submit(key)
@@ -17,9 +17,9 @@ export interface BatcherOptions<Item, A, E, Prepared = Item> {
   readonly run: (effect: Effect.Effect<void>) => unknown
   /** The largest size of a batch. A single item that is larger is a batch of its own. */
   readonly limit: number
-  /** What an item counts towards the limit. Default: 1. */
+  /** The weight of an item towards the limit. Default: 1. */
   readonly sizeOf?: (item: Item) => number
-  /** Called when the batch of an item begins. If it throws, that item dies with what was thrown, and the others are performed. */
+  /** Called when the batch of an item begins. If it throws, that item dies with the exception, and the others are performed. */
   readonly prepare: (item: Item) => Prepared
   /** Returns one exit for each item, in their order. */
   readonly perform: (items: ReadonlyArray<Prepared>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, E>

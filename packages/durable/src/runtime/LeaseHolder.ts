@@ -3,10 +3,10 @@
  *
  * A lease is lost when the store says so, or when its time has passed by this process's monotonic clock without a confirmed
  * extension. The deadline counts from before each request, so it is never later than the store's. A process therefore steps down
- * in time even while the store hangs, and a process that was frozen steps down at its first look at the clock.
+ * in time even while the store hangs, and a process that was frozen steps down when it first reads the clock.
  *
  *     held -> lost        the store refused an extension, or the deadline passed
- *     held -> released    the holder gave the lease back
+ *     held -> released    the holder released the lease
  *
  * Neither mode is ever left: to hold the lease again means to acquire it again, under a newer token.
  */
@@ -96,13 +96,13 @@ export class LeaseHolder {
     )
   }
 
-  /** Whether the lease is held. The first look after the deadline loses it, and notifies the listeners before it returns. */
+  /** Whether the lease is held. The first check after the deadline loses it, and notifies the listeners before it returns. */
   isHeld(): boolean {
     if (this.#mode === "held" && this.#remaining() <= 0) this.#lose()
     return this.#mode === "held"
   }
 
-  /** Calls the listener, synchronously, when the lease is lost; never once it is released. Called at once where it is lost already. */
+  /** Calls the listener, synchronously, when the lease is lost; never once it is released. Called immediately where it is lost already. */
   onLost(listener: () => void) {
     if (this.#mode === "lost") listener()
     else if (this.#mode === "held") this.#listeners.push(listener)
@@ -117,7 +117,7 @@ export class LeaseHolder {
     })
   })
 
-  /** Gives the lease back. False where it is no longer held. A lease that the store does not take back ends by itself. */
+  /** Releases the lease. False where it is no longer held. A lease that the store fails to release ends by itself. */
   readonly release: Effect.Effect<boolean> = Effect.suspend(() => {
     if (!this.isHeld()) return Effect.succeed(false)
     this.#mode = "released"
@@ -169,7 +169,7 @@ export class LeaseHolder {
 
 const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
 
-/** Gives back what a store granted to a caller that had stopped waiting. */
+/** Releases a lease that the store granted after the caller had stopped waiting. */
 const releaseLate = (leases: LeasesService, asking: Fiber.Fiber<LeaseResult, PersistenceFailed>): Effect.Effect<void> =>
   Effect.flatMap(Fiber.await(asking), (exit) =>
     Exit.isSuccess(exit) && exit.value._tag === "Acquired" ? Effect.ignore(leases.release(exit.value.lease)) : Effect.void,

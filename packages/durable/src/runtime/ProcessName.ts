@@ -5,7 +5,7 @@
  *
  * The numbers are written with 36 digits: names are stored with every claim of a command.
  *
- * A name from another host, or one that cannot be read, says nothing: such a process counts as running until its lease is over.
+ * A name from another host, or one that cannot be read, says nothing: such a process counts as running until its lease has ended.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { readFileSync, readlinkSync, writeFileSync } from "node:fs"

@@ -9,7 +9,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { JournalService } from "../store/Journal.ts"
 
-/** Clocks that differ by less than this are taken for the same. */
+/** Clocks that differ by less than this count as equal. */
 const toleranceMillis = 1000
 
 /** How often the clocks are compared. */
@@ -29,7 +29,7 @@ export class StoreClock {
     return this.#offset
   }
 
-  /** The store told its time between two moments of this process. An offset that fits both is kept, and none is preferred. */
+  /** The store returned its time between two moments of this process. An offset that fits both is kept, and 0 is preferred. */
   readonly measure: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
     const before = yield* Clock.currentTimeMillis
     const store = yield* this.#journal.clock

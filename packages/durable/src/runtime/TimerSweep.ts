@@ -1,7 +1,7 @@
 /**
  * Claims due timers, fires them, and sleeps until the next one is due, by the store's clock. A full batch is followed by the next
- * without a pause. Any number of processes may sweep the same store: each timer is claimed by one of them, and a claim that its
- * process does not live to keep ends by itself.
+ * without a pause. Any number of processes may sweep the same store: each timer is claimed by one of them, and the claim of a
+ * process that dies ends by itself.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import type { ClaimedTimer } from "../store/Timers.ts"
 import { Wakeup } from "./Wakeup.ts"
 
-/** What one sweep did. */
+/** The result of one sweep. */
 export interface Sweep {
   readonly fired: number
   readonly stale: number
@@ -22,7 +22,7 @@ export type Outcome = keyof Sweep
 
 export const nothing: Sweep = { fired: 0, stale: 0, failed: 0, dead: 0 }
 
-/** What a sweep has claimed. */
+/** The claims of a sweep. */
 export interface Claimed {
   readonly timers: ReadonlyArray<ClaimedTimer>
   /** How many more were fired and stored by this process before the store answered. */
@@ -58,7 +58,7 @@ export interface TimerSweepOptions extends Firing {
   readonly nextDue: Effect.Effect<Option.Option<number>, PersistenceFailed>
   /** The longest pause after a sweep that found this many: other processes set timers too. */
   readonly longestPause: (found: number) => Effect.Effect<number>
-  /** The pause after a sweep in which timers failed. They are still due, and would be claimed again at once. */
+  /** The pause after a sweep in which timers failed. They are still due, and would be claimed again immediately. */
   readonly retryMillis: number
   /** Called when `wake` ends a pause. */
   readonly woken?: () => void
@@ -74,7 +74,7 @@ export class TimerSweep {
     this.#options = options
   }
 
-  /** Sweeps at once. */
+  /** Sweeps immediately. */
   wake() {
     this.#wakeup.wake()
   }

@@ -12,7 +12,7 @@ export class Wakeup {
     this.#latch.openUnsafe()
   }
 
-  /** Forgets calls since the last wait: the loop is about to do what they ask for. */
+  /** Forgets calls since the last wait: the loop is about to handle them. */
   clear() {
     this.#latch.closeUnsafe()
   }

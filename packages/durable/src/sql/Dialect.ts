@@ -1,5 +1,5 @@
 /**
- * Where SQLite and PostgreSQL differ in what is otherwise the same SQL: names of tables, the clock that counts, JSON.
+ * The differences of SQLite and PostgreSQL in otherwise equal SQL: names of tables, the clock, JSON.
  * Statements whose shape decides the speed of a database (commit, fork, reading events) are not shared; see sqlite/ and postgres/.
  */
 import type * as Effect from "effect/Effect"
@@ -29,17 +29,18 @@ export interface Dialect {
   readonly queues: Fragment
   readonly listing: Fragment
   readonly counts: Fragment
-  /** What the listing has to fold. */
+  /** The table of changes that the listing has to fold. */
   readonly moves: Fragment
   /** How many commands are done, by queue and status. */
   readonly finished: Fragment
-  /** A statement by which an operator ends commands, and which returns their id, queue and status; with what counts them as done. */
+  /** A statement by which an operator ends commands, which returns their id, queue and status; with the part that counts them as done. */
   readonly finishing: (update: Fragment) => Fragment
   /** Joins instances to the listing in the order of the listing. */
   readonly joinInstances: Fragment
   /**
-   * What to select from: the rows `f` of a query for each state `c` of a machine or, without one, of all machines: the query reads one part of the index by
-   * states, and no index in the order of all instances has to be kept. SQLite cannot join such a query, and has that index.
+   * The source of a select: the rows `f` of a query for each state `c` of a machine or, without one, of all machines. The query reads
+   * one part of the index by states, so no index in the order of all instances has to be kept. SQLite cannot join such a query, and
+   * has that index.
    */
   readonly eachState?: (machine: string | undefined, ofState: Fragment) => Fragment
   /** The rows of a query for few instances of the listing, and the instances that the listing has to fold. */
@@ -48,9 +49,9 @@ export interface Dialect {
   readonly insertMoves: (instances: ReadonlyArray<number>) => Fragment
   /** Updates instances and reads them in one statement. Undefined where an update cannot be part of a query: SQLite. */
   readonly updateAndRead?: (parts: UpdateAndRead) => Fragment
-  /** Locks the chosen instances `i`, and passes over those that another transaction is about to change. SQLite has only one writer. */
+  /** Locks the chosen instances `i`, and skips those that another transaction is about to change. SQLite has only one writer. */
   readonly lockInstances: Fragment
-  /** The time by which leases are over: the database's own where it is a server. */
+  /** The time that decides whether leases have ended: the database's own where it is a server. */
   readonly now: Effect.Effect<Fragment>
   /** JSON `[[machine, id], ...]` as rows `(machine, id)`. */
   readonly keys: (json: string) => Fragment

@@ -1,4 +1,4 @@
-/** What is the same SQL for commands on SQLite and PostgreSQL: looking at them, and what operators do with them. */
+/** The SQL of commands that SQLite and PostgreSQL share: reading them, and the operations of operators. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/unstable/sql/Statement"
@@ -289,7 +289,7 @@ const remove = ({ sql, commands }: Dialect, statuses: ReadonlyArray<CommandStatu
   )
   returning id`
 
-/** What is not given stays as it is. */
+/** Settings that are not given are unchanged. */
 const configure = ({ sql, queues }: Dialect, queue: string, settings: Partial<QueueSettings>) => {
   const { paused, concurrency, rate } = { ...unlimited, ...settings }
   const given = [
@@ -303,7 +303,7 @@ const configure = ({ sql, queues }: Dialect, queue: string, settings: Partial<Qu
     on conflict (name) do ${given.length === 0 ? sql.literal("nothing") : sql`update set ${sql.csv(given)}`}`
 }
 
-/** From now on those count that are being executed already. */
+/** Running commands count towards the new limit. */
 const countRunning = ({ sql, commands }: Dialect, queue: string) =>
   sql`update ${commands} set counted = true where queue = ${queue} and finished_at is null and not waits and status = 'processing'`
 

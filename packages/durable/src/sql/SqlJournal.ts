@@ -172,7 +172,7 @@ const standingOf = (row: Row): InstanceStanding => ({
   startedAt: wholeOf(row, "started_at"),
 })
 
-/** A status that makes no sense is found out by who opens the instance. */
+/** An invalid status is reported when the instance is opened. */
 const statusOrHeld = (row: Row): InstanceStatus => {
   const { status } = row
   return status === "running" || status === "final" || status === "stopped" ? status : "held"
@@ -211,7 +211,7 @@ const openRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
     left join ${snapshots} s on s.instance = i.instance`
 }
 
-/** Where the answer for all cannot be read, each is asked for by itself, so that only the one to blame is missing. */
+/** Where the answer for all cannot be read, each is asked for by itself, so that only the unreadable one is missing. */
 const openEach = (
   dialect: Dialect,
   keys: ReadonlyArray<InstanceKey>,
@@ -264,8 +264,8 @@ const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
 const resentMillis = 24 * 3_600_000
 
 /**
- * What a sender gave an id stays, so that the id is answered when it comes again; what a node gave an id, for as long as it may send it
- * again. What the machine sent itself is not owed any more.
+ * Events with a sender's id stay, so that a repeated id is answered; events with a node's id, for as long as the node may send them
+ * again. Self-sent events are journaled, so their ids are no longer needed.
  */
 const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number, now: Fragment) => {
   const { sql, eventsBySequence, snapshots, within } = dialect
@@ -368,7 +368,7 @@ const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: str
   return sql<Row>`select ${columns} ${pageOf(dialect, filter, limit, after)}`
 }
 
-/** A page of instances `i`, from what it is selected from to its limit. */
+/** A page of instances `i`, from its source to its limit. */
 const pageOf = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined): Fragment => {
   const { sql, instances, listing } = dialect
   const { machine, status, idPrefix, resident, owner, newestVersion, owing, shards } = filter

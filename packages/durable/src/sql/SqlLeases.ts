@@ -1,12 +1,12 @@
 /**
- * Leases in SQL. A lease that was given back keeps its row, so that its token keeps growing.
+ * Leases in SQL. A released lease keeps its row, so that its token keeps growing.
  *
  * On PostgreSQL a fenced commit locks the lease's row FOR KEY SHARE until it is committed. That does not conflict with `extend`,
  * which changes no key column, so a heartbeat never waits for a flush. It does conflict with a change of the token, because
  * `acquire` and `bury` name the key column in their SET list: PostgreSQL then locks the row FOR UPDATE. So a token only changes
  * when every commit that has checked the old one is committed and visible, and every commit after that sees the new one. Without
  * the lock, a commit that had read the old token could be stored after `changeOwner`, which changes no sequence number and is
- * therefore no conflict. SQLite has one writer at a time and needs no lock.
+ * therefore not a conflict. SQLite has one writer at a time and needs no lock.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -26,7 +26,7 @@ export const sqlLeases = (dialect: Dialect): LeasesService => {
       Effect.flatMap(takeOver(dialect, name, owner, millis, time), ([taken]) => {
         if (taken !== undefined) return Effect.succeed<LeaseResult>({ _tag: "Acquired", lease: leaseOf(taken) })
         return Effect.flatMap(holderOf(dialect, name, time), ([holder]) =>
-          // Given back between the two statements: then it can be had.
+          // Released between the two statements: then it can be acquired.
           holder === undefined ? acquire(name, owner, millis) : Effect.succeed<LeaseResult>({ _tag: "Busy", holder: leaseOf(holder) }),
         )
       }),
@@ -82,7 +82,7 @@ const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis:
   where old.expires_at <= ${now}
   returning name, owner, token, expires_at`
 
-/** An upsert, because a plain UPDATE locks by what changes and not by what it names. It never inserts: token 0 would be no lease. */
+/** An upsert, because a plain UPDATE locks by the columns that change and not by those it names. It never inserts: no lease has token 0. */
 const growToken = ({ sql, leases }: Dialect, name: string, ended: string | undefined, now: Fragment) => {
   const orEnded = (owner: string) => (ended === undefined ? sql.literal("") : sql`or ${sql.literal(owner)} = ${ended}`)
   return sql<Row>`

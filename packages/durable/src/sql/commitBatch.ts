@@ -1,4 +1,4 @@
-/** What stores in SQL do around writing a batch: refuse what is malformed, and let one bad commit fail alone. */
+/** Writes a batch in SQL: refuses malformed commits, and lets one bad commit fail alone. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"

@@ -85,12 +85,12 @@ const outcomes = (
   inserted: ReadonlyMap<string, number>,
   existing: ReadonlyMap<string, number>,
 ): ReadonlyArray<EnqueueOutcome> => {
-  const told = new Set<string>()
+  const seen = new Set<string>()
   return commands.map((command): EnqueueOutcome => {
     const name = nameOf(command)
     const number = inserted.get(name)
-    const isFirst = !told.has(name)
-    told.add(name)
+    const isFirst = !seen.has(name)
+    seen.add(name)
     if (number !== undefined) return { _tag: isFirst ? "Enqueued" : "Existing", number }
     const known = existing.get(name)
     return known === undefined ? { _tag: "NoInstance" } : { _tag: "Existing", number: known }

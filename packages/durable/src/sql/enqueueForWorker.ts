@@ -24,7 +24,7 @@ export const enqueueForWorker = (
 ): Effect.Effect<Stored, PersistenceFailed> => {
   const claimed = new Set<number>()
   let isOpen = true
-  // What is tried again, or one by one, is left to be claimed as usual.
+  // Retried commands, and those stored one by one, are claimed as usual.
   const insert = (rows: string) => {
     if (!isOpen) return statements.insert(rows)
     isOpen = false
@@ -38,7 +38,7 @@ export const enqueueForWorker = (
     )
   }
   return enqueueBatch({ ...statements, insert }, commands).pipe(
-    // Nothing was written that it could have been given.
+    // Nothing was stored, so there is nothing to hand to the worker.
     Effect.onExit(() => Effect.sync(() => (isOpen ? offer.taken([]) : undefined))),
     Effect.map((outcomes) => ({ outcomes, claimed })),
   )
@@ -50,7 +50,7 @@ const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>
   for (const { key, queue, slot, parameters, instance, priority, ordered } of commands) {
     const row = taken.get(key)
     if (row === undefined) continue
-    // A key that is brought twice is the first one.
+    // Of a key that occurs twice in the batch, the first command counts.
     taken.delete(key)
     const enqueuedAt = wholeOf(row, "enqueued_at")
     const number = wholeOf(row, "number")
@@ -60,11 +60,11 @@ const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>
   return claimed.sort(byTurn)
 }
 
-/** A worker that is not notified would wait for ever. */
+/** A worker that is not notified would wait forever. */
 const answer = (offer: DirectHandoff, exit: Exit.Exit<{ readonly taken: ReadonlyArray<ClaimedCommand> }, SqlError>) => {
   if (Exit.isSuccess(exit)) return offer.taken(exit.value.taken)
   const error = Cause.squash(exit.cause)
-  // What the database refused or undid was not claimed either.
+  // Commands that the database refused or rolled back were not claimed either.
   if (isSqlError(error) && (isContentProblem(error) || isUndone(error))) return offer.taken([])
   offer.unanswered(new PersistenceFailed({ machine: anyMachine.machine, operation: "enqueue for a worker", cause: error }))
 }

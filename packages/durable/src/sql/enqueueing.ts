@@ -14,10 +14,10 @@ import { enqueueForWorker, type InsertForWorker } from "./enqueueForWorker.ts"
 export interface Enqueueing {
   readonly sql: SqlClient
   readonly statements: EnqueueStatements
-  /** Where what is stored can be claimed by the same statement. */
+  /** Where the same statement can store and claim. */
   readonly insertForWorker?: InsertForWorker
   readonly signal: CommandSignal
-  /** Tells workers of what the caller's transaction stored, once that is committed. */
+  /** Notifies workers of the commands of the caller's transaction, once that is committed. */
   readonly tellOnCommit: (queues: ReadonlySet<string>) => Effect.Effect<unknown, unknown>
 }
 

@@ -1,9 +1,9 @@
-/** What SQLite and PostgreSQL do alike when an instance is forked. */
+/** The part of a fork that SQLite and PostgreSQL share. */
 import type { Commit } from "../store/Commit.ts"
 import type { Row } from "./Row.ts"
 import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
 
-/** A fork begins with what its source began with, and with its snapshot, unless it brings its own. */
+/** A fork has the first state and the snapshot of its source, unless it brings its own. */
 export const inheriting = (to: Commit, source: Row): Commit => ({
   ...to,
   origin: to.origin ?? optionalTextOf(source, "origin"),

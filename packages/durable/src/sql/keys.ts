@@ -4,11 +4,11 @@ import type { InstanceKey } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
 import type { Dialect } from "./Dialect.ts"
 
-/** The row's own key, by which all other tables know the instance. */
+/** The row key, by which all other tables refer to the instance. */
 export const surrogate = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
   sql`(select instance from ${instances} where machine = ${machine} and id = ${id})`
 
-/** The same; none where the row is of another life. */
+/** The same; none where the row belongs to a later instance of the same id. */
 export const surrogateOfLife = (dialect: Dialect, { machine, id, startedAt }: InstanceLife): Fragment => {
   if (startedAt === undefined) return surrogate(dialect, { machine, id })
   const { sql, instances } = dialect

@@ -1,4 +1,4 @@
-/** What migrations have in common on SQLite and PostgreSQL. */
+/** The part of migrations that SQLite and PostgreSQL share. */
 import * as Effect from "effect/Effect"
 import { MigrationError } from "effect/unstable/sql/Migrator"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -1,4 +1,4 @@
-/** Removes what has ended long ago: instances with all that belongs to them, and leases that are over. */
+/** Removes instances that ended long ago, with all their rows, and leases that have ended. */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
@@ -6,7 +6,7 @@ import type { Dialect } from "./Dialect.ts"
 import type { Row } from "./Row.ts"
 import { wholeOf } from "./Row.ts"
 
-/** Before anything is read: SQLite refuses to write in a transaction that has read what another process has changed since. */
+/** Before anything is read: SQLite refuses to write in a transaction whose reads another process has changed since. */
 const takeWriteLock = ({ sql, leases }: Dialect) => sql`update ${leases} set token = token where name = ''`
 
 /**
@@ -67,7 +67,7 @@ const removeFrom = ({ sql }: Dialect, table: Fragment, chosen: ReadonlyArray<num
   sql`delete from ${table} where instance in ${sql.in(chosen)}`
 
 /**
- * Leases that ended this long ago. What a lease of the same name starts with later is greater than any token that was removed: the
+ * Leases that ended this long ago. A later lease of the same name starts with a token greater than any that was removed: the
  * greatest is kept in the row without a name.
  */
 export const purgeLeases = (dialect: Dialect, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>

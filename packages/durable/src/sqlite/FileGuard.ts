@@ -1,6 +1,6 @@
 /**
  * Notices that the database file or its write-ahead log was deleted or replaced while it is open. The operating system keeps the
- * deleted file for this process alone: SQLite would write on without an error, and all of it would be lost with the process.
+ * deleted file for this process alone: SQLite would continue to write without an error, and all of it would be lost with the process.
  */
 import { type Stats, statSync } from "node:fs"
 import * as Context from "effect/Context"

@@ -1,4 +1,4 @@
-/** Commands on SQLite: one writer at a time, so that what is counted stays true until the claim is made. */
+/** Commands on SQLite: one writer at a time, so that counts stay true until the claim is made. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -30,7 +30,7 @@ export const sqliteCommands = (dialect: Dialect, transact: Transact, maxBodyByte
         find: (keys) => sql.unsafe<Row>(statements.findCommands, [keys]),
       },
       signal,
-      // There is one connection: a worker that looks now sees the commands when the transaction is over.
+      // There is one connection: a worker that polls now sees the commands when the transaction has ended.
       tellOnCommit: (queues) => Effect.sync(() => signal.announce(queues)),
     })
     return {

@@ -28,12 +28,12 @@ const patienceMillis = 5_000
 
 const longestPauseMillis = 25
 
-/** A lock of another process is over in real time, also where a test clock rules. */
+/** A lock of another process ends in real time, also under a test clock. */
 const clock = Clock.Clock.defaultValue()
 
 const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
-/** Tries again while another process holds the write lock. SQLite has then done nothing of it. */
+/** Tries again while another process holds the write lock. SQLite has then executed nothing. */
 export const retryWhileLocked = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
   Effect.catch(effect, (error) =>
     isLockedElsewhere(error) ? waitAndRetry(effect, error, nowMillis() + patienceMillis, 1) : Effect.fail(error),
@@ -60,7 +60,7 @@ const plainConnections = new WeakMap<Connection, Connection>()
 /** The connection without the waiting: for statements inside a transaction that holds the write lock already. */
 export const plainConnection = (connection: Connection): Connection => plainConnections.get(connection) ?? connection
 
-/** Runs what ends in a commit, and succeeds only if the commit is in the file. */
+/** Runs statements that end in a commit, and succeeds only if the commit is in the file. */
 export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
   Effect.suspend(() => {
     if (guard.problem !== undefined) return Effect.die(guard.problem)
@@ -68,8 +68,8 @@ export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>)
   })
 
 /**
- * The client prepares these statements before it returns an Effect, and throws what SQLite throws: that the file is locked, for one,
- * while another process makes it.
+ * The client prepares these statements before it returns an Effect, and throws the errors of SQLite: that the file is locked, for one,
+ * while another process creates it.
  */
 const failingTyped = (connection: Connection): Connection => {
   const prepared = <A>(prepare: () => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
@@ -85,7 +85,7 @@ const notPrepared = (cause: unknown): SqlError =>
   new SqlError({ reason: classifySqliteError(cause, { message: "Failed to prepare statement", operation: "prepare" }) })
 
 const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Connection => {
-  /** What is read from a file that was replaced must not confirm what was written to it. */
+  /** Reads from a replaced file must not confirm writes to the original one. */
   const waitingFor = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
     Effect.suspend(() => (guard?.problem === undefined ? retryWhileLocked(effect) : Effect.die(guard.problem)))
   const waiting: Connection = {

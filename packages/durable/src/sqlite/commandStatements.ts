@@ -63,7 +63,7 @@ export const countProcessing = `
   select count(*) as count from detent_commands where counted and queue = ? and claimed_until > ?`
 
 /**
- * The commands that can be claimed, in order: unclaimed ones, and those whose claim is over. The order and the first conditions
+ * The commands that can be claimed, in order: unclaimed ones, and those whose claim has ended. The order and the first conditions
  * are those of the index `detent_commands_open`. Parameters: queue, time, limit.
  */
 export const openCommands = `

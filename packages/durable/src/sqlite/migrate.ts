@@ -1,4 +1,4 @@
-/** Makes and upgrades the tables on SQLite. Forward only; two processes may start at once. */
+/** Makes and upgrades the tables on SQLite. Forward only; two processes may start at the same time. */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
@@ -41,7 +41,7 @@ const migrateOnce = (table: string, migrations: Migrations) =>
       name varchar(255) not null
     )`)
     // A write that changes nothing takes the write lock, and waits for it. Without it both of two processes would read that
-    // nothing is done yet, and the second could not write any more.
+    // nothing is done yet, and the second could no longer write.
     const lock = sql.unsafe(`delete from ${table} where migration_id < 0`)
     yield* sql.withTransaction(Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })))
   })

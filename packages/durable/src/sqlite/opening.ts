@@ -1,4 +1,4 @@
-/** A SQLite file that is to be opened: its folder is made where there is none, and what stands in the way is said in words. */
+/** A SQLite file that is to be opened: creates its folder where there is none, and explains why a file cannot be opened. */
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
@@ -18,19 +18,19 @@ export const makeFolder = (filename: string): Effect.Effect<void, StoreNotOpened
   })
 }
 
-/** One by one: `recursive` tries for ever where the file system has no place for folders, such as in /proc. */
+/** One by one: `recursive` tries forever where the file system has no place for folders, such as in /proc. */
 const make = (folder: string): void => {
   if (isFolder(folder)) return
   make(dirname(folder))
   try {
     mkdirSync(folder)
   } catch (cause) {
-    // Another process may have been faster.
+    // Another process may have created it first.
     if (!isFolder(folder)) throw cause
   }
 }
 
-/** By SQLite's result code: those that say the file is to blame. */
+/** By SQLite's result code: the codes that concern the file. */
 const reasons: { readonly [code: number]: readonly [problem: string, nextStep: string] } = {
   8: ["it cannot be written to", "let this user write to the file and to its folder, which the write-ahead log is in"],
   10: ["reading or writing it failed", "look after the disk it is on"],
@@ -54,8 +54,8 @@ export const explainSqlite =
 export const isBusy = (error: SqlError): boolean => [5, 6].includes(codeOf(error))
 
 /**
- * Whether another process held a lock that will be free again. Not where this transaction has read what another process has changed
- * since: it can only begin anew.
+ * Whether another process held a lock that will be free again. Not where another process has changed rows that this transaction
+ * read: it can only begin again.
  */
 export const isLockedElsewhere = (error: SqlError): boolean => codeOf(error) === 5 && extendedCodeOf(error) >> 8 !== 2
 

@@ -1,6 +1,6 @@
 /**
  * The statements of a commit. Events of all commits of a transaction share statements of many rows; as one JSON parameter they
- * would cost twice as much. What has to be compared, as the sequence of an instance, has a statement for each row.
+ * would cost twice as much. Values that have to be compared, as the sequence of an instance, have a statement for each row.
  */
 
 const set = "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = ?, version = ?, resident = ?"
@@ -79,7 +79,7 @@ export const selectDuplicate = `
 /** Machine, id, started at. */
 export const selectSequence = `select sequence from detent_instances where machine = ? and id = ? and started_at = coalesce(?, started_at)`
 
-/** What a fork takes over from its source, up to a sequence number. */
+/** The events that a fork copies from its source, up to a sequence number. */
 export const selectForkSource = `
   select i.instance, i.origin, s.sequence, s.at, s.version, s.body
   from detent_instances i left join detent_snapshots s on s.instance = i.instance and s.sequence <= ?

@@ -1,6 +1,6 @@
 /**
  * A write transaction on SQLite. `withTransaction` of Effect SQL begins without the write lock and asks for it at the first
- * write, which SQLite refuses at once, without waiting, when another process wrote in between. BEGIN IMMEDIATE waits.
+ * write, which SQLite refuses immediately, without waiting, when another process wrote in between. BEGIN IMMEDIATE waits.
  */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"

@@ -1,4 +1,4 @@
-/** Writes a batch of commits inside a transaction that holds the write lock: what is checked first stays true. */
+/** Writes a batch of commits inside a transaction that holds the write lock: checks stay true until its end. */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
@@ -49,7 +49,7 @@ export const writeFork = (
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-/** What the commits of a transaction have written, or leave to be written at its end by statements of many rows. */
+/** The rows that the commits of a transaction have written, or leave to be written at its end by statements of many rows. */
 interface Written {
   /** Row keys, for the listing. */
   readonly instances: Array<number>
@@ -116,7 +116,7 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
 /** It stays in a state with work, or enters one, and names no owner. */
 const keepsOwner = ({ summary: { resident, status, reason } }: Commit): boolean => resident && status === "running" && reason === undefined
 
-/** What every commit writes into the instance's row. */
+/** The assignments of every commit to the instance's row. */
 const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | number | null> => {
   const { tag, status, reason = null, version, resident } = summary
   return [sequence, at, tag, status, reason, version, resident ? 1 : 0]
@@ -124,7 +124,7 @@ const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | num
 
 type Part = readonly [statement: string, parameters: Parameters<Run>[1]]
 
-/** What an instance has besides its row and its events. Timers that are set replace those that were cleared. */
+/** The other parts of an instance: snapshot, timers and commands. Timers that are set replace those that were cleared. */
 const partsOf = (instance: number, { machine, at, snapshot, clearTimers, setTimers, commands }: Commit): ReadonlyArray<Part> => {
   const parts: Array<Part> = []
   if (snapshot !== undefined) {

@@ -1,6 +1,6 @@
 /**
  * Many new instances with nothing else to write, as `startAll` brings them: many rows in one statement. They are nearly always alike
- * but for their ids, times and first states: what they share is one parameter for the whole statement.
+ * but for their ids, times and first states: shared values are one parameter for the whole statement.
  */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -91,7 +91,7 @@ const insertInstances = new Map(
 
 const selectNames = `select machine, id from detent_instances where instance in (select value from json_each(?))`
 
-/** Ids, times and first states of some commits that are alike, then what they share. */
+/** Ids, times and first states of some commits that are alike, then the shared values. */
 const valuesOf = (group: ReadonlyArray<Commit>, from: number, size: number): ReadonlyArray<string | number | null> => {
   const values: Array<string | number | null> = []
   for (let index = from; index < from + size; index++) {

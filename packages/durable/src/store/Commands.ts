@@ -37,7 +37,7 @@ export type EnqueueOutcome =
   /** The store cannot take this one, by its content; the others are unharmed. */
   | PersistenceFailed
 
-/** What became of a claimed command. */
+/** The result of a claimed command. */
 export type Verdict =
   /** `problem`: the event that follows from it was refused. */
   | { readonly _tag: "Completed"; readonly problem?: string }
@@ -53,7 +53,7 @@ export type Verdict =
 export type Finished = Claim & { readonly verdict: Verdict }
 
 export interface ExchangeRequest {
-  /** Who this is: one name per worker and start. */
+  /** The name of the worker, new with every start. */
   readonly worker: string
   readonly finished: ReadonlyArray<Finished>
   /** How many of which queue at most. */
@@ -70,11 +70,11 @@ export interface Want {
 export interface Exchange {
   /** By priority, then in the order they were enqueued. */
   readonly claimed: ReadonlyArray<ClaimedCommand>
-  /** Numbers of finished commands that were no longer this worker's: what became of them was not stored. */
+  /** Numbers of finished commands that were no longer this worker's: their results were not stored. */
   readonly refused: ReadonlyArray<number>
-  /** Milliseconds until it is worth asking again, by queue; a queue that is not named has nothing in sight. */
+  /** Milliseconds until it is worth asking again, by queue; a queue that is not named has nothing pending. */
   readonly next: ReadonlyMap<string, number>
-  /** Queues that had more, but for the limit on how many are executed at once. */
+  /** Queues that had more, but for the concurrency limit. */
   readonly busy: ReadonlySet<string>
 }
 
@@ -107,7 +107,7 @@ export interface InstanceCommandPage {
   readonly sequences?: { readonly from: number; readonly through: number } | undefined
 }
 
-/** No instance is read further back. */
+/** The most commands that are read of one instance. */
 export const mostOfInstance = 100_000
 
 export interface CommandCount {
@@ -116,10 +116,10 @@ export interface CommandCount {
   readonly count: number
 }
 
-/** What all workers obey. */
+/** The settings that all workers obey. */
 export interface QueueSettings {
   readonly paused: boolean
-  /** How many of its commands are executed at once, by all workers together. */
+  /** How many of its commands all workers together execute concurrently. */
   readonly concurrency: number | undefined
   /** How many begin within any such interval, by all workers together. */
   readonly rate: { readonly limit: number; readonly intervalMillis: number } | undefined
@@ -132,14 +132,14 @@ type Stored<A> = Effect.Effect<A, PersistenceFailed>
 export interface CommandsService {
   /** Whether other processes may store commands without a notification of this one: then workers poll. */
   readonly isShared: boolean
-  /** Tells this process's workers that there is something to do. */
+  /** Notifies the workers of this process of new commands. */
   readonly signal: CommandSignal
   /**
    * Stores commands; one whose key is taken is left as it is. Inside a SQL transaction of the caller's they are a part of it:
-   * if that is rolled back, they never were.
+   * if that is rolled back, they are not stored.
    */
   readonly enqueue: (commands: ReadonlyArray<NewCommand>) => Stored<ReadonlyArray<EnqueueOutcome>>
-  /** Stores what became of one batch and claims the next, in one transaction. Each command goes to one worker. */
+  /** Stores the results of one batch and claims the next, in one transaction. Each command goes to one worker. */
   readonly exchange: (request: ExchangeRequest) => Stored<Exchange>
   /** The queues in which the next ordered command of one of these instances can be claimed now. */
   readonly queuesOfNext: (instances: ReadonlyArray<InstanceKey>) => Stored<ReadonlySet<string>>
@@ -149,9 +149,9 @@ export interface CommandsService {
   readonly oldestPending: (queue: string) => Stored<number | undefined>
   /** The claims on the first commands of a queue, by worker. */
   readonly claims: (queue: string) => Stored<ReadonlyMap<string, ReadonlyArray<Claim>>>
-  /** Hands back what this worker has claimed without knowing it, because the store's answer was lost. Returns how many. */
+  /** Hands back commands that were claimed for this worker in an exchange whose answer was lost. Returns how many. */
   readonly disown: (worker: string, held: ReadonlyArray<number>) => Stored<number>
-  /** Makes commands pending again whose claim is over. Claiming does so by itself; returns how many. */
+  /** Makes commands pending again whose claim has ended. Claiming does so by itself; returns how many. */
   readonly releaseExpired: Stored<number>
 
   /** The command with this key in a queue; without a queue, the first that was enqueued with it in any. */
@@ -162,7 +162,7 @@ export interface CommandsService {
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
   /** The counts of all that are stored. Their cost follows from the number of those that are not done. */
   readonly counts: Stored<ReadonlyArray<CommandCount>>
-  /** The counts of what is not done: pending, processing and failed for good. Its cost follows from their number, not from that of all commands. */
+  /** The counts of unfinished commands: pending, processing and failed for good. Its cost follows from their number, not from that of all commands. */
   readonly backlog: Stored<ReadonlyArray<CommandCount>>
 
   /**
@@ -180,7 +180,7 @@ export interface CommandsService {
   /** Removes commands that ended with one of these statuses before a time, at most `limit`. Returns how many. */
   readonly purge: (statuses: ReadonlyArray<CommandStatus>, finishedBefore: number, limit: number) => Stored<number>
 
-  /** Changes what is given of a queue's settings. */
+  /** Changes the given settings of a queue. */
   readonly configure: (queue: string, settings: Partial<QueueSettings>) => Stored<void>
   /** Queues that have settings. */
   readonly queues: Stored<ReadonlyArray<QueueRecord>>

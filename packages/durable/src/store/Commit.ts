@@ -1,6 +1,6 @@
 /**
- * What one instance wants to have stored: the events it accepted, and everything that goes with them. A commit is all
- * or nothing; a store takes many at once, and one that fails does not harm the others.
+ * A commit of one instance: the events it accepted, with their snapshot, timers and commands. A commit is all or nothing; a store
+ * takes many together, and one that fails does not affect the others.
  */
 import type { PersistenceFailed } from "@detent/machine"
 
@@ -24,10 +24,10 @@ export interface EventRecord {
   readonly sequence: number
   /** When it was accepted, in milliseconds since 1970. */
   readonly at: number
-  /** The event's tag, or `(name)` for a timeout: what lists and histories show. */
+  /** The event's tag, or `(name)` for a timeout, as lists and histories show it. */
   readonly tag: string
   readonly body: Json
-  /** The sender's own id for this event: the same id again is answered, not repeated. */
+  /** The idempotency key of this event: a repeated one returns the first result. */
   readonly dedupeId: string | undefined
   /** The sender made the id for this event and uses it for the first time: the store need not look for it. Default: false. */
   readonly isFirst?: boolean
@@ -62,14 +62,14 @@ export interface CommandRecord {
   readonly queue?: string
   /** Higher is executed first. Default: 0. */
   readonly priority?: number
-  /** It waits until all earlier ordered commands of its instance are over. */
+  /** It waits until all earlier ordered commands of its instance have ended. */
   readonly ordered?: boolean
 }
 
 /** `held`: an event no longer fits the definition; nothing is accepted until it is repaired. */
 export type InstanceStatus = "running" | "final" | "stopped" | "held"
 
-/** What is known of an instance without replaying it. */
+/** The record of an instance, which is read without a replay. */
 export interface InstanceSummary {
   readonly tag: string
   readonly status: InstanceStatus
@@ -124,5 +124,5 @@ export type CommitOutcome =
   | { readonly _tag: "Duplicate"; readonly dedupeId: string; readonly sequence: number }
   /** The fence's token is not, or no longer, the newest of its lease. */
   | { readonly _tag: "Fenced"; readonly newest: number }
-  /** The store cannot take this one, by its content; the others of the batch are unharmed. */
+  /** The store cannot take this one, by its content; the others of the batch are not affected. */
   | PersistenceFailed

@@ -1,4 +1,4 @@
-/** Checks what no store can take, before anything is written, so that one malformed commit cannot fail a whole batch. */
+/** Refuses content that no store can take, before anything is written, so that one malformed commit cannot fail a whole batch. */
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { CommandsService } from "./Commands.ts"
@@ -72,7 +72,7 @@ const commandNameProblem = ({ key, queue }: { readonly key: string; readonly que
   boundedNameProblem("command key", key) ?? (queue === undefined ? undefined : boundedNameProblem("queue", queue))
 
 /**
- * Half of a surrogate pair is no character: databases replace it when they store it, so that two names become the same. PostgreSQL
+ * Half of a surrogate pair is not a character: databases replace it when they store it, so that two names become the same. PostgreSQL
  * has no null character in texts.
  */
 export const nameProblem = (what: string, name: string): string | undefined => {
@@ -108,7 +108,7 @@ const tooLarge = (what: string, maxBodyBytes: number): string =>
 /** A UTF-16 unit takes three bytes at most: nearly always its length answers without counting. */
 const isLarger = (text: string, maxBytes: number): boolean => text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes
 
-/** Lets commands through that the store can take, and refuses each of the others by itself. */
+/** Passes commands that the store can take, and refuses each of the others by itself. */
 export const checkingCommands =
   (enqueue: CommandsService["enqueue"], maxBodyBytes: number): CommandsService["enqueue"] =>
   (commands) => {

@@ -39,10 +39,10 @@ export const placementOf = (
 ): Pick<InstanceRecord, "owner" | "reason"> =>
   resident && status === "running" ? { owner: reason ?? ownerBefore, reason: undefined } : { owner: undefined, reason }
 
-/** All that recovery needs but the events after the snapshot. */
+/** The data of a recovery, without the events after the snapshot. */
 export interface OpenedInstance {
   readonly record: InstanceRecord
-  /** What the instance began with, as JSON; undefined once it was pruned away behind a snapshot. */
+  /** The first state of the instance, as JSON; undefined once it was pruned away behind a snapshot. */
   readonly origin: Json | undefined
   readonly snapshot: SnapshotRecord | undefined
   readonly timers: ReadonlyArray<TimerRecord>
@@ -53,7 +53,7 @@ export interface InstanceLife extends InstanceKey {
   readonly startedAt?: number
 }
 
-/** How far an instance has come. */
+/** The position of an instance. */
 export interface InstanceStanding {
   readonly sequence: number
   readonly status: InstanceStatus
@@ -113,18 +113,18 @@ export interface InstancePage {
   readonly next: InstanceCursor | undefined
 }
 
-/** A store in the memory of this process: it is read synchronously, and notifies of what is stored. */
+/** A store in the memory of this process: it is read synchronously, and notifies of every write. */
 export interface LocalJournal {
   /** Of the instance that was started then; undefined where there is none. */
   readonly sequence: (key: InstanceKey, startedAt: number) => number | undefined
-  /** Calls back for every instance that was written to, at once; returns how to stop that. */
+  /** Calls back for every instance that was written to, synchronously; returns the function that unsubscribes. */
   readonly watch: (written: (key: InstanceKey) => void) => () => void
 }
 
 /** Notifications between processes of instances that were changed. */
 export interface ChangeNotifications {
   readonly notify: (keys: ReadonlyArray<InstanceKey>) => void
-  /** Calls back with changed instances; without keys, any may have changed. Returns how to unsubscribe. */
+  /** Calls back with changed instances; without keys, any may have changed. Returns the function that unsubscribes. */
   readonly listen: (changed: (keys: ReadonlyArray<InstanceKey>) => void) => () => void
 }
 
@@ -133,7 +133,7 @@ export interface JournalService {
   readonly changed?: ChangeNotifications
   /** Where no other process can reach the store, and reading it costs nothing. */
   readonly local?: LocalJournal
-  /** What a fiber has in its context while it is inside a transaction of the store's database. */
+  /** The service that a fiber has in its context inside a transaction of the store's database. */
   readonly transaction?: Context.Key<TransactionConnection, TransactionConnection.Service>
   /** How many groups of commits it writes well side by side. Default: 1. */
   readonly writers?: number
@@ -144,23 +144,23 @@ export interface JournalService {
   /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
   readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
   readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>
-  /** How far instances have come, in the order given, and nothing more: a third of what `open` costs. Undefined where there is none. */
+  /** The positions of instances, in the order given: a third of the cost of `open`. Undefined where there is none. */
   readonly standings: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceStanding | undefined>, PersistenceFailed>
   /**
-   * Opens many at once: what a restart does. Unknown ones are left out. One that cannot be read does not fail the others: it is
+   * Opens many together, as a restart does. Unknown ones are left out. One that cannot be read does not fail the others: it is
    * returned as held, without state, and its reason is the problem. So are rows in lists and pages.
    */
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
-  /** Events after a sequence number, ascending, at most `limit`. None where another life was started since. */
+  /** Events after a sequence number, ascending, at most `limit`. None where a later instance of the id was started since. */
   readonly events: (key: InstanceLife, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
   /**
-   * What recovery needs of several instances at once: the events after each one's snapshot, ascending, those of one together. None
-   * of an instance whose id has another life since.
+   * The events of several instances for a recovery: the events after each one's snapshot, ascending, those of one together. None
+   * of an instance whose id belongs to a later instance since.
    */
   readonly tails: (keys: ReadonlyArray<InstanceLife>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
   /** The journaled event that was sent under an id. */
   readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
-  /** Saves a snapshot. An older one never replaces a newer one, nor is one saved with another life: then false. */
+  /** Saves a snapshot. An older one never replaces a newer one, nor is one saved with a later instance of the id: then false. */
   readonly saveSnapshot: (key: InstanceLife, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes events that a snapshot covers, after one sequence number and through another. Numbering continues. Events

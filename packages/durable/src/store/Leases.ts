@@ -1,6 +1,6 @@
 /**
  * A lease is ownership for a limited time. Its token grows each time it changes hands, so that a store can refuse commits of an
- * earlier holder. The store's clock decides when a lease is over, not the clock of the node that holds it.
+ * earlier holder. The store's clock decides when a lease has ended, not the clock of the node that holds it.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
@@ -21,14 +21,14 @@ export interface Lease {
 export type LeaseResult = { readonly _tag: "Acquired"; readonly lease: Lease } | { readonly _tag: "Busy"; readonly holder: Lease }
 
 export interface LeasesService {
-  /** Takes a lease that is free or over, under a greater token. `Busy` while it is held, also for the same owner. */
+  /** Takes a lease that is free or has ended, under a greater token. `Busy` while it is held, also for the same owner. */
   readonly acquire: (name: string, owner: string, millis: number) => Effect.Effect<LeaseResult, PersistenceFailed>
   /** Extends a lease that is still held under this token; none otherwise. */
   readonly extend: (lease: Lease, millis: number) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
-  /** Gives back a lease that is still held under this token; false otherwise. */
+  /** Releases a lease that is still held under this token; false otherwise. */
   readonly release: (lease: Lease) => Effect.Effect<boolean, PersistenceFailed>
   /**
-   * Grows the token of a lease that is over, so that commits under the old token are refused from then on. The lease stays free.
+   * Grows the token of a lease that has ended, so that commits under the old token are refused from then on. The lease stays free.
    * Returns true also where there is no such lease, and false where it is held, unless `ended` holds it: an owner that is known to
    * have ended. Once this returns, every commit under the old token is either stored and visible or will be refused.
    */
@@ -38,7 +38,7 @@ export interface LeasesService {
    * than any that was removed.
    */
   readonly purge: (endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
-  /** The lease while it is held; none where it is free or over. */
+  /** The lease while it is held; none where it is free or has ended. */
   readonly get: (name: string) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
   /** The leases that are held and whose names begin with this, by name, at most `limit`. */
   readonly held: (prefix: string, limit: number) => Effect.Effect<ReadonlyArray<Lease>, PersistenceFailed>

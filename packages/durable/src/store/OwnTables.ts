@@ -1,6 +1,6 @@
 /**
  * Tables of a package or a program beside those of the store, in the same database: made and upgraded forward only, each step
- * once, however many processes start at once.
+ * once, however many processes start at the same time.
  */
 import * as Effect from "effect/Effect"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
@@ -13,7 +13,7 @@ import { migrateTables as migrateSqlite } from "../sqlite/migrate.ts"
 export type Steps = Readonly<Record<string, ReadonlyArray<string>>>
 
 export interface OwnTables {
-  /** Whose tables these are; what has been done is kept under this name. */
+  /** The owner of these tables; completed steps are recorded under this name. */
   readonly name: string
   readonly sqlite: Steps
   readonly postgres: (schema: string) => Steps

@@ -1,4 +1,4 @@
-/** What JSON would lose of a value: functions, instances of classes, NaN. A state is data; what does things belongs in services. */
+/** Finds values that JSON would lose: functions, instances of classes, NaN. A state is data; behaviour belongs in services. */
 import type { Tagged, UntypedVariant } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 

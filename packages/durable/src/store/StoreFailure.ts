@@ -1,4 +1,4 @@
-/** How failures of a database become `PersistenceFailed`, and which of them one commit alone is to blame for. */
+/** How failures of a database become `PersistenceFailed`, and which of them the content of one commit caused. */
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -7,7 +7,7 @@ import { isSqlError } from "effect/unstable/sql/SqlError"
 import type { Commit, InstanceKey } from "./Commit.ts"
 
 interface RowProblemOptions extends ErrorOptions {
-  /** What was to be stored cannot be written as JSON: it is too much for one text, or not of its type. Default: false. */
+  /** The value cannot be written as JSON: it is too large for one text, or not of its type. Default: false. */
   readonly isUnwritable?: boolean
 }
 
@@ -22,7 +22,7 @@ export class RowProblem extends Error {
   }
 }
 
-/** What an operation is about: one instance, one machine, or the store as a whole. */
+/** The subject of an operation: one instance, one machine, or the store as a whole. */
 export type Subject = InstanceKey | { readonly machine: string; readonly id?: never }
 
 /** For operations that are not about one machine. */
@@ -37,8 +37,8 @@ export const persisting =
 /**
  * Defects that come from the database, as failures.
  *
- * A connection that fails reports to its statement before it leaves the pool. Without the pause, all that the caller does next
- * without waiting would be given the same dead connection.
+ * A connection that fails reports to its statement before it leaves the pool. Without the pause, the caller's next statements
+ * would get the same dead connection.
  */
 export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError | RowProblem, R>): Effect.Effect<A, SqlError | RowProblem, R> =>
   effect.pipe(
@@ -64,7 +64,7 @@ export const subjectOf = (keys: ReadonlyArray<Commit | InstanceKey>): Subject =>
   return keys.every((key) => key.machine === first.machine) ? { machine: first.machine } : anyMachine
 }
 
-/** Whether the content of what was written is to blame, so that a batch can succeed without it. */
+/** Whether the written content caused the failure, so that a batch can succeed without it. */
 export const isContentProblem = (error: SqlError | RowProblem): boolean => {
   if (!isSqlError(error)) return error.isUnwritable
   const { reason } = error
@@ -76,7 +76,7 @@ export const isContentProblem = (error: SqlError | RowProblem): boolean => {
   return Predicate.hasProperty(cause, "errno") && (cause.errno === 18 || cause.errno === 20)
 }
 
-/** The database undid it because of others: it can be tried again as it is. */
+/** The database rolled it back because of a conflict: it can be tried again as it is. */
 export const isUndone = (error: SqlError | RowProblem): boolean =>
   isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
 
@@ -86,7 +86,7 @@ export const wasUndone = ({ cause }: PersistenceFailed): boolean => {
   return isSqlError(error) && isUndone(error)
 }
 
-/** The words of the database, which the layers above would hide behind "failed to execute statement". */
+/** The message of the database, which the layers above would hide behind "failed to execute statement". */
 const describe = (error: SqlError | RowProblem): Error => {
   if (!isSqlError(error)) return error
   const { cause } = error.reason

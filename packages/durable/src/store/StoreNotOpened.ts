@@ -1,6 +1,6 @@
 /**
- * A store that cannot be opened: where it was to be, why not, and what to do about it. It fails at once, when the store's layer is
- * built. Of an address there is nothing in it but host, port and database: the rest may be secret.
+ * A store that cannot be opened: its location, the cause and the next step. It fails immediately, when the store's layer is built.
+ * Of an address it contains only host, port and database: the rest may be secret.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -24,10 +24,10 @@ export class StoreNotOpened extends Schema.TaggedError<StoreNotOpened>()("StoreN
 /** How opening a store may fail; a failed migration is reported as such. */
 export type StoreOpenError = MigrationError | SqlError | StoreNotOpened
 
-/** What a failure of the client means for opening the store; undefined where the failure says it best itself. */
+/** Explains a failure of the client to open the store; undefined where the failure's own message is best. */
 export type Explain = (error: unknown) => StoreNotOpened | undefined
 
-/** The layer with its failures explained, and with what a client throws while it connects. */
+/** The layer with its failures explained, also those that a client throws while it connects. */
 export const explaining =
   (explain: Explain) =>
   <A, R>(layer: Layer.Layer<A, StoreOpenError, R>): Layer.Layer<A, StoreOpenError, R> =>
@@ -41,5 +41,5 @@ export const explaining =
       ),
     )
 
-/** What the database or the operating system said. */
+/** The message of the database or the operating system. */
 export const causeOf = (error: unknown): unknown => (isSqlError(error) ? error.reason.cause : error)

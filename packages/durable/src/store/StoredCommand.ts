@@ -2,7 +2,7 @@
 import type { InstanceKey, Json } from "./Commit.ts"
 
 /**
- * `failed` for good is what dead letters are. `handled` failed in a way that its slot declares, and the instance took the event
+ * `failed` (for good) is a dead letter. `handled` failed in a way that its slot declares, and the instance took the event
  * that `onFailure` makes of it. `skipped` had been executed before, or was given up by hand.
  */
 export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "handled" | "skipped"
@@ -58,7 +58,7 @@ export interface Claim {
   readonly claim: number
 }
 
-/** A command that a worker has taken upon itself. */
+/** A command that a worker has claimed. */
 export interface ClaimedCommand extends Claim {
   readonly key: string
   readonly queue: string
@@ -71,7 +71,7 @@ export interface ClaimedCommand extends Claim {
   readonly ordered: boolean
   /** How often it was executed in this round, this time included. */
   readonly attempts: number
-  /** How often it was retried by hand: what follows from it is heard once in every round. */
+  /** How often it was retried by hand: the event that follows from it is taken once in every round. */
   readonly round: number
   readonly enqueuedAt: number
 }

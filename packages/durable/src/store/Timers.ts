@@ -25,7 +25,7 @@ export interface DeadTimer extends InstanceKey, TimerRecord {
 export type MachineVersions = { readonly [machine: string]: number }
 
 export interface ClaimRequest {
-  /** Only timers of these machines: a node fires what it can decide. */
+  /** Only timers of these machines: a node fires only timers of machines it has. */
   readonly machines: ReadonlyArray<string>
   /** No timers of instances that a newer version of their machine wrote. */
   readonly versions?: MachineVersions
@@ -37,7 +37,7 @@ export interface ClaimRequest {
   readonly claimMillis: number
   /** Only timers of instances in these shards. Stores that one process has to itself ignore it. */
   readonly shards?: ShardFilter | undefined
-  /** The lease of the claiming node. Once it has ended or changed hands, the claim is over as well. */
+  /** The lease of the claiming node. Once it has ended or changed hands, the claim has ended as well. */
   readonly fence?: Fence | undefined
 }
 
@@ -55,9 +55,9 @@ export interface TimersService {
   ) => Effect.Effect<Option.Option<number>, PersistenceFailed>
   /** Machines other than these that have timers which have been due for this long. */
   readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
-  /** Removes a timer if it is still the one of this entry. False where a newer timer of the same name, or another life, has replaced it. */
+  /** Removes a timer if it is still the one of this entry. False where a newer one, or one of a later instance, has replaced it. */
   readonly complete: (timer: InstanceLife & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
-  /** Gives back a claim. False where it is not the owner's. */
+  /** Releases a claim. False where it is not the owner's. */
   readonly release: (timer: InstanceKey & TimerRecord, owner: string) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives up a timer: it is listed as dead and no longer claimed. */
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>

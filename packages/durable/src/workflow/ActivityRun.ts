@@ -1,5 +1,5 @@
 /**
- * An activity that runs, on a fiber of its own. A run of the workflow that ends because something it waited for has happened does not
+ * An activity that runs, on a fiber of its own. A run of the workflow that ends because the event it waited for has arrived does not
  * interrupt its activities: the next run waits for them again.
  */
 import * as Cause from "effect/Cause"

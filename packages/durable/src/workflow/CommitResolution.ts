@@ -1,5 +1,5 @@
 /**
- * What becomes of the commits of an execution that were not plainly stored. An unconfirmed commit, or one that met another writer,
+ * Resolves the commits of an execution that were not plainly stored. An unconfirmed commit, or one that met another writer,
  * is not repeated before the journal was read: no entry is stored twice. An entry that the store refuses by its content is refused
  * alone: the entries that were committed with it are committed one by one, then together again.
  */
@@ -26,14 +26,14 @@ export interface ResolutionOwner<Entry, Journaled> {
   /** How many of the pending entries, from the first on, one commit may bring. */
   countTogether(pending: ReadonlyArray<Entry>): number
   commitOf(batch: ReadonlyArray<Entry>): Commit
-  /** Reads what the journal has of the execution, for as long as that takes. */
+  /** Reads the journal of the execution, for as long as that takes. */
   readonly read: Effect.Effect<Journaled>
   stored(flight: SentFlight<Entry>): void
-  /** The store does not take this entry; undefined: what the commit brought besides entries. */
+  /** The store does not take this entry; undefined: the part of the commit besides entries. */
   refused(entry: Entry | undefined, problem: PersistenceFailed): void
   /**
-   * Applies what the journal has. Returns all entries that remain to be stored, in their order: of the flight, and of those that
-   * were appended since. `isUnconfirmed`: some of the flight may be what the journal has.
+   * Applies the journal. Returns all entries that remain to be stored, in their order: of the flight, and of those that
+   * were appended since. `isUnconfirmed`: the journal may have some of the flight.
    */
   resolve(
     journaled: Journaled,
@@ -61,7 +61,7 @@ export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
     this.pipeline = new CommitPipeline(group, this)
   }
 
-  /** Reads the journal, because another node may have written. Does nothing while something is on its way: its answer will tell. */
+  /** Reads the journal, because another node may have written. Does nothing while a commit is in flight: its answer shows that. */
   refresh() {
     if (!this.pipeline.isIdle) return
     this.pipeline.pause()
@@ -103,7 +103,7 @@ export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
     this.#ask({ batch, commit }, 0)
   }
 
-  /** Returns the entries that are committed one by one, so that the one to blame is found. */
+  /** Returns the entries that are committed one by one, so that the refused one is found. */
   #refuse(batch: ReadonlyArray<Entry>, problem: PersistenceFailed | undefined): ReadonlyArray<Entry> | undefined {
     if (problem === undefined || batch.length + (this.#owner.hasMore() ? 1 : 0) > 1) {
       this.#isOneByOne = true

@@ -1,8 +1,8 @@
 /**
  * An execution in memory: it runs on this node, or an event is being stored with it. Otherwise it leaves memory.
  *
- * Only the stored state counts: a run, an answer to a caller or the ownership of a node follows from what the journal has. While a
- * commit is in flight, `phaseAhead` says where the execution will stand if all of it is stored.
+ * Only the stored state counts: a run, an answer to a caller or the ownership of a node follows from the journal. While a
+ * commit is in flight, `phaseAhead` is the phase of the execution if all of it is stored.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import { describe, type Environment } from "@detent/machine/internal"
@@ -31,7 +31,7 @@ import { type RegisteredWorkflow, Run, type RunOutcome, type RunOwner } from "./
 import type { Codecs } from "./StoredExit.ts"
 import type { Waiting, WaitOutcome } from "./Waiting.ts"
 
-/** What an execution needs of the engine that holds it. */
+/** The interface of the engine for its executions. */
 export interface ExecutionHost extends ReadingFrom {
   /** The group commit for an execution that comes into memory now. */
   readonly committer: GroupCommit
@@ -70,7 +70,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   owner: string | undefined
   /** How often something happened that a sleeping execution would have been woken for. */
   wakes = 0
-  /** Activities under way, by name and attempt. */
+  /** Running activities, by name and attempt. */
   readonly activities = new Map<string, ActivityRun>()
   /** The owner, where that is another node that is alive: the execution is left to it. */
   #foreignOwner: string | undefined
@@ -94,7 +94,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
 
   /**
    * The execution a step belongs to, noted on the instance that Effect hands to its steps. A copy of an instance, as
-   * `DurableDeferred.into` makes them, has it too. A body that runs on after its execution was taken away finds the one it had,
+   * `DurableDeferred.into` makes them, has it too. A body that continues after its execution was taken away finds the one it had,
    * which no longer runs, and not the one that has come into memory since.
    */
   static of(instance: WorkflowInstance["Service"]): Execution | undefined {
@@ -129,7 +129,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return this.owner === this.host.owner
   }
 
-  /** Whether its start is stored, or on its way. */
+  /** Whether its start is stored, or in flight. */
   get isStarted(): boolean {
     return this.#phaseAhead !== "Waiting"
   }
@@ -154,7 +154,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   }
 
   /**
-   * Makes this node the owner of an execution that no living node runs. Where another node was quicker the event is dropped: it
+   * Makes this node the owner of an execution that no living node runs. Where another node was first the event is dropped: it
    * would read as if the execution had been taken from that node.
    */
   takeOver() {
@@ -169,13 +169,13 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.settled()
   }
 
-  /** Calls back when the execution is stored; at once where it is. */
+  /** Calls back when the execution is stored; immediately where it is. */
   whenCreated(done: (outcome: AppendOutcome) => void) {
     if (this.#creation === undefined) done("stored")
     else this.#creation.waiting.push(done)
   }
 
-  /** Reads what another node has written. */
+  /** Reads the writes of another node. */
   refresh() {
     this.#commits.refresh()
   }
@@ -224,9 +224,9 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     }
   }
 
-  // What its run asks for
+  // Requests of its run
 
-  /** Stores what its run did. The run continues only if that is stored. */
+  /** Stores a step of its run. The run continues only if that is stored. */
   store(event: ExecutionEvent): Effect.Effect<void> {
     return Effect.callback((resume) => {
       this.#append(event, true, (outcome) => resume(outcome === "stored" ? Effect.void : Effect.interrupt))
@@ -261,7 +261,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.environment.run(Effect.logError(`${this.key.machine} ${this.key.id} is held: ${problem}`))
   }
 
-  /** Ends its run at once, whatever it is doing. */
+  /** Ends its run immediately. */
   interruptNow() {
     this.#run?.interrupt()
     for (const activity of this.activities.values()) activity.interrupt()
@@ -348,7 +348,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return []
   }
 
-  /** Events that still make sense after what other nodes have written. The others are answered. */
+  /** Events that are still valid after the writes of other nodes. The others are answered. */
   #withoutStale(foreign: ReadonlyArray<ExecutionEvent>, pending: ReadonlyArray<PendingEvent>): ReadonlyArray<PendingEvent> {
     const isTakenAway =
       isEnded(this.state.phase) ||
@@ -364,7 +364,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     })
   }
 
-  /** Nothing is stored after the end: what was delivered late has no effect any more. */
+  /** Nothing is stored after the end: late events have no effect. */
   #dropAfterEnd() {
     if (!isEnded(this.state.phase)) return
     for (const late of this.#commits.pipeline.drop(() => true)) late.done(late.isOwn ? "lost" : "stored")
@@ -426,7 +426,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     if (this.#run?.instance.awaitedDeferreds.has(deferred)) this.#run.preempt()
   }
 
-  /** After an interrupt: an activity under way may finish, for its effect may have to be compensated. A sleep ends at once. */
+  /** After an interrupt: a running activity may finish, because its effect may have to be compensated. A sleep ends immediately. */
   #stopSleeps() {
     const underWay = [...this.activities.values()]
     if (!underWay.every(({ isSleep }) => isSleep)) return
@@ -436,7 +436,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
 
   // Its run
 
-  /** Decides what comes next when nothing is on its way: tell its parents, run, or leave memory. */
+  /** Decides the next action when no commit is in flight: notify its parents, run, or leave memory. */
   settled() {
     if (!this.#commits.pipeline.isIdle || this.#run !== undefined || this.#isTellingParents || this.#hasLeft) return
     if (this.#owesParents) return this.#tellParents()
@@ -459,7 +459,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
         this.#append({ _tag: "Ended", ending: outcome.ending, exit: outcome.exit }, true)
         break
       case "Suspended":
-        // What happened since the run began, or is on its way to the journal, may be what the run waits for: it runs again.
+        // The run may wait for an event that was stored since it began, or that is in flight: it runs again.
         if (this.wakes !== run.wakes || this.#find(isWake) !== undefined) break
         this.#noteParents()
         this.#append({ _tag: "Suspended", cause: outcome.cause }, true)
@@ -473,21 +473,21 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.settled()
   }
 
-  /** Its run is over: another node runs it, or it has ended elsewhere. */
+  /** Its run here has ended: another node runs it, or it has ended elsewhere. */
   #stopRun() {
     this.#run?.abandon()
     for (const activity of this.activities.values()) activity.interrupt()
     this.activities.clear()
   }
 
-  /** This node has lost its lease. What its run did and has not stored is dropped: the next owner does it again. */
+  /** This node has lost its lease. Steps of its run that are not stored are dropped: the next owner does them again. */
   ownershipLost() {
     this.#stopRun()
     for (const pending of this.#commits.pipeline.drop(({ isOwn }) => isOwn)) pending.done("lost")
     this.settled()
   }
 
-  /** Ends what it does here. The journal keeps it. */
+  /** Ends its work here. The journal keeps it. */
   leave() {
     this.#stopRun()
     this.settled()
@@ -514,7 +514,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     const { state } = this
     const telling = Effect.forEach(state.parents.values(), (parent) => this.#tellParent(parent), { discard: true })
     this.environment.run(telling).addObserver((exit) => {
-      // The engine has closed meanwhile: the record keeps the debt for the next node.
+      // The engine has closed meanwhile: the record keeps the pending notification for the next node.
       if (Exit.isFailure(exit)) return
       this.#isTellingParents = false
       this.#isClearingDebt = true

@@ -1,4 +1,4 @@
-/** Events of an execution on their way to the journal, and the commit that brings them there. */
+/** Events of an execution that are to be journaled, and their commit. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Commit, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"

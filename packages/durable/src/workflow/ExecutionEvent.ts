@@ -110,7 +110,7 @@ export const bodyOf = (event: ExecutionEvent): string => {
   }
 }
 
-/** Throws an `Error` on what is no event of an execution. Checks the shape of the body and trusts its fields: only this file writes them. */
+/** Throws an `Error` where the row is not an event. Checks the shape of the body and trusts its fields: only this file writes them. */
 export const readEvent = ({ tag, body, sequence }: EventRecord): ExecutionEvent => {
   const slash = tag.indexOf("/")
   const kind = slash < 0 ? tag : tag.slice(0, slash)
@@ -157,7 +157,7 @@ export const readOrigin = (origin: string): Origin => readObject(origin, "the or
 
 const readObject = (json: string, what: string): Readonly<Record<string, unknown>> => {
   const value: unknown = JSON.parse(json)
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`${what} is no object`)
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`${what} is not an object`)
   return value as Record<string, unknown>
 }
 

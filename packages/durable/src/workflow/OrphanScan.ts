@@ -1,6 +1,6 @@
 /**
- * Finds executions that no living node runs and takes them over: those of a node that died or of this process's former life, and
- * those that were started where their workflow is not registered. Also notices what other nodes have written to executions that
+ * Finds executions that no living node runs and takes them over: those of a node that died or of this process before it lost its lease, and
+ * those that were started where their workflow is not registered. Also notices writes of other nodes to executions that
  * run here.
  *
  * The scan asks the store which owners there are, judges each owner once, and pages by id through the executions of owners that
@@ -29,13 +29,13 @@ export class OrphanScan {
     this.#executions = executions
   }
 
-  /** Scans at once because a workflow was registered. */
+  /** Scans immediately because a workflow was registered. */
   workflowAdded(machine: string) {
     this.#fresh.add(machine)
     this.#wakeup.wake()
   }
 
-  /** Scans at once because this node holds a lease again: it may take over what its former life ran. */
+  /** Scans immediately because this node holds a lease again: it may take over its former executions. */
   leaseRegained() {
     this.#wakeup.wake()
   }

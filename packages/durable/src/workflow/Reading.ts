@@ -12,7 +12,7 @@ import { type ExecutionEvent, readEvent } from "./ExecutionEvent.ts"
 import { ExecutionState, isAtWork, type Phase, readSnapshot } from "./ExecutionState.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
-/** What reading needs of the engine. */
+/** The parts of the engine that reading uses. */
 export interface ReadingFrom {
   readonly journal: JournalService
   readonly owner: string
@@ -108,11 +108,11 @@ export const readResult = (
 ): Effect.Effect<StoredExit, PersistenceFailed | EventReplayError> =>
   snapshot === undefined
     ? Effect.flatMap(readEventAt(journal, record), (event) =>
-        event?._tag === "Ended" ? Effect.succeed(event.exit) : Effect.fail(brokenAt(record, record.tag, "its last event is no result")),
+        event?._tag === "Ended" ? Effect.succeed(event.exit) : Effect.fail(brokenAt(record, record.tag, "its last event is not a result")),
       )
     : Effect.try({ try: () => readSnapshot(snapshot.body), catch: (cause) => brokenAt(record, "(snapshot)", problemOf(cause)) })
 
-/** The event an execution stands at. */
+/** The last event of an execution. */
 export const readEventAt = (
   journal: JournalService,
   record: InstanceRecord,

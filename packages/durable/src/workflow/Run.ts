@@ -92,13 +92,13 @@ export class Run {
     this.#fiber = fiber
     fiber.addObserver((exit) => {
       this.#isOver = true
-      // A run that was stopped in the middle of compensating has not compensated the rest, whatever its exit.
+      // A run that was stopped in the middle of compensating has not compensated the rest, with any exit.
       if (this.#isAbandoned) over({ _tag: "Abandoned" })
       else over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
     })
   }
 
-  /** Ends it because what it waits for has happened. */
+  /** Ends it because the event it waits for has arrived. */
   preempt() {
     if (this.#isOver || this.#isBodyOver) return
     this.#isPreempted = true
@@ -148,7 +148,7 @@ export class Run {
     this.#isBodyOver = true
     if (this.#isAbandoned) return Effect.void
     if (Exit.isSuccess(exit)) return Effect.void
-    // A defect is no result and is not compensated: the execution is held and can be resumed.
+    // A defect is not a result and is not compensated: the execution is held and can be resumed.
     if (Cause.hasDies(exit.cause) && !Context.get(annotations, Workflow.CaptureDefects)) this.compensations.abandon()
     const isWaiting = instance.suspended && Cause.hasInterruptsOnly(exit.cause)
     if (!isWaiting && !Context.get(annotations, Workflow.SuspendOnFailure)) return Effect.void

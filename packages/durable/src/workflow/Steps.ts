@@ -35,7 +35,7 @@ export class Steps {
       const instance = Context.get(fiber.context as Context.Context<WorkflowInstance>, WorkflowInstance)
       const execution = Execution.of(instance)
       const run = execution?.run
-      // Another node has taken the execution over while this body ran on.
+      // Another node has taken the execution over while this body continued.
       if (execution === undefined || run === undefined) return Effect.interrupt
       const { name } = activity
       const key = activityKey(name, attempt)

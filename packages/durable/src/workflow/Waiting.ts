@@ -3,7 +3,7 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
-/** What a waiting caller gets. */
+/** The answer to a waiting caller. */
 export type WaitOutcome =
   | { readonly _tag: "Ended"; readonly exit: StoredExit }
   | { readonly _tag: "Suspended"; readonly cause: unknown }

@@ -1,7 +1,7 @@
 /** Errors of the engine, as opposed to a workflow's own errors. All of them are defects: no workflow is made to handle them. */
 import * as Schema from "effect/Schema"
 
-/** Two steps of one execution have the same name: the second would silently get what the first had stored. */
+/** Two steps of one execution have the same name: the second would silently get the stored result of the first. */
 export class DuplicateStep extends Schema.TaggedError<DuplicateStep>()("DuplicateStep", {
   workflow: Schema.String,
   executionId: Schema.String,

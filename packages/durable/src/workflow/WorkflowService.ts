@@ -26,7 +26,7 @@ import { ExecutionHeld, WorkflowEngineClosed } from "./WorkflowError.ts"
 type Result = Workflow.Result<unknown, unknown>
 
 /**
- * `makeUnsafe` has what is the same for every engine: callers that wait, and interrupts that pass from parents to children. Its
+ * `makeUnsafe` has the parts that every engine shares: callers that wait, and interrupts that pass from parents to children. Its
  * operations on activities and deferreds are replaced: they take a stored result that does not decode for a failure of the workflow,
  * which ends the execution. Here it holds the execution.
  */

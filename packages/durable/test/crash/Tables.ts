@@ -53,7 +53,7 @@ const read = async (query: Query, prefix: string): Promise<Tables> => {
   const parts = { events: of(events), snapshots: of(snapshots), timers: of(timers), commands: of(commands) }
   const known = new Set(instances.map((row) => Number(row["instance"])))
   const orphans = Object.entries(parts).flatMap(([name, groups]) =>
-    [...groups.keys()].filter((instance) => !known.has(instance)).map((instance) => `${name} of ${instance}, which is no instance`),
+    [...groups.keys()].filter((instance) => !known.has(instance)).map((instance) => `${name} of ${instance}, which is not an instance`),
   )
   const dead = timers.filter((row) => Boolean(row["dead"])).map((row) => `timer ${text(row, "name")} was given up: ${text(row, "problem")}`)
   const keys = new Set(commands.map((row) => text(row, "key")))

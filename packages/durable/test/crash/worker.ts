@@ -58,7 +58,7 @@ const open = ({ store, node, pace, lockMillis, storeTimeoutMillis, cluster }: Op
     yield* Effect.forEach(machines, ({ machine }) => Effect.retry(engine.register(machine), patient), { discard: true })
   })
 
-/** Loaded only where it is used: most workers are no nodes of a cluster. */
+/** Loaded only where it is used: most workers are not nodes of a cluster. */
 const inCluster = (options: ClusterOptions, url: string) =>
   Effect.map(
     Effect.promise(() => import("@detent/cluster")),

@@ -1,4 +1,4 @@
-/** What an instance does is no part of a transaction of the caller's, and says so at once. Reading is. */
+/** What an instance does is not part of a transaction of the caller's, and says so at once. Reading is. */
 import { Event, Machine, State } from "@detent/machine"
 import { describe, expect, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"

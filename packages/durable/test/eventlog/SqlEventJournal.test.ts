@@ -190,7 +190,7 @@ onEachDatabase("event journal", (database) => {
     }),
   )
 
-  it.live("a row that is no event stops every reader with its position, is never skipped, and can be repaired", () =>
+  it.live("a row that is not an event stops every reader with its position, is never skipped, and can be repaired", () =>
     Effect.gen(function* () {
       const open = yield* programsOn(database)
       const program = yield* open()

@@ -189,7 +189,7 @@ onEachDatabase("replay", (database) => {
         const renewed = yield* open(petLayer({ replay: { ...pets, version: 2 } }))
         assert.strictEqual((yield* Effect.provideContext(petRows, renewed.context)).length, 3)
         const failure = yield* Effect.flip(create(old, "p9"))
-        assert.include(String(failure instanceof EventJournalError && failure.cause), "it has version 2 now, and this process knows 1")
+        assert.include(String(failure instanceof EventJournalError && failure.cause), "it has version 2 now, and this process has 1")
         yield* create(renewed, "p3")
         assert.deepStrictEqual(
           (yield* Effect.provideContext(petRows, renewed.context)).map(({ pet, changes }) => [pet, changes]),
@@ -212,7 +212,7 @@ onEachDatabase("replay", (database) => {
       assert.deepStrictEqual(yield* sql`select value from pets`, [{ value: 1 }])
       for (const [tables, problem] of [
         [[], "it names no table"],
-        [["x; drop table pets"], "is no plain name"],
+        [["x; drop table pets"], "is not a plain name"],
         [["pots"], "create does not create table pots"],
       ] as const) {
         const create = Effect.flatMap(SqlClient, (sql) => sql`select 1`)

@@ -307,7 +307,7 @@ it("an address that names no database is refused with what to write, without rep
   await expect(open("sqlite:")).rejects.toThrow(/names no file/)
   await expect(open("mysql://user:secret@host/db")).rejects.toThrow(/scheme mysql:, which is not supported/)
   await expect(open("mysql://user:secret@host/db")).rejects.not.toThrow(/secret/)
-  await expect(open("postgres://user:secret@[")).rejects.toThrow(/is no URL/)
+  await expect(open("postgres://user:secret@[")).rejects.toThrow(/is not a URL/)
   await expect(open("sqlite:/dev/null/orders.db")).rejects.toMatchObject({ _tag: "StoreNotOpened" })
 })
 

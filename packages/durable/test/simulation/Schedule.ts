@@ -20,7 +20,7 @@ export type Step =
   | { readonly _tag: "Skew"; readonly pick: number; readonly millis: number }
   /** No node reaches the store for a while, or no node can write to it. */
   | { readonly _tag: "Outage"; readonly kind: "all" | "writes"; readonly millis: number }
-  /** A writer that is no engine writes to an instance. */
+  /** A writer that is not an engine writes to an instance. */
   | { readonly _tag: "Write"; readonly target: number }
 
 export interface Schedule {

@@ -159,7 +159,7 @@ export const claiming: Topic = (it) => {
     }),
   )
 
-  it.effect("an exchange repeated after a lost answer is no refusal, and disown hands back what it had claimed", () =>
+  it.effect("an exchange repeated after a lost answer is not a refusal, and disown hands back what it had claimed", () =>
     Effect.gen(function* () {
       const commands = yield* Commands
       const queue = yield* freshName

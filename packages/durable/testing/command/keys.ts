@@ -32,7 +32,7 @@ export const keys: Topic = (it) => {
       }),
   )
 
-  it.effect("143 a key that is no string, and a payload that holds itself, are refused with what is wrong", () =>
+  it.effect("143 a key that is not a string, and a payload that holds itself, are refused with what is wrong", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = CommandQueue.make(name, { payload: Schema.Unknown })

@@ -123,7 +123,7 @@ export const outages: Topic = (it) => {
     }),
   )
 
-  it.effect("an exchange that the database undoes because of others is repeated, and is no failure of the worker", () =>
+  it.effect("an exchange that the database undoes because of others is repeated, and is not a failure of the worker", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const queue = jobs(name)

@@ -208,7 +208,7 @@ export const retrying: Topic = (it) => {
     }),
   )
 
-  it.effect("154 156 a declared failure that onFailure handles is no dead letter, and keeps the errors of its executions", () =>
+  it.effect("154 156 a declared failure that onFailure handles is not a dead letter, and keeps the errors of its executions", () =>
     Effect.gen(function* () {
       const name = yield* freshName
       const lines: Array<string> = []

@@ -16,7 +16,7 @@ const One = version(1)
 const Two = version(2)
 const upcasters = { 1: {} }
 const key = { machine: "order", id: "o" }
-const message = "order o was written by version 2, this process knows 1; deploy it here too"
+const message = "order o was written by version 2, this process has 1; deploy it here too"
 
 export const deploying = ({ describe, test }: Kit) =>
   describe("a rolling deploy", () => {

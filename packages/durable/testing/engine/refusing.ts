@@ -97,7 +97,7 @@ export const refusing = ({ describe, test }: Kit) =>
         expect(yield* job.state).toMatchObject({ n: 3 })
       }))
 
-    test("45 an id that is no string is refused, and is no instance's", ({ open }) =>
+    test("45 an id that is not a string is refused, and is not an instance's", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
         yield* engine.start(Job, "7", S.Busy({ n: 0 }))

@@ -144,7 +144,7 @@ export const repairing = ({ describe, test }: Kit) =>
         expect(yield* repaired.state).toEqual(S.Cart({ total: 3 }))
       }))
 
-    test("77 and 12 a value that is no event of the machine is refused, and changes nothing", (rig) =>
+    test("77 and 12 a value that is not an event of the machine is refused, and changes nothing", (rig) =>
       Effect.gen(function* () {
         const engine = yield* held(rig, [E.Put({ price: 5 }), E.Pay()])
         const before = yield* rig.events(key)
@@ -162,6 +162,6 @@ export const repairing = ({ describe, test }: Kit) =>
         const order = yield* Effect.flatMap(engine.get(renamed, "o"), Effect.fromOption)
         const error = yield* Effect.flip(order.state)
         expect(error).toMatchObject({ _tag: "EventReplayError", sequence: 0 })
-        expect(error.message).toBe("order o is held at sequence 0: its first state: Cart is no state of this machine")
+        expect(error.message).toBe("order o is held at sequence 0: its first state: Cart is not a state of this machine")
       }))
   })

@@ -54,14 +54,14 @@ export const surviving = ({ describe, test }: Kit) => {
           { id: "c", input: 2 },
         ])
         expect(started.map(({ _tag }) => _tag)).toEqual(["Success", "Failure", "Success"])
-        // Where it begins in a state of its own, a value that is none of its states is no input.
+        // Where it begins in a state of its own, a value that is none of its states is not an input.
         const misspelt = yield* Effect.flip(engine.start(Job, "m", { _tag: "Bussy", n: 0 } as never))
         expect(misspelt.message).toMatch(/give it no input, or one of its states Idle, Busy, Paused, Done/)
         expect(yield* engine.count(Job)).toEqual(new Map())
         expect(yield* journal.count("picky")).toEqual(new Map([["Idle", 2]]))
       }))
 
-    test("145 a timeout without end is no timer; one that is no number is refused before anything is stored", ({
+    test("145 a timeout without end is not a timer; one that is not a number is refused before anything is stored", ({
       open,
       journal,
       deadlines,

@@ -112,7 +112,7 @@ export const versions = ({ describe, test }: Kit) =>
         yield* newer.close
         const { engine } = yield* open()
         const order = yield* Effect.flatMap(engine.get(first, "o"), Effect.fromOption)
-        expect((yield* Effect.flip(order.state)).message).toBe("order o was written by version 2, this process knows 1; deploy it here too")
+        expect((yield* Effect.flip(order.state)).message).toBe("order o was written by version 2, this process has 1; deploy it here too")
       }))
 
     test("136 the check lists every instance that would fail and none that would not, and touches none", ({ open, record }) =>
@@ -124,7 +124,7 @@ export const versions = ({ describe, test }: Kit) =>
         const report = yield* engine.check(without)
         expect(report.checked).toBe(4)
         expect([...report.failing].sort((left, right) => left.id.localeCompare(right.id))).toMatchObject([
-          { id: "b", sequence: 2, problem: expect.stringMatching(/Gift is no event of this machine/) },
+          { id: "b", sequence: 2, problem: expect.stringMatching(/Gift is not an event of this machine/) },
           { id: "d", sequence: 2 },
         ])
         expect(yield* engine.check(second)).toMatchObject({ checked: 4, failing: { length: 4 } })

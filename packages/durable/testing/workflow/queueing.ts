@@ -43,7 +43,7 @@ export const queueing = ({ describe, test }: Kit) => {
             ({ image }) =>
               Effect.andThen(
                 calls.note(image),
-                image === "broken.png" ? Effect.fail(`${image} is no image`) : Effect.succeed(`small ${image}`),
+                image === "broken.png" ? Effect.fail(`${image} is not an image`) : Effect.succeed(`small ${image}`),
               ),
             { concurrency: 2 },
           ),
@@ -65,7 +65,7 @@ export const queueing = ({ describe, test }: Kit) => {
         )
         for (let second = 0; second < 60 && results === undefined; second++) yield* pass("1 second")
         yield* until(() => results !== undefined)
-        expect(results).toEqual([["small a.png", "small b.png"], "broken.png is no image"])
+        expect(results).toEqual([["small a.png", "small b.png"], "broken.png is not an image"])
         expect(calls.all.toSorted()).toEqual(["a.png", "b.png", "broken.png", "c.png", "prepare", "prepare"])
       }))
   })

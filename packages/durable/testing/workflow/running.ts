@@ -96,7 +96,7 @@ export const running = ({ describe, test }: Kit) => {
         }
       }))
 
-    test("values that are no JSON by themselves survive, through the activity's own schema", ({ open }) =>
+    test("values that are not JSON by themselves survive, through the activity's own schema", ({ open }) =>
       Effect.gen(function* () {
         const Kept = Workflow.make("Kept", {
           payload: { at: Schema.DateTimeUtc, sizes: Schema.ReadonlyMap(Schema.String, Schema.BigInt) },

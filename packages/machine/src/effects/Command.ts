@@ -167,7 +167,7 @@ export interface ExecutedCommand {
   readonly attempts: number
 }
 
-/** The event that follows from an outcome; undefined where the machine declares none. Rethrows exceptions of the user's function. */
+/** The event that follows from an outcome; undefined where the machine declares none. Throws the exceptions of the user's function. */
 export const eventOf = (
   { commands, effectSlots }: CommandDeclarations,
   { slot, id, key, parameters, attempts }: ExecutedCommand,

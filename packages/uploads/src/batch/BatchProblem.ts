@@ -91,7 +91,7 @@ export class UploadUnknown extends Schema.TaggedError<UploadUnknown>()("UploadUn
   known: Schema.Array(Schema.String),
 }) {
   override get message() {
-    return `no upload ${this.upload} is defined; defined are ${this.known.join(", ")}; add it to the uploads of your configuration`
+    return `no upload ${this.upload} is defined; use one of ${this.known.join(", ")}, or add it to the uploads of your configuration`
   }
 }
 

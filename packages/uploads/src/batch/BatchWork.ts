@@ -18,7 +18,7 @@ export interface Notice {
 type Fields<K extends keyof UploadBatch> = Required<Pick<UploadBatch, K>>
 
 export interface BatchWork {
-  /** Looks at the file, and computes its hash. */
+  /** Inspects the file, and computes its hash. */
   readonly inspect: (
     batch: UploadBatch,
   ) => Effect.Effect<Fields<"fileSize" | "fileModifiedAt" | "fileMd5Hash" | "contentType" | "contentEncoding">, Error>
@@ -39,7 +39,7 @@ export interface BatchWork {
       Pick<UploadBatch, "validationErrors">,
     Error
   >
-  /** Makes an instance of every item, from where an earlier try got to. */
+  /** Makes an instance of every item, from where an earlier try stopped. */
   readonly extract: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
   /** Tries the failed items again. */
   readonly retryFailed: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>

@@ -1,4 +1,4 @@
-/** What a batch knows of itself: the entity of its workflow. Times are milliseconds since 1970. */
+/** The entity of a batch's workflow. Times are milliseconds since 1970. */
 import * as Schema from "effect/Schema"
 import { ProblemReason } from "../item/ItemProblem.ts"
 
@@ -23,7 +23,7 @@ export type ErrorGroup = typeof ErrorGroup.Type
 export const ErrorSummary = Schema.Struct({ total: Schema.Int, groups: Schema.Array(ErrorGroup) })
 export type ErrorSummary = typeof ErrorSummary.Type
 
-/** What came of a batch. */
+/** The result of a batch. */
 export const ResultSummary = Schema.Struct({
   items: Schema.Int,
   stored: Schema.Int,
@@ -46,7 +46,7 @@ export const FailureReport = Schema.Struct({
   processor: Schema.optionalKey(Schema.String),
   attempts: Schema.optionalKey(Schema.Int),
   at: Schema.Finite,
-  /** How far it had got. */
+  /** Its progress. */
   stored: Schema.Int,
   failed: Schema.Int,
 })
@@ -69,7 +69,7 @@ export const UploadBatch = Schema.Struct({
   processingStartedAt: Schema.optionalKey(Schema.Finite),
   processingCompletedAt: Schema.optionalKey(Schema.Finite),
   totalItemsInFile: Schema.Int,
-  /** How many of them validation found wanting, with what is wrong. */
+  /** The number of invalid items that validation found, with their problems. */
   invalidItemsInFile: Schema.Int,
   validationErrors: Schema.optionalKey(ErrorSummary),
   itemsProcessed: Schema.Int,

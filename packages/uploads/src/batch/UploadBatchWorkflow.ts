@@ -1,4 +1,4 @@
-/** The workflow of a batch, upload-batch.json, with what its processors do. */
+/** The workflow of a batch, upload-batch.json, with its processors. */
 
 import { type EntityError, EntityWorkflow, type EntityWorkflowError, Processor, Registry } from "@detent/entity"
 import * as Clock from "effect/Clock"
@@ -9,12 +9,12 @@ import { NothingStored } from "./BatchProblem.ts"
 import type { BatchWork, Notice } from "./BatchWork.ts"
 import { type FailureReport, UploadBatch } from "./UploadBatch.ts"
 
-// The conditions of the transitions of a batch. They look at nothing but the batch, and the time where it matters.
+// The conditions of the transitions of a batch. They read only the batch, and the time where it matters.
 
-/** A batch that has failed so often is not retried any more. */
+/** A batch that has failed this often is not retried. */
 export const maxRetries = 3
 
-/** A batch can be retried for so long after it failed. */
+/** A batch can be retried for this long after it failed. */
 export const retryWindow = Duration.hours(24)
 
 export const criteria = {
@@ -100,7 +100,7 @@ export const processors = (work: BatchWork) => ({
       const now = yield* Clock.currentTimeMillis
       const failure = yield* failureReport(work, batch, error, argument, now)
       yield* Effect.logWarning(`batch ${batch.batchId} has failed: ${failure.message}`)
-      // Marking what has failed already says why anew; it is no further try.
+      // Marking a failed batch replaces its reason; it is not a further try.
       const failed =
         batch.failure === undefined ? { ...batch, failure, retryCount: batch.retryCount + 1, lastRetryAt: now } : { ...batch, failure }
       return yield* notified(work, { batchId: batch.batchId, outcome: "failed", batch: failed, key })

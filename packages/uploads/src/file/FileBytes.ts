@@ -1,6 +1,6 @@
 /**
- * The bytes of a file as they are asked for, unpacked where it is gzip, with its MD5 on the way. Nothing is read ahead of the
- * caller: one that stores slowly reads slowly.
+ * The bytes of a file as they are asked for, unpacked where it is gzip, with its MD5. Nothing is read ahead of the caller: one that
+ * stores slowly reads slowly.
  */
 import { createHash, type Hash } from "node:crypto"
 import { Readable } from "node:stream"
@@ -9,10 +9,10 @@ import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable } from "./F
 import type { FileStamp, OpenedFile, UploadFiles } from "./UploadFiles.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
-/** So much is unpacked at a time. */
+/** The bytes that are unpacked at a time. */
 const chunkBytes = 256 * 1024
 
-/** Before so much is unpacked, the ratio says nothing. */
+/** Below this many unpacked bytes, the ratio is not checked. */
 const ratioFrom = 10_000_000
 
 export interface BytesOptions {
@@ -21,9 +21,9 @@ export interface BytesOptions {
   readonly name: string
   readonly packed: boolean
   readonly limits: UploadLimits
-  /** The text before this is passed over. A gzip file has to be unpacked from its start for that. */
+  /** The text before this is skipped. A gzip file has to be unpacked from its start for that. */
   readonly offset?: number
-  /** The bytes of the file, if they are known: then it is not read. */
+  /** The bytes of the file, if they are in memory: then it is not read. */
   readonly content?: ReadonlyArray<Uint8Array>
 }
 
@@ -58,7 +58,7 @@ export class FileBytes {
     return this.#hash?.copy().digest("hex") ?? ""
   }
 
-  /** How the file looks now. Rejects with a {@link FileProblem}. */
+  /** The current size and time of the file. Rejects with a {@link FileProblem}. */
   async stamp(): Promise<FileStamp> {
     try {
       return await (await this.#open()).stamp()

@@ -11,7 +11,7 @@ export interface FileInspection extends FileStamp {
   readonly contentType: string
 }
 
-/** Looks at a file, and at its first bytes. */
+/** Inspects a file and its first bytes. */
 export const inspect = (
   files: UploadFiles,
   path: string,
@@ -126,7 +126,7 @@ const firstBytes = async (files: UploadFiles, path: string): Promise<Buffer> => 
   }
 }
 
-/** What the start of a gzip file unpacks to: as far as the bytes at hand go, and no further than needed. */
+/** The unpacked start of a gzip file: as far as the given bytes go, and no further than needed. */
 const unpackedHead = (file: string, head: Buffer): Effect.Effect<Buffer, FileInvalid> =>
   Effect.callback((resume) => {
     const unpacking = createGunzip()
@@ -144,7 +144,7 @@ const layoutOf = (text: Buffer): "array" | "lines" | undefined => {
     .toString("latin1")
     .replace(/^\u00ef\u00bb\u00bf/, "")
     .trimStart()
-  // Nothing but white space so far: reading will tell.
+  // Only white space so far: the reader decides.
   if (start === "" || start.startsWith("[")) return "array"
   return start.startsWith("{") ? "lines" : undefined
 }

@@ -1,4 +1,4 @@
-/** Why a file cannot be processed as a whole, with the place in it. What is wrong with one item fails that item only. */
+/** Why a file cannot be processed as a whole, with the place in it. A problem with one item fails that item only. */
 import * as Schema from "effect/Schema"
 
 /** Where in a file: the item it is about, counted from 0, and its line, counted from 1. */
@@ -18,7 +18,7 @@ export const placeText = ({ index, line, offset }: Place): string =>
     ...(offset === undefined ? [] : [`byte ${offset}`]),
   ].join(", ")
 
-/** The content of a file is no array of items and no lines of items. */
+/** The content of a file is neither an array of items nor lines of items. */
 export class FileInvalid extends Schema.TaggedError<FileInvalid>()("FileInvalid", {
   file: Schema.String,
   problem: Schema.String,
@@ -42,11 +42,11 @@ export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLar
     const { file, bytes, limit } = this
     if (this.what === "file") return `${file} has ${bytes} bytes, ${limit} are allowed; split it, or raise maxFileBytes`
     if (this.what === "unpacked") return `${file} unpacks to more than ${limit} bytes; split it, or raise maxUnpackedBytes`
-    return `${file} unpacks to more than ${limit} times its size, ${bytes} bytes so far, as no real items do; upload it unpacked, or raise maxUnpackRatio`
+    return `${file} unpacks to more than ${limit} times its size, ${bytes} bytes so far; upload it unpacked, or raise maxUnpackRatio`
   }
 }
 
-/** A file is there no more, cannot be read, or could not be written when it was received. */
+/** A file no longer exists, cannot be read, or could not be written when it was received. */
 export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUnreadable", {
   file: Schema.String,
   problem: Schema.String,
@@ -54,7 +54,7 @@ export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUn
 }) {
   override get message() {
     const { file, problem } = this
-    if (this.while === "receiving") return `${file} cannot be kept: ${problem}; see that its folder can be written to, and send it again`
+    if (this.while === "receiving") return `${file} cannot be kept: ${problem}; make its folder writable, and send it again`
     return `${file} cannot be read: ${problem}; put it back and retry the batch`
   }
 }
@@ -80,7 +80,7 @@ export class FileDamaged extends Schema.TaggedError<FileDamaged>()("FileDamaged"
   }
 }
 
-/** What was said to be uploaded is no JSON. */
+/** The declared content type is not JSON. */
 export class UnsupportedContentType extends Schema.TaggedError<UnsupportedContentType>()("UnsupportedContentType", {
   file: Schema.String,
   contentType: Schema.String,

@@ -11,7 +11,7 @@ import type { UploadLimits } from "./UploadLimits.ts"
 export interface ItemFileOptions {
   readonly files: UploadFiles
   readonly path: string
-  /** What it is called in errors. */
+  /** Its name in errors. */
   readonly name: string
   readonly packed: boolean
   readonly limits: UploadLimits
@@ -20,7 +20,7 @@ export interface ItemFileOptions {
   readonly content?: ReadonlyArray<Uint8Array>
 }
 
-/** However few items it is: so much is held in memory at a time, and one item more. */
+/** The bytes held in memory at a time, plus one item. */
 const pageBytes = 4_000_000
 
 export interface ItemFile {
@@ -29,7 +29,7 @@ export interface ItemFile {
   /** Bytes of the file itself, read so far. */
   readonly readBytes: () => number
   readonly layout: () => Layout | undefined
-  /** How the file that is being read looks now. It is the same file when another has taken its name, or it has none any more. */
+  /** The current size and time of the open file. It is the same file also where another has taken its name, or it was deleted. */
   readonly stamp: Effect.Effect<FileStamp, FileProblem>
   /** The MD5 of the file, once it has been read from its start to its end; empty where its bytes were known. */
   readonly md5: () => string
@@ -82,7 +82,7 @@ export const openItems = ({
     }
   })
 
-/** What FileBytes and ItemSplitter throw are file problems; anything else is a mistake of this program. */
+/** FileBytes and ItemSplitter throw file problems; anything else is a defect of this program. */
 const reading = <A>(read: () => Promise<A>): Effect.Effect<A, FileProblem> =>
   Effect.catchDefect(Effect.promise(read), (defect) => (isFileProblem(defect) ? Effect.fail(defect) : Effect.die(defect)))
 

@@ -1,9 +1,9 @@
 /**
- * Finds the items of a file in its bytes, as they come, without reading what is in them: the elements of one JSON array, or
- * lines. Each item is handed on as text for `JSON.parse`. Only the structure between items is judged here; an item that is
- * no JSON fails later, alone.
+ * Finds the items of a file in its bytes, as they come, without parsing them: the elements of one JSON array, or
+ * lines. Each item is passed on as text for `JSON.parse`. Only the structure between items is checked here; an item that is
+ * not JSON fails later, alone.
  *
- * The scan goes through 370 MB of items in a second of CPU, with one `JSON.parse` per item through 175 MB.
+ * The scan reads 370 MB of items in a second of CPU; with one `JSON.parse` per item, 175 MB.
  */
 import { isUtf8 } from "node:buffer"
 import { FileInvalid, type Place } from "./FileProblem.ts"
@@ -16,7 +16,7 @@ export interface SplitterOptions {
   readonly from?: { readonly layout: Layout; readonly position: Position }
 }
 
-/** What the next significant byte may be. */
+/** The next significant byte that is expected. */
 type Expected = "start" | "first item" | "item" | "separator" | "nothing" | "inside"
 
 const quote = 0x22
@@ -29,7 +29,7 @@ const closeBrace = 0x7d
 const newline = 0x0a
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
-/** Items of this site are two levels deep. A file that nests like this is meant to do harm. */
+/** Items of this site are two levels deep. A file that nests deeper is an attack. */
 const deepest = 500
 
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09
@@ -99,7 +99,7 @@ export class ItemSplitter {
     return this.#found
   }
 
-  /** Passes over a byte order mark and white space to the first character of the layout. */
+  /** Skips a byte order mark and white space up to the first character of the layout. */
   #start(chunk: Uint8Array): number {
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at] as number
@@ -145,12 +145,12 @@ export class ItemSplitter {
         continue
       }
       if (this.#expected === "separator") {
-        if (byte !== comma) this.#fail(`${shown(byte)} stands where a comma or ] is due`, this.#placeAt(at))
+        if (byte !== comma) this.#fail(`${shown(byte)} stands where a comma or ] is expected`, this.#placeAt(at))
         this.#expected = "item"
         continue
       }
       if (byte === comma || byte === closeBracket || byte === closeBrace)
-        this.#fail(`${shown(byte)} stands where an item is due`, this.#placeAt(at))
+        this.#fail(`${shown(byte)} stands where an item is expected`, this.#placeAt(at))
       this.#begin(at)
       return at
     }
@@ -170,7 +170,7 @@ export class ItemSplitter {
           escaped = false
           continue
         }
-        // Most bytes of a file are in its strings: nothing but the next of these two is looked for.
+        // Most bytes of a file are in its strings: only the next of these two is searched for.
         while (byte !== quote && byte !== backslash && ++at < chunk.length) byte = chunk[at] as number
         if (byte === backslash) escaped = true
         else if (byte === quote) {
@@ -182,7 +182,7 @@ export class ItemSplitter {
       if (byte > closeBrace || (byte > comma && byte < openBracket) || (byte > closeBracket && byte < openBrace)) continue
       switch (byte) {
         case quote:
-          // A bare value ends where another begins; what is wrong is found between them.
+          // A bare value ends where another begins; the error is found between them.
           if (depth === 0 && this.#before + at > this.#itemOffset) return this.#endAt(chunk, start, at)
           inString = true
           break
@@ -237,7 +237,7 @@ export class ItemSplitter {
     this.#tooLarge = false
   }
 
-  /** Keeps what of the item is in this chunk, as far as an item may go. */
+  /** Keeps the part of the item in this chunk, up to the size limit of an item. */
   #keep(chunk: Uint8Array, start: number) {
     this.#partBytes += chunk.length - start
     if (this.#partBytes > this.#maxItemBytes) {

@@ -19,7 +19,7 @@ export interface RawItem {
   /** Where the next one can be looked for. */
   readonly endOffset: number
   readonly endLine: number
-  /** Its JSON, unless it is longer than an item may be or no UTF-8. */
+  /** Its JSON, unless it exceeds the size limit or is not UTF-8. */
   readonly text: string | undefined
   readonly problem: "too_large" | "not_utf8" | undefined
 }

@@ -7,7 +7,7 @@ import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { FileUnreadable } from "./FileProblem.ts"
 
-/** What tells a file that was written to from one that was not. */
+/** Size and time of a file, which show whether it was written to. */
 export interface FileStamp {
   readonly fileSize: number
   /** In milliseconds since 1970. */
@@ -35,13 +35,13 @@ export interface SharedFiles extends UploadFiles {
   /** The file is there as a whole or not at all. */
   readonly store: <E, R>(
     address: string,
-    /** What the file is called in errors. */
+    /** The name of the file in errors. */
     name: string,
     bytes: Stream.Stream<Uint8Array, E, R>,
   ) => Effect.Effect<void, E | FileUnreadable, R>
 }
 
-/** So much is read at a time. */
+/** The bytes that are read at a time. */
 const chunkBytes = 256 * 1024
 
 export const localFiles: UploadFiles = {

@@ -1,4 +1,4 @@
-/** What a file may be at most. All of it has a default. */
+/** The limits of a file. Each has a default. */
 export interface UploadLimits {
   /** Bytes of the file as it is; default: 1 GB. */
   readonly maxFileBytes: number

@@ -1,7 +1,7 @@
 /** Items that look like those of the site, and broken ones of every kind, for files of any size. */
 import type { ProblemReason } from "../item/ItemProblem.ts"
 
-/** What can be wrong with an item of a file. `rejected` and `limit_exceeded` are up to a definition of your own. */
+/** The kinds of bad items of a file. `rejected` and `limit_exceeded` are up to a definition of your own. */
 export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded">
 
 export interface GenerateOptions {
@@ -17,7 +17,7 @@ export interface GenerateOptions {
 
 export interface GeneratedItem {
   readonly text: string
-  /** What is wrong with it. */
+  /** Its kind of problem. */
   readonly bad: BadKind | undefined
 }
 
@@ -58,7 +58,7 @@ const goodItem = (chance: Chance, id: number, firstId: number): Fields => {
   const time = firstSecond + Math.floor((id - firstId) * 14.7) + chance.between(0, 10)
   const kind = chance.next()
   const parent = Math.max(1, id - chance.between(1, 5000))
-  // What was deleted has neither author nor text any more.
+  // A deleted item no longer has author or text.
   if (chance.happens(0.025)) return { deleted: true, id, parent, time, type: "comment" }
   const by = author(chance)
   if (kind < 0.82) return withDeath(chance, { by, id, ...kidsOf(chance, id, 3), parent, text: comment(chance), time, type: "comment" })

@@ -12,7 +12,7 @@ export interface ItemFileOptions extends GenerateOptions {
   readonly gzip?: boolean
 }
 
-/** What a file was written with. */
+/** The counts of a written file. */
 export interface Written {
   readonly items: number
   readonly good: number
@@ -24,7 +24,7 @@ export interface Written {
 
 const chunkLength = 128 * 1024
 
-/** The text of a file in pieces; `tell` hears of every item. */
+/** The text of a file in pieces; `tell` is called with every item. */
 export function* generateText(options: ItemFileOptions, tell?: (index: number, bad: BadKind | undefined) => void): Generator<string, void> {
   const lines = options.layout === "lines"
   let chunk = lines ? "" : "["

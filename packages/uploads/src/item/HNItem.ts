@@ -25,7 +25,7 @@ export const HNItem = Schema.Struct({
   score: Schema.optionalKey(Schema.Int),
   /** Its comments. */
   kids: Schema.optionalKey(ids),
-  /** What a comment answers. */
+  /** The item that a comment answers. */
   parent: Schema.optionalKey(id),
   /** How many comments there are below it. */
   descendants: Schema.optionalKey(Schema.Int),

@@ -1,5 +1,5 @@
 /**
- * What the instance of an item knows of it, of any kind. The content of a stored item is a row in the table of items, written in
+ * The data of an item's instance, of any kind. The content of a stored item is a row in the table of items, written in
  * the same transaction; here it would be there twice.
  */
 import * as Schema from "effect/Schema"
@@ -13,9 +13,9 @@ export const HNItemEntity = Schema.Struct({
   sourceType: Schema.Literal("BULK_UPLOAD"),
   hnId: Schema.optionalKey(Schema.Int),
   type: Schema.optionalKey(Schema.String),
-  /** Its id, where it is no item of Hacker News. */
+  /** Its id, where it is not an item of Hacker News. */
   itemId: Schema.optionalKey(Schema.String),
-  /** What reading it found wrong. */
+  /** The problem that reading found. */
   problem: Schema.optionalKey(ItemProblem),
   /** The item of the same batch that has its id, and came first. */
   duplicateOf: Schema.optionalKey(Schema.Int),
@@ -30,7 +30,7 @@ export const HNItemEntity = Schema.Struct({
 })
 export type HNItemEntity = typeof HNItemEntity.Type
 
-/** What a try is about: the item as it was read, and whether it is a second of its id. */
+/** The input of a try: the item as it was read, and whether its id is a duplicate. */
 export const Reading = Schema.Struct({
   hnId: Schema.optionalKey(Schema.Int),
   type: Schema.optionalKey(Schema.String),

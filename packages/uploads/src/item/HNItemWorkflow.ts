@@ -1,6 +1,6 @@
 /**
  * The workflow of one item, hn-item.json: ingested, validated, stored or failed. All of its processors are pure, so an item
- * comes to its end in the decision that begins it, and is stored with its insert. Every kind has this workflow, under its own name.
+ * ends in the decision that begins it, and is stored with its insert. Every kind has this workflow, under its own name.
  */
 import { EntityWorkflow, Processor, Registry } from "@detent/entity"
 import * as Schema from "effect/Schema"

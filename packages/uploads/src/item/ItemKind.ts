@@ -24,7 +24,7 @@ export interface KindContent {
   readonly tokens: ReadonlyArray<string>
 }
 
-/** What extraction compares to make sure that a file is the one that was validated. */
+/** The values that extraction compares to make sure that a file is the one that was validated. */
 export type Integrity = "size" | "time" | "hash"
 
 export interface ItemKind {
@@ -34,16 +34,16 @@ export interface ItemKind {
   /** The table of its items: Hacker News has one with a column for each field. */
   readonly storage: "items" | "upload_items"
   readonly idOf: (item: object) => ItemId
-  /** What the instance of an item knows of it. */
+  /** The data of an item's instance. */
   readonly identify: (item: object) => Identity
   /** Reads the JSON value of an item. */
   readonly read: (value: unknown) => ReadItem<object>
-  /** The keys of a JSON value that its kind does not know, in words, with the nearest known name. */
+  /** The unknown keys of a JSON value, as text, with the nearest known name. */
   readonly unknownKeys: (value: object) => string | undefined
   /** The JSON value of an item. */
   readonly encode: (item: object) => JsonObject
   readonly decode: (stored: unknown) => object
-  /** What its table takes of an item, as plain data: the item itself for Hacker News, {@link KindContent} for every other kind. */
+  /** The content of an item for its table, as plain data: the item itself for Hacker News, {@link KindContent} for every other kind. */
   readonly contentOf: (item: object) => object
   /** The JSON of such content. */
   readonly jsonOf: (content: object) => string

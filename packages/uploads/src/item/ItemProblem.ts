@@ -2,11 +2,11 @@
 import * as Schema from "effect/Schema"
 
 export const ProblemReason = Schema.Literals([
-  /** It is no JSON. */
+  /** It is not JSON. */
   "not_json",
-  /** It is JSON, but no object. */
+  /** It is JSON, but not an object. */
   "not_an_object",
-  /** Its bytes are no UTF-8, or its text has characters that no database can keep. */
+  /** Its bytes are not UTF-8, or its text has characters that no database can keep. */
   "not_text",
   /** It has more bytes than an item may have. */
   "too_large",

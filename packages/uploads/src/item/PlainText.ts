@@ -3,7 +3,7 @@ import type { HNItem } from "./HNItem.ts"
 
 const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " }
 
-/** Most texts have no markup, or only paragraphs. Every step is linear in the length of the text, whatever it holds. */
+/** Most texts have no markup, or only paragraphs. Every step is linear in the length of the text, for any content. */
 export const plainText = (html: string): string => {
   if (!html.includes("<") && !html.includes("&")) return html
   return withoutTags(html).replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w{1,8}));/g, (entity, decimal, hexadecimal, name) => {

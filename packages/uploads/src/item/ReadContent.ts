@@ -1,24 +1,24 @@
-/** From the text of one item, of any kind, to what its table takes of it, or to what is wrong with it. */
+/** From the text of one item, of any kind, to its content for the table, or to its problem. */
 import { describe } from "@detent/machine/internal"
 import type { ItemId, ItemKind } from "./ItemKind.ts"
 import { type BadItem, bad, type Identity, parse, refusalOf } from "./ReadItem.ts"
 
-/** An item of any kind that can be stored, as plain data: what its definition says of it is worked out where it is read. */
+/** An item of any kind that can be stored, as plain data: its definition is evaluated where it is read. */
 export interface GoodContent {
   readonly _tag: "Good"
   readonly id: ItemId
   readonly known: Identity
-  /** What the table of its kind takes. */
+  /** Its content for the table of its kind. */
   readonly content: object
 }
 
-/** What was read of an item of any kind. One that the check of its definition refused has what it would be without. */
+/** The result of reading an item of any kind. One that the check of its definition refused also has its content. */
 export type ReadContent = GoodContent | (BadItem & { readonly unchecked?: GoodContent })
 
 /** How items of a kind are read. */
 export type Reader = Pick<ItemKind, "read" | "identify" | "idOf" | "contentOf" | "check" | "unknownKeys">
 
-/** Reads the text of an item: JSON, then what its kind asks for, then the check of the user. */
+/** Reads the text of an item: JSON, then the schema of its kind, then the check of the user. */
 export const readContent = (text: string, kind: Reader): ReadContent => {
   const parsed = parse(text)
   return parsed._tag === "Bad" ? parsed : contentOf(parsed.value, kind)

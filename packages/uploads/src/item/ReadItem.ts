@@ -1,15 +1,15 @@
 /**
- * From the text of one item in a file to an item, or to what is wrong with it. The fields of Hacker News are checked by hand
+ * From the text of one item in a file to an item, or to its problem. The fields of Hacker News are checked by hand
  * because this runs for every item of every file: 0.6 µs of CPU against 1.8 µs by the schema, which it agrees with.
  */
 import { describe } from "@detent/machine/internal"
 import { type HNItem, itemTypes } from "./HNItem.ts"
 import type { ItemProblem, ProblemReason } from "./ItemProblem.ts"
 
-/** A check of your own on every item that is otherwise fine; what it returns is why the item is refused. */
+/** A check of your own on every item that is otherwise fine; it returns the reason to refuse the item. */
 export type ItemCheck = (item: HNItem) => string | undefined
 
-/** What an item is known by: `hnId` and `type` for Hacker News, `itemId` for every other kind. */
+/** The identity of an item: `hnId` and `type` for Hacker News, `itemId` for every other kind. */
 export interface Identity {
   readonly hnId?: number
   readonly type?: string
@@ -22,7 +22,7 @@ export interface BadItem extends Identity {
   readonly problem: ItemProblem
 }
 
-/** What was read. */
+/** The result of reading. */
 export type ReadItem<Item = HNItem> = { readonly _tag: "Good"; readonly item: Item } | BadItem
 
 type Is = (value: unknown) => boolean
@@ -65,7 +65,7 @@ export const parse = (text: string): BadItem | { readonly _tag: "Parsed"; readon
   try {
     return { _tag: "Parsed", value: JSON.parse(text) }
   } catch (cause) {
-    return bad("not_json", `it is no JSON: ${describe(cause)}`)
+    return bad("not_json", `it is not JSON: ${describe(cause)}`)
   }
 }
 
@@ -116,7 +116,7 @@ export const isStorable = (value: string): boolean => !value.includes("\u0000") 
 
 export const bad = (reason: ProblemReason, message: string, known: Identity = {}): BadItem => ({
   _tag: "Bad",
-  // What was thrown may quote the item, and the item may hold anything. Cutting it may leave half a pair behind.
+  // The exception may quote the item, which may hold anything. Cutting it may leave half a surrogate pair.
   problem: { reason, message: message.slice(0, 500).replaceAll("\u0000", "\\0").toWellFormed() },
   ...known,
 })

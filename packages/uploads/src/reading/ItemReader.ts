@@ -22,7 +22,7 @@ export interface ItemText {
   readonly text: string
 }
 
-/** What is known of items that have exceeded the limit. */
+/** Records of items that have exceeded the limit. */
 export interface LimitNotes<E> {
   /** How often an item has, and why, under this limit. */
   readonly find: (index: number, limit: string) => LimitNote | undefined
@@ -36,7 +36,7 @@ export interface LimitNote {
 }
 
 export interface ItemReader {
-  /** What was read of each item. */
+  /** The result of reading each item. */
   readonly read: <E>(
     kind: ItemKind,
     items: ReadonlyArray<ItemText>,
@@ -51,10 +51,10 @@ export const defaultItemLimit: TaskLimit = { time: "10 seconds", memory: 512 }
 /** An item that has exceeded a limit this often is set aside. */
 const mostAttempts = 2
 
-/** What loading the module of a definition may take. */
+/** The time limit of loading the module of a definition. */
 const loadTime = "1 minute"
 
-/** More would read no faster: this process stores what they read. */
+/** More would read no faster: this process stores their results. */
 const workers = 2
 
 export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, never, Scope.Scope> =>
@@ -67,7 +67,7 @@ export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, neve
       keptBelow: 0.75 * limit.memory,
     })
     const reader = new PooledReader(pool, limit)
-    // Before the pool ends: that its workers end then is no item's fault.
+    // Before the pool ends: the end of its workers must not count as a failure of an item.
     yield* Effect.addFinalizer(() => Effect.sync(() => reader.close()))
     return {
       read: (kind, items, notes) => {
@@ -157,7 +157,7 @@ class PooledReader {
     })
   }
 
-  /** Adds what is read to `read`. Undefined: all of it is there. */
+  /** Adds results to `read`. Undefined: all items were read. */
   #run(
     kind: ItemKind,
     items: ReadonlyArray<ItemText>,
@@ -178,7 +178,7 @@ class PooledReader {
       strict,
       singly,
     }
-    // What workers send is what `readItems` of this package makes.
+    // Workers send the results of `readItems` of this package.
     const outputs = this.#pool.stream("items.read", input, { done: (last) => take(last as ReadonlyArray<ReadItemsOutput>) })
     const reading = Stream.runForEach(outputs, (output) => Effect.sync(() => take([output as ReadItemsOutput])))
     return Effect.flatMap(Effect.result(reading), (result) => {

@@ -8,7 +8,7 @@ import { type ReadContent, readContent, readStrictly } from "../item/ReadContent
 export interface DefinitionName {
   readonly module: string
   readonly name: string
-  /** Tells apart several that have the name, with other checks. */
+  /** Distinguishes definitions of the same name with other checks. */
   readonly fingerprint: string
 }
 
@@ -36,7 +36,7 @@ export const readItems = async (
   channel: TaskChannel,
 ): Promise<ReadonlyArray<ReadItemsOutput>> => {
   const kind = await kindOf(definition)
-  // What a module takes to load is no item's fault: the first answer has a limit of its own.
+  // The time to load a module must not count against an item: the first answer has a limit of its own.
   await channel.emit([{ _tag: "Loaded" } satisfies ReadItemsOutput])
   const read = strict ? readStrictly : readContent
   let answers: Array<ReadItemsOutput> = []

@@ -1,4 +1,4 @@
-/** Takes the items of a file from where the batch has got to, a few at a time, never faster than they are stored. */
+/** Extracts the items of a file from the position of the batch, a few at a time, never faster than they are stored. */
 
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -31,7 +31,7 @@ export const extractItems = (uploading: Uploading, batch: UploadBatch): Effect.E
       yield* checkFile(uploading, kind, batch)
       yield* beginRun(store, row.batch, Math.floor(yield* Clock.currentTimeMillis))
       const isKept = row.next_index === 0 && kept?.md5 === batch.fileMd5Hash
-      // Where another process has moved the batch on, its place is read again.
+      // Where another process has advanced the batch, its position is read again.
       if (yield* extractFrom(uploading, kind, batch, row, isKept ? kept : undefined)) return
     }
   })
@@ -51,7 +51,7 @@ const extractFrom = (
       const position = kept?.end ?? { index: row.next_index, offset: row.next_offset, line: row.next_line }
       const items = yield* openItems({ files, path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
       const ids = new StoredIds(uploading.store, row)
-      /** What was read before this moment came from the file that was validated. */
+      /** Items read before this check came from the file that was validated. */
       const store = (page: Page) =>
         Effect.andThen(
           Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
@@ -94,7 +94,7 @@ const checkUnchanged = (
   return isSame ? Effect.void : Effect.fail(new FileChanged({ file: fileName, problem: "it was written to since it was validated" }))
 }
 
-/** A database that is away for a moment must not fail a batch of a million items. */
+/** A short outage of the database must not fail a batch of a million items. */
 export const insisting = <A>(
   { storeTimeout }: Uploading,
   effect: Effect.Effect<A, PersistenceFailed>,

@@ -1,9 +1,9 @@
-/** Some items of a file, read: what each is, or what is wrong with it. */
+/** Some items of a file, read: the content or the problem of each. */
 import type { Position } from "../file/RawItem.ts"
 import type { ReadTimes } from "../item/HNItemEntity.ts"
 import type { ReadContent } from "../item/ReadContent.ts"
 
-/** An item of the file and what was read of it. */
+/** An item of the file and the result of reading it. */
 export interface Item {
   readonly index: number
   readonly line: number

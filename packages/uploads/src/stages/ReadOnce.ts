@@ -1,6 +1,6 @@
 /**
- * Keeps what was read of files for the next stage, so that a file is read once: the bytes that were hashed for validation, and
- * the items that were validated for extraction. It is only a shortcut: what is not here, or does not fit, is read from the file.
+ * Keeps the content of files for the next stage, so that a file is read once: the bytes that were hashed for validation, and
+ * the items that were validated for extraction. It is only a cache: missing or mismatched content is read from the file.
  */
 
 import type { Position } from "../file/RawItem.ts"

@@ -37,6 +37,6 @@ const unreadable = (problem: RawItem["problem"], maxItemBytes: number): ReadCont
   const found: ItemProblem =
     problem === "too_large"
       ? { reason: "too_large", message: `it has more than ${maxItemBytes} bytes` }
-      : { reason: "not_text", message: "it is no UTF-8 text" }
+      : { reason: "not_text", message: "it is not UTF-8 text" }
   return { _tag: "Bad", problem: found }
 }

@@ -1,6 +1,6 @@
 /**
  * Tries the failed items of a batch again, with the content they were given or corrected to. The instance of an item decides
- * under an id of this piece of work, so a run that was cut off finds the same outcome; what came of it is entered once.
+ * under an id of this piece of work, so a run that was cut off finds the same outcome; the result is entered once.
  */
 import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -29,7 +29,7 @@ interface Tried {
 }
 
 interface Outcome {
-  /** What is wrong with it still. */
+  /** Its remaining problem. */
   readonly problem: ItemProblem | undefined
   readonly attempts: number
 }
@@ -87,16 +87,16 @@ const readAgain = (
   })
 }
 
-/** An item whose content was not kept stays what it was until it is corrected. */
+/** An item whose content was not kept stays unchanged until it is corrected. */
 const notKept = ({ reason, message }: FailedRow): ReadContent => ({
   _tag: "Bad",
   problem: { reason: reason ?? "not_json", message: message ?? "its content was not kept" },
 })
 
-/** Its content, whatever a check of your own says of it now. */
+/** Its content, regardless of the current check of the user. */
 const uncheckedOf = (read: ReadContent): ReadContent => (read._tag === "Bad" ? (read.unchecked ?? read) : read)
 
-/** Has the instance of the item decide anew. */
+/** Sends the retry event to the instance of the item. */
 const tryAgain = (
   { engine }: Uploading,
   kind: Kind,
@@ -112,13 +112,13 @@ const tryAgain = (
     const instance = found.value
     const retry = trigger("retry_item", { argument: readingOf(read, duplicateOf, { ingestedAt: at, validatedAt: at }) })
     const decided = Effect.map(instance.call(retry, { id: key }), (taken) => taken.state)
-    // A run that was cut off may have got further than the entries tell: then the instance says what holds.
+    // A run that was cut off may be ahead of the entries: then the instance decides.
     const state = yield* Effect.catchTags(decided, { InvalidTransition: () => instance.state, MachineStopped: () => instance.state })
     const { problem, attempts } = state.entity
     return { problem: state._tag === "stored" ? undefined : (problem ?? stuck(state._tag)), attempts }
   }).pipe(Effect.mapError((error) => (error instanceof PersistenceFailed ? error : lost(kind, row.item_index, error.message))))
 
-/** Enters what came of them, each once: what another run has entered is not counted again. */
+/** Enters the results, each once: results that another run has entered are not counted again. */
 const enter = (
   { store }: Uploading,
   kind: Kind,
@@ -129,7 +129,7 @@ const enter = (
   store.transact(
     "retryItems",
     Effect.gen(function* () {
-      // Takes the lock on the batch: what is found stored below stays all there is.
+      // Takes the lock on the batch: no item is stored after the query below.
       yield* addCounts(store, batch, { stored: 0, failed: 0 })
       const taken = new Map(yield* findStored(store, batch, idsOf(tried.map(({ read }) => read))))
       const settled = tried.map((one, position) => settle(one, outcomes[position], taken))
@@ -141,8 +141,8 @@ const enter = (
   )
 
 /**
- * What is entered of an item. Its instance may have decided in a run that was cut off: then it is stored though a check thinks
- * otherwise by now, unless another item of the batch has been stored under its id since.
+ * The entry of an item. Its instance may have decided in a run that was cut off: then it is stored even if a check would refuse
+ * it now, unless another item of the batch has been stored under its id since.
  */
 const settle = (
   { row, read }: Tried,

@@ -1,6 +1,6 @@
 /**
  * Stores a few items of a file in one transaction: the instance of each, its entry in the batch, the content of the good
- * ones, and how far the batch has got. So a process that dies leaves either all of them behind or none, and the next one
+ * ones, and the position of the batch. So a process that dies leaves either all of them behind or none, and the next one
  * resumes with the item after the last that is stored.
  */
 
@@ -18,7 +18,7 @@ import type { UploadStore } from "../store/UploadStore.ts"
 import type { Item, Page } from "./Page.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
-/** Whether they were stored; if not, another process has moved the batch on. */
+/** Whether they were stored; if not, another process has advanced the batch. */
 export const storeItems = (
   { engine, store }: Uploading,
   kind: Kind,
@@ -71,7 +71,7 @@ const textOf = (kind: Kind, read: Item["read"]): string | undefined => (read._ta
 
 const idsOf = (items: ReadonlyArray<Item>): ReadonlyArray<ItemId> => items.flatMap(({ read }) => (read._tag === "Good" ? [read.id] : []))
 
-/** What the instances of items begin with. `known` are the ids that are taken, and by which item. */
+/** The first states of the instances of items. `known` are the ids that are taken, and by which item. */
 const instancesOf = (batchId: string, page: Page, known: ReadonlyMap<ItemId, number>) => {
   const here = new Map<ItemId, number>()
   return page.items.map(({ index, read }) => {

@@ -1,4 +1,4 @@
-/** What the work on batches stands on. */
+/** The services and settings of the work on batches. */
 import type { EngineService } from "@detent/durable"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ export interface Uploading {
   readonly shared: SharedFiles | undefined
   readonly files: UploadFiles
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
-  /** For how long a database that fails is asked again. */
+  /** How long a failing database is retried. */
   readonly storeTimeout: Duration.Duration
   readonly readOnce: ReadOnce
   readonly reader: ItemReader

@@ -1,4 +1,4 @@
-/** Reads a file from its start to its end: whether it can be processed, how many items it has, and what is wrong with them. */
+/** Reads a file from its start to its end: whether it can be processed, how many items it has, and their problems. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import { BatchNotFound } from "../batch/BatchProblem.ts"

@@ -1,4 +1,4 @@
-/** The table of batches: whose file each is, and how far it has got. */
+/** The table of batches: the file and the position of each. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { Position } from "../file/RawItem.ts"

@@ -1,4 +1,4 @@
-/** Where SQLite and PostgreSQL differ in what is otherwise the same SQL. */
+/** The differences of SQLite and PostgreSQL in otherwise equal SQL. */
 import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -122,5 +122,5 @@ export const addItemValues = (values: Array<Value>, { batch, index, item }: Item
   )
 }
 
-/** What replaces the columns of an item that is there already. */
+/** The assignments that replace an existing item. */
 export const replacedColumns = itemColumns.slice(1).map((column) => `${column} = excluded.${column}`)

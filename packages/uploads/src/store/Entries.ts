@@ -1,4 +1,4 @@
-/** The table of entries: every item of every file, and what became of it. */
+/** The table of entries: every item of every file, and its result. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { ErrorSummary } from "../batch/UploadBatch.ts"
@@ -61,7 +61,7 @@ export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: Read
   const isGiven =
     typeof ids[0] === "number"
       ? sql`e.hn_id = cast(value as bigint)`
-      : // Said again, so that the index of these ids can be used.
+      : // Repeated, so that the index of these ids can be used.
         sql`e.item_id = ${textOf("value")} and e.item_id is not null`
   return sql`
     select e.hn_id, e.item_id, e.item_index from ${rows(JSON.stringify(ids))} cross join ${entries} e
@@ -91,7 +91,7 @@ export const beginRetry = (
   )
 }
 
-/** What became of a failed item that was tried again. */
+/** The result of a failed item that was tried again. */
 export interface Retried {
   readonly index: number
   readonly id: ItemId | undefined
@@ -100,7 +100,7 @@ export interface Retried {
   readonly attempts: number
 }
 
-/** Enters what became of failed items, and returns those that no other run had entered as stored. */
+/** Enters the results of failed items, and returns those that no other run had entered as stored. */
 export const updateEntries = (
   store: UploadStore,
   batch: number,
@@ -172,7 +172,7 @@ export const contentOf = (store: UploadStore, batch: number, index: number): Eff
   return Effect.map(store.rows("contentOf", ContentRow, found), ([row]) => row?.content ?? undefined)
 }
 
-/** Gives a failed item other content; false where it is none, also while it is tried again with the content it has. */
+/** Replaces the content of a failed item; false where it has not failed, also while it is tried again. */
 export const replaceContent = (
   store: UploadStore,
   batch: number,

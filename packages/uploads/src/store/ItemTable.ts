@@ -21,7 +21,7 @@ export interface StoredKindItem<out Item> {
   readonly index: number
 }
 
-/** Which items of a kind to find. All that is given must hold. */
+/** Which items of a kind to find. All conditions must hold. */
 export interface KindQuery<Field extends string> {
   /** Words that must all occur in the text; "phrases", begin* and -not are understood. */
   readonly text?: string
@@ -105,7 +105,7 @@ const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
         from ${dialect.kindItems} i join ${dialect.batches} b on b.batch = i.batch
         where i.kind = ${kind.name} and ${condition} ${order}`,
     )
-  /** As it was stored: the JSON of an item, whatever its schema is by now. */
+  /** As it was stored: the JSON of an item, regardless of its current schema. */
   const shown = ({ id, content, batch_id: batchId, item_index: index }: KindItemRow): StoredKindItem<JsonObject> => ({
     id,
     item: content,
@@ -159,7 +159,7 @@ const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, byMatch
 
 const cursorText = (time: number, key: number): string => `${time}_${key}`
 
-/** Nothing follows a text that is no cursor. */
+/** Nothing follows a text that is not a cursor. */
 const cursorOf = (text: string): { readonly time: number; readonly key: number } => {
   const [time = Number.NaN, key = Number.NaN] = text.split("_").map(Number)
   return Number.isFinite(time) && Number.isSafeInteger(key) ? { time, key } : { time: 0, key: 0 }

@@ -15,7 +15,7 @@ export interface StoredItem {
   readonly index: number
 }
 
-/** Which items to find. All that is given must hold. */
+/** Which items to find. All conditions must hold. */
 export interface ItemQuery {
   /** Words that must all occur in title or text; "phrases", begin* and -not are understood. */
   readonly text?: string

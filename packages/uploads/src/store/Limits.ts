@@ -5,7 +5,7 @@ import type { LimitNotes } from "../reading/ItemReader.ts"
 import { AttemptsRow, LimitRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
-/** What is known of items from one to another, both included. */
+/** The records of items in a range, both ends included. */
 export const limitNotes = (
   store: UploadStore,
   batch: number,

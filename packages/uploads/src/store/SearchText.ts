@@ -1,5 +1,5 @@
 /**
- * What people type to search: words that must all occur, "phrases", words that begin like this*, and -words that must not
+ * Search text of users: words that must all occur, "phrases", words that begin like this*, and -words that must not
  * occur. Anything else counts as space.
  */
 export interface SearchTerm {

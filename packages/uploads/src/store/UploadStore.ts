@@ -1,5 +1,5 @@
 /**
- * What uploads keep in the database beside the instances: batches and how far they are, the items of their files, and the
+ * The tables of uploads beside the instances: batches and their positions, the items of their files, and the
  * items themselves. Every operation can be part of one transaction with the engine's `startAll`.
  */
 import { OwnTables } from "@detent/durable"
@@ -52,7 +52,7 @@ export class UploadStore {
     return Effect.flatMap(persisting(operation, statement), (rows) => this.decoding(operation, () => decode(rows)))
   }
 
-  /** Reads what a statement returned; a row that cannot be read is a failure of the store. */
+  /** Decodes the rows of a statement; a row that cannot be read is a failure of the store. */
   decoding<A>(operation: string, decode: () => A): Effect.Effect<A, PersistenceFailed> {
     return Effect.try({ try: decode, catch: (cause) => failed(operation, cause) })
   }
@@ -76,7 +76,7 @@ const persisting = <A, E>(
     (error) => (isSqlError(error) ? failed(operation, error) : (error as Exclude<E, SqlError>)),
   )
 
-/** The words of the database, which the layers above would hide behind "failed to execute statement". */
+/** The message of the database, which the layers above would hide behind "failed to execute statement". */
 const describe = (cause: unknown): unknown => {
   if (!isSqlError(cause)) return cause
   const inner = cause.reason.cause

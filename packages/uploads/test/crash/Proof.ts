@@ -21,7 +21,7 @@ export const expectedOf = (path: string): ReadonlyArray<number | undefined> => {
   })
 }
 
-/** The bad items of these files are no JSON, or lack their id or type. */
+/** The bad items of these files are not JSON, or lack their id or type. */
 const goodId = (line: string): number | undefined => {
   try {
     const { id, type } = JSON.parse(line) as { readonly id?: number; readonly type?: string }

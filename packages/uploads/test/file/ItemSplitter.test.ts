@@ -102,9 +102,9 @@ describe("splitting an array", () => {
     ["[1, 2 ", "it ends before its array does (item 2, line 1, byte 6)"],
     ['[{"id": 1}, {"id"', "it ends inside an item (item 1, line 1, byte 12)"],
     ['[\n{"id": 1},\n{"id": "2}\n]', "it ends inside an item (item 1, line 3, byte 13)"],
-    ["[1 2]", "2 stands where a comma or ] is due (item 1, line 1, byte 3)"],
-    ["[1,]", "] stands where an item is due (item 1, line 1, byte 3)"],
-    ["[,1]", ", stands where an item is due (item 0, line 1, byte 1)"],
+    ["[1 2]", "2 stands where a comma or ] is expected (item 1, line 1, byte 3)"],
+    ["[1,]", "] stands where an item is expected (item 1, line 1, byte 3)"],
+    ["[,1]", ", stands where an item is expected (item 0, line 1, byte 1)"],
     ["[1] [2]", "[ follows the end of its array (item 1, line 1, byte 4)"],
     ['[{"kids": [1, 2}, 3]', "} closes what [ opened (item 0, line 1, byte 15)"],
     ["hello", "it starts with h, not with [ or { (item 0, line 1, byte 0)"],
@@ -137,7 +137,7 @@ describe("splitting an array", () => {
     }
   })
 
-  it("tells an item that is no UTF-8", () => {
+  it("tells an item that is not UTF-8", () => {
     const bytes = Buffer.concat([Buffer.from('["a","'), Buffer.from([0xff, 0xfe]), Buffer.from('","日本"]')])
     expect(split(bytes).map(({ text, problem }) => text ?? problem)).toEqual(['"a"', "not_utf8", '"日本"'])
   })
@@ -173,7 +173,7 @@ describe("splitting lines", () => {
     },
   )
 
-  it("takes a last line without an end, and a line that is no JSON", () => {
+  it("takes a last line without an end, and a line that is not JSON", () => {
     expect(textsOf('{"id":1}\n{"id":\n{"id":3}')).toEqual(['{"id":1}', '{"id":', '{"id":3}'])
   })
 

@@ -33,7 +33,7 @@ describe("reading an item", () => {
   })
 
   it.each([
-    ['{"id": nope}', "not_json", "it is no JSON"],
+    ['{"id": nope}', "not_json", "it is not JSON"],
     ["[1]", "not_an_object", "it is an array, not an object"],
     ["null", "not_an_object", "it is null, not an object"],
     ['{"type":"story"}', "missing_id", "it has no hnId and no id"],

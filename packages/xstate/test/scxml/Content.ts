@@ -246,7 +246,7 @@ export class Content {
       const { attributes } = element
       this.#current = "invoke"
       const type = attributes["type"] ?? (attributes["typeexpr"] === undefined ? undefined : String(this.#evaluate(attributes["typeexpr"])))
-      if (!chartTypes.has(type)) throw new ContentError("error.execution", `${type} is no type of charts`)
+      if (!chartTypes.has(type)) throw new ContentError("error.execution", `${type} is not a type of charts`)
       const id = attributes["id"] ?? `${state}.${this.#next()}`
       if (attributes["idlocation"] !== undefined) this.#set(attributes["idlocation"], id)
       const src = attributes["src"] ?? (attributes["srcexpr"] === undefined ? undefined : String(this.#evaluate(attributes["srcexpr"])))
@@ -395,9 +395,9 @@ export class Content {
     const { array = "", item = "", index } = element.attributes
     const values = this.#evaluate(array)
     if (typeof values !== "object" || values === null || !("length" in values))
-      throw new ContentError("error.execution", `${array} is no array`)
+      throw new ContentError("error.execution", `${array} is not an array`)
     for (const name of [item, index ?? item])
-      if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) throw new ContentError("error.execution", `${name} is no name`)
+      if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(name)) throw new ContentError("error.execution", `${name} is not a name`)
     for (const [position, value] of [...(values as ReadonlyArray<unknown>)].entries()) {
       this.#set(item, value)
       if (index !== undefined) this.#set(index, position)
@@ -429,7 +429,7 @@ export class Content {
     const sendid = attributes["id"] ?? (idlocation === undefined ? undefined : `send ${this.#next()}`)
     if (idlocation !== undefined) this.#set(idlocation, sendid)
     const type = of("type")
-    if (!processors.has(type)) throw new ContentError("error.execution", `${type} is no processor`, sendid)
+    if (!processors.has(type)) throw new ContentError("error.execution", `${type} is not a processor`, sendid)
     const target = of("target")
     const data = this.#payload(element)
     const delay = millisOf(of("delay"))

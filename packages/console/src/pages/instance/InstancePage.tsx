@@ -24,7 +24,7 @@ import { Timeline } from "./Timeline.tsx"
 import { Timers } from "./Timers.tsx"
 import { isChart, wayOf } from "./wayOf.ts"
 
-/** At most this many events before the step show the way on the diagram, and stand on the line of time. */
+/** At most this many events before the step show the path on the diagram, and the timeline. */
 const pathEvents = reads.historyPage
 
 export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly names: ReadonlyArray<string> }) => {
@@ -51,7 +51,7 @@ export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly name
   )
 }
 
-/** An instance whose machine this server does not know: what is stored of it can be listed, but not replayed. */
+/** An instance whose machine is not registered with this server: its stored events can be listed, but not replayed. */
 const Undefined = ({ machine, id, problem }: { readonly machine: string; readonly id: string; readonly problem: Refused }) => {
   const found = useRead(reads.instances({ machine, search: id }, undefined, 1))
   const listed = found.data?.instances.find((one) => one.id === id)
@@ -159,7 +159,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
       )}
       {status === "held" ? <Repair view={view} /> : null}
       <div className="grid gap-4 xl:grid-cols-2">
-        <Panel title="Where it stands" aside={<Legend />}>
+        <Panel title="Current state" aside={<Legend />}>
           <MachineDiagram
             machine={machine}
             here={way.here}
@@ -185,7 +185,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
             </>
           }
         >
-          {/* A long state scrolls, so that what can be done with the instance stays near. */}
+          {/* A long state scrolls, so that the actions stay near. */}
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
           <section aria-label="The step" tabIndex={0} className="max-h-108 overflow-auto">
             <Step view={view} at={at} />

@@ -1,4 +1,4 @@
-/** The events that the instance accepts now: a form for one, what it would do, and the button that sends it. */
+/** The events that the instance accepts now: a form for one, its preview, and the button that sends it. */
 import { type UseQueryResult, useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { submit, write } from "../../api/Client.ts"
@@ -178,7 +178,7 @@ const Effects = ({ of: { requests = [], timers = [], raises = [] } }: { readonly
     ...timers.map(({ name, millis }) =>
       millis === undefined ? `ends the timer ${name}` : `starts the timer ${name}, ${durationText(millis)}`,
     ),
-    ...raises.map((event) => `sends itself ${event}`),
+    ...raises.map((event) => `sends ${event} to itself`),
   ]
   if (said.length === 0) return null
   return (

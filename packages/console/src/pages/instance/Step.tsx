@@ -1,4 +1,4 @@
-/** One step: its event, what it changed in the state, and what it requested and what became of that. */
+/** One step: its event, the change of state, and its requested commands with their results. */
 import type { UseQueryResult } from "@tanstack/react-query"
 import { useMemo } from "react"
 import * as reads from "../../api/reads.ts"
@@ -44,7 +44,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
         </p>
       ) : (
         <Answer of={entry} rows={2}>
-          {() => (here === undefined ? <p className="text-muted">This event is not stored any more.</p> : <Event entry={here} />)}
+          {() => (here === undefined ? <p className="text-muted">This event is no longer stored.</p> : <Event entry={here} />)}
         </Answer>
       )}
       {at === 0 ? null : (
@@ -52,7 +52,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
           <h3 className="label mb-1.5">What changed</h3>
           {changes === undefined ? (
             isUnknown ? (
-              <p className="text-muted">The state before this step is not stored any more.</p>
+              <p className="text-muted">The state before this step is no longer stored.</p>
             ) : (
               <Skeleton rows={2} />
             )

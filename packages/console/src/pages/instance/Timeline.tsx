@@ -1,4 +1,4 @@
-/** The events of an instance on a line of time. Times in which nothing happened are collapsed. */
+/** The events of an instance on a timeline. Idle times are collapsed. */
 import { Fragment, useEffect, useRef } from "react"
 import type { HistoryEntry } from "../../api/types.ts"
 import { durationText, exactTime } from "../../parts/Moment.tsx"

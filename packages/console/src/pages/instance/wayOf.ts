@@ -1,4 +1,4 @@
-/** The way of an instance through its diagram, up to a step. */
+/** The path of an instance through its diagram, up to a step. */
 import type { HistoryEntry } from "../../api/types.ts"
 
 type AnyState = HistoryEntry["state"]

@@ -1,14 +1,14 @@
 /**
- * What executing commands needs on PostgreSQL.
+ * The tables for executing commands on PostgreSQL.
  *
  * - A command `waits` while its time has not come, because it was delayed or is to be tried again. Those that can be claimed,
  *   or are, are one partial index, in the order they are claimed in; neither finished ones nor a million that are due next
  *   week are in it.
  * - Claiming changes no column that any index knows, and half of each page is left free: so a claimed command stays in its
  *   page, and no index changes. A claim and its end cost 21 to 25 µs and 880 bytes of WAL, against 31 µs and 1,410
- *   bytes where a claim leaves the index. What ended takes twice the space for it, until it is purged.
- * - `claims` grows with every claim: a worker with an earlier claim cannot finish the command any more.
- * - What ended is found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
+ *   bytes where a claim leaves the index. Ended commands take twice the space for it, until they are purged.
+ * - `claims` grows with every claim: a worker with an earlier claim can no longer finish the command.
+ * - Ended commands are found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

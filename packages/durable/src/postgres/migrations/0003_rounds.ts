@@ -1,6 +1,6 @@
 /**
- * Commands that failed for good and are retried by hand begin a new round; what follows from them is heard once in each. The
- * function that claims them tells the round, under a new name: processes of the version before continue to call theirs.
+ * Commands that failed for good and are retried by hand begin a new round; the event that follows from them is taken once in each. The
+ * function that claims them returns the round, under a new name: processes of the version before continue to call theirs.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

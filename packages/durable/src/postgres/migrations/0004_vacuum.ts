@@ -1,7 +1,7 @@
 /**
- * What is over stays in the indexes that claims read until the table is vacuumed: each 100,000 ended commands since then make a
- * claim 0.3 ms longer. PostgreSQL waits until a fifth of a table is dead, which is tens of millions where many ended commands
- * or far deadlines are kept. This is about as soon as it looks.
+ * Ended commands stay in the indexes that claims read until the table is vacuumed: each 100,000 of them since then make a claim
+ * 0.3 ms longer. PostgreSQL waits until a fifth of a table is dead, which is tens of millions where many ended commands or far
+ * deadlines are kept. This setting is about as soon as PostgreSQL checks.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -8,7 +8,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 const statements = (schema: string) => [
   `alter table ${schema}.timers add column machine text collate "C", add column claim_lease text collate "C", add column claim_token bigint`,
   `update ${schema}.timers t set machine = i.machine from ${schema}.instances i where i.instance = t.instance`,
-  // The last columns order timers that are due at once, so that a claim reads no more rows than it takes.
+  // The last columns order timers of the same deadline, so that a claim reads no more rows than it takes.
   `create index timers_machine on ${schema}.timers (machine, due, instance, name) where not dead`,
   `drop index ${schema}.timers_due`,
 ]

@@ -10,7 +10,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { countFinished, exchangeFunction, withOrder, withoutRounds, withRounds } from "../exchangeFunction.ts"
 
 const statements = (schema: string) => [
-  // What is being finished meanwhile is counted after it is committed.
+  // Commands that are being finished meanwhile are counted after their commit.
   `lock table ${schema}.commands in share row exclusive mode`,
   `create table ${schema}.finished (
     queue text collate "C" not null,

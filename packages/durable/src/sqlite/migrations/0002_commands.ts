@@ -1,9 +1,9 @@
 /**
- * What executing commands needs on SQLite.
+ * The tables for executing commands on SQLite.
  *
  * A command `waits` while its time has not come, because it was delayed or is to be tried again. Those that can be claimed,
  * or are, are one partial index, in the order they are claimed in; claiming changes no column that any index knows.
- * `claims` grows with every claim: a worker with an earlier claim cannot finish the command any more.
+ * `claims` grows with every claim: a worker with an earlier claim can no longer finish the command.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -1,4 +1,4 @@
-/** Commands that failed for good and are retried by hand begin a new round; what follows from them is heard once in each. */
+/** Commands that failed for good and are retried by hand begin a new round; the event that follows from them is taken once in each. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 

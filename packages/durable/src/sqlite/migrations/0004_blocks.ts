@@ -3,7 +3,7 @@
  * to a page of its own with every event: 56,000 events/s with their instance rows through the bare driver, against 110,000.
  *
  * Which blocks an instance has is in a table of its own, which triggers keep in line for every writer, processes of the version
- * before included. So what was pruned is passed over in one step.
+ * before included. So pruned events are skipped in one step.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -10,7 +10,7 @@ const statements = [
   `alter table detent_timers add column claim_lease text`,
   `alter table detent_timers add column claim_token integer`,
   `update detent_timers set machine = (select i.machine from detent_instances i where i.instance = detent_timers.instance)`,
-  // The last columns order timers that are due at once, so that a claim reads no more rows than it takes.
+  // The last columns order timers of the same deadline, so that a claim reads no more rows than it takes.
   `create index detent_timers_machine on detent_timers (machine, due, instance, name) where not dead`,
   `drop index detent_timers_due`,
 ]

@@ -1,4 +1,4 @@
-/** The listing: what instances are listed and counted by, see sql/Listing.ts. */
+/** The listing: the tables by which instances are listed and counted, see sql/Listing.ts. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 

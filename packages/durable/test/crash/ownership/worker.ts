@@ -45,7 +45,7 @@ const say = (message: FromShiftWorker) => process.send?.(message)
 
 const token = "a secret of the tests that is long enough"
 
-/** Loaded only where it is used: most workers are no nodes of a cluster. */
+/** Loaded only where it is used: most workers are not nodes of a cluster. */
 const placementOf = ({ leaseMillis, hasNodeId, address }: WorkerConfig) =>
   address === undefined
     ? Effect.succeed(Placement.leases({ lease: leaseMillis, ...(hasNodeId && { nodeId: nodeIdOf(process.pid, address) }) }))

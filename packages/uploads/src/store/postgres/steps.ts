@@ -2,7 +2,7 @@
 import type { OwnTables } from "@detent/durable"
 
 const statements = (schema: string): ReadonlyArray<string> => [
-  // One row per batch: whose file it is, how far its extraction has got, and what came of its items.
+  // One row per batch: its file, the position of its extraction, and the counts of its items.
   `create table ${schema}.upload_batches (
     batch integer generated always as identity primary key,
     batch_id text not null unique,

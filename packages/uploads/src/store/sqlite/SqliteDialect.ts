@@ -34,7 +34,7 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   },
   isBy: (author) => {
     const words = wordsOf(author)
-    // Those words narrow it down; who it really is by tells the row.
+    // Those words narrow it down; the row has the exact author.
     if (words.length === 0) return sql`i.author = ${author}`
     const match = `author : "${words.join(" ")}"`
     return sql`i.author = ${author} and i.hn_id in (select rowid from detent_items_search where detent_items_search match ${match})`
@@ -69,7 +69,7 @@ const writeKindItems = (sql: SqlClient, items: ReadonlyArray<KindItemValues>): E
       select value ->> 0, value ->> 1, value ->> 2 from json_each(${words})`
   })
 
-/** Nearly all are stored. What those share is one parameter for the whole statement. */
+/** Nearly all are stored. Shared values are one parameter for the whole statement. */
 const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     const stored = entries.filter(([, , state, , , , , reason]) => state === "stored" && reason === null)
@@ -166,7 +166,7 @@ export const indexedWords = (text: string): string => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
 const isAscii = (text: string): boolean => /^[\u0000-\u007f]*$/.test(text)
 
-/** Every word is quoted, so that nothing a user types is taken for an operator. */
+/** Every word is quoted, so that no input of a user becomes an operator. */
 const matchOf = (terms: ReadonlyArray<SearchTerm>): { readonly positive: boolean; readonly match: string } => {
   const text = ({ words, prefix }: SearchTerm) => `words : "${words.join(" ")}"${prefix ? " *" : ""}`
   const included = terms.filter((term) => !term.excluded).map(text)

@@ -2,7 +2,7 @@
 import type { OwnTables } from "@detent/durable"
 
 const statements = [
-  // One row per batch: whose file it is, how far its extraction has got, and what came of its items.
+  // One row per batch: its file, the position of its extraction, and the counts of its items.
   `create table detent_upload_batches (
     batch integer primary key,
     batch_id text not null unique,
@@ -59,7 +59,7 @@ const statements = [
   )`,
   `create index detent_items_time on detent_items (time)`,
   `create index detent_items_type on detent_items (type, time)`,
-  // The words only: what an item says is in its row. Authors are found here too. An index of them would be written to all over
+  // The words only: the text of an item is in its row. Authors are found here too. An index of them would be written to all over
   // with every transaction: 7 of the 12 µs of CPU that the insert of an item takes when there are 200,000.
   `create virtual table detent_items_search using fts5 (
     words, author, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
