@@ -161,6 +161,9 @@ describe("a batch by tasks", { timeout: 180_000 }, () => {
           yield* giveUpTask(at, called, "its process died")
           assert.strictEqual((yield* batches.state(batchId))._tag, state)
           assert.strictEqual((yield* runTask(at, task, false)).outcome, "done")
+          // A caller by hand whose answer was lost gets the result again, which the next call needs; after the end it is late.
+          const again = yield* runTask(at, { activity, input: byHand }, false)
+          assert.strictEqual(again.outcome, activity === "ingestion" ? "late" : "done")
         }
         assert.strictEqual((yield* batches.awaitEnd(batchId))._tag, "Completed")
       }).pipe(Effect.provide(layer))
