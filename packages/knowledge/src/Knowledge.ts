@@ -67,7 +67,7 @@ export interface KnowledgeOptions {
   readonly patience?: Duration.Input
   /** Which extractor runs use. Default: the one that a batch or `settings` names. */
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
-  /** How long batches, their runs and their stage files are kept after their end. Default: for ever. */
+  /** How long batches, their runs and their stage files are kept after their end. Default: forever. */
   readonly retention?: Duration.Input | undefined
   /** Default: the built-in extractor. */
   readonly settings?: KnowledgeSettings
@@ -84,7 +84,7 @@ export interface KnowledgeOptions {
 /** By default, with the built-in extractor and files. */
 export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
-  // What is built last ends first: batches stop before the runs of their documents do, and those before what they write to.
+  // The layer that is built last ends first: batches stop before the runs of their documents, and those before the storage.
   return runningTasks(options).pipe(
     Layer.provideMerge(Layer.merge(Reviews.publishing, otherDataWarning(options))),
     Layer.provideMerge(withReviews(options, options)),

@@ -1,6 +1,6 @@
 /**
- * What this process has done for batches, as metrics: batches and documents by what became of them, facts, how long stages and
- * documents took, and what models were asked for and cost. A batch event is counted when the log has it, so that a failed write counts
+ * The metrics of this process about batches: batches and documents by result, facts, durations of stages and documents, and the
+ * calls and cost of models. A batch event is counted when the log has it, so that a failed write counts
  * nothing.
  */
 import * as Clock from "effect/Clock"
@@ -19,7 +19,7 @@ const facts = counter("facts", "facts that documents state")
 const triples = counter("triples_ingested", "triples that batches have brought to graphs")
 const modelCalls = counter("model_calls", "calls to models, by model and outcome")
 const modelTokens = counter("model_tokens", "tokens that models have read and written, by model and direction: input or output")
-const modelCost = counter("model_cost", "what models have cost, by model and currency; a call without a known price adds nothing")
+const modelCost = counter("model_cost", "cost of models, by model and currency; a call without a known price adds nothing")
 
 /** From 16 milliseconds to four and a half hours, each twice the one before. */
 const boundaries = Array.from({ length: 21 }, (_, power) => 16 * 2 ** power)

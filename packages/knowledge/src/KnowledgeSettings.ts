@@ -1,6 +1,6 @@
 /**
  * How documents become facts: the `knowledge` section of `detent.config.ts`, the options of `detent batch run` and the fields of a
- * batch's configuration. Every setting has a default. Keys of providers are no settings: they come from the environment.
+ * batch's configuration. Every setting has a default. Keys of providers are not settings: they come from the environment.
  *
  * ```ts
  * export default defineConfig({
@@ -70,7 +70,7 @@ export const budgetOf = (setting: BudgetSetting): BudgetLimits & { readonly curr
   return unit.toLowerCase() === "tokens" ? { tokens: Number(amount) } : { cost: Number(amount), currency: unit.toUpperCase() }
 }
 
-/** Which extractor a batch uses, as it is stored with the batch. What it leaves out is that of the process which works on it. */
+/** Which extractor a batch uses, as it is stored with the batch. Settings that it leaves out are those of the process that works on it. */
 export const ExtractorSelection = Schema.Struct({
   extractor: Schema.optionalKey(ExtractorName),
   /** Default: OPENAI_BASE_URL for OpenAI, then the provider's own address. */
@@ -84,7 +84,7 @@ export type ExtractorSelection = typeof ExtractorSelection.Type
 export const ModelLimits = Schema.Struct({
   requestsPerMinute: Schema.optionalKey(Positive),
   tokensPerMinute: Schema.optionalKey(Positive),
-  /** Calls at once. */
+  /** Concurrent calls. */
   concurrency: Schema.optionalKey(Positive),
   /** How long one call may take, in milliseconds. Default: two minutes. */
   timeoutMillis: Schema.optionalKey(Positive),
@@ -102,7 +102,7 @@ export const KnowledgeSettings = Schema.Struct({
   extractor: Schema.optionalKey(ExtractorChoice),
   /** Prices of models, for costs and budgets. They come before those of the table that this version ships. */
   prices: Schema.optionalKey(PriceTable),
-  /** Default: 50 requests a minute, 5 at once. */
+  /** Default: 50 requests a minute, 5 concurrent ones. */
   limits: Schema.optionalKey(ModelLimits),
   /** How much time and memory the work on one document, ontology, batch or query may take. */
   contentLimits: Schema.optionalKey(ContentLimitOptions),

@@ -19,7 +19,7 @@ export type Turn =
   | { readonly says: unknown; readonly stop?: string; readonly omit?: ReadonlyArray<string> }
   | { readonly refuses: string }
   | { readonly status: number; readonly error?: string; readonly code?: string; readonly headers?: Readonly<Record<string, string>> }
-  /** A body that is no JSON. */
+  /** A body that is not JSON. */
   | { readonly body: string }
   /** The connection is cut after so many characters of a good answer. */
   | { readonly cutAfter: number }

@@ -68,7 +68,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
         assert.deepStrictEqual(yield* storage.info(uri), Option.none())
         assert.isFalse(yield* storage.remove(uri))
         assert.deepStrictEqual(yield* Stream.runCollect(storage.list(folder)), [])
-        // A folder is no blob, and below a blob there is none.
+        // A folder is not a blob, and below a blob there is none.
         yield* storage.set(uri, "x")
         assert.strictEqual((yield* Effect.flip(storage.get(blobIn(folder, "a"))))._tag, "BlobNotFound")
         assert.strictEqual((yield* Effect.flip(storage.get(blobIn(folder, "a/blob.txt/b"))))._tag, "BlobNotFound")

@@ -1,7 +1,8 @@
 /**
  * The stages of a batch as activities that a job runner starts one by one: extraction for each document, then resolution,
  * validation and ingestion. Each uses the configuration of its batch and reports to it, so that the activities of a batch with
- * `dispatch: "activities"` or `"tasks"` move it to its end. Run again with the same input, an activity finds what it did before or does the same.
+ * `dispatch: "activities"` or `"tasks"` move it to its end. Repeated with the same input, an activity finds its earlier result or does
+ * the same.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Clock from "effect/Clock"
@@ -160,7 +161,7 @@ const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Typ
   })
 
 /**
- * The run of an earlier batch that extracted this version of the document in this setting, with what it found: it is not extracted
+ * The run of an earlier batch that extracted this version of the document in this setting, with its findings: it is not extracted
  * again. None where that run was removed since, or where this batch has begun with the document.
  */
 const unchangedRun = ({ manifest, request }: StageRequest, document: ManifestDocument) =>
@@ -202,7 +203,7 @@ const writeRecord = (
 /**
  * Reports to its batch that an activity failed for good: the document counts as failed, or the batch fails in this stage. Nothing is
  * reported twice, nor to a batch that waits for something else. Input that the batch did not enqueue is refused: the failure may
- * follow from it, so that it is no failure of the batch.
+ * follow from it, so that it is not a failure of the batch.
  */
 export const reportGivenUp = (folder: StorageFolder, name: ActivityName, input: unknown, problem: string) =>
   Effect.gen(function* () {
@@ -237,7 +238,7 @@ const documentGivenUp = (folder: StorageFolder, input: typeof ExtractionInput.Ty
     const { batchId, attempt } = batch
     const document = yield* documentOf(stage.manifest, input)
     const standing = (yield* Effect.flatMap(BatchEventLog, (log) => log.standings(batchId, [document.documentId]))).get(document.documentId)
-    // What the activity itself has reported is not said again, but the batch may not have taken it.
+    // A failure that the activity itself has reported is not repeated, but the batch may not have taken it.
     const isReported = standing?.status === "completed" || standing?.status === "set-aside" || isFailedIn(standing, roundOf(batch))
     if (!isReported && batch.config.failurePolicy === "failFast") {
       const error = { code: givenUpCode, message: `document ${document.sourceUri}: ${problem}` }
@@ -272,7 +273,7 @@ type DocumentEnd =
   | typeof facts.DocumentFailed.Type
   | typeof facts.DocumentSetAside.Type
 
-/** Logs what became of a document, and reports how far the extraction is. */
+/** Logs the result of a document, and reports the progress of the extraction. */
 const reportDocument = (
   folder: StorageFolder,
   stage: StageRequest,
@@ -333,7 +334,7 @@ const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageR
     if (yield* report(event, `${attempt}/extracted/${documentId}`)) yield* countStage("extracting", batch.failuresSince)
   })
 
-/** What the job runner can try again is not reported. A document that cannot be read counts as failed. */
+/** Failures that the job runner can retry are not reported. A document that cannot be read counts as failed. */
 const reportFailure = (
   folder: StorageFolder,
   stage: StageRequest,
@@ -369,14 +370,14 @@ const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequ
     },
   )
 
-/** Refuses files that are no graphs of the batch, though the process may read them: their lines would make its graph unreadable for queries. */
+/** Refuses files that are not graphs of the batch, though the process may read them: their lines would make its graph unreadable for queries. */
 const checkGraphs = (folder: StorageFolder, { manifest, request }: StageRequest, uris: ReadonlyArray<StorageUri>) => {
   const known = new Set(manifest.documents.map(({ documentId }) => blobIn(folder, pathsOfDocument(documentId).graph)))
   const other = uris.find((uri) => !known.has(uri))
   return other === undefined
     ? Effect.void
     : Effect.fail(
-        refused("resolution", `${other} is no graph of a document of ${request.batchId}; take those that its extractions returned`),
+        refused("resolution", `${other} is not a graph of a document of ${request.batchId}; take those that its extractions returned`),
       )
 }
 
@@ -386,7 +387,7 @@ const checkLines = (folder: StorageFolder, activity: ActivityName, batchId: Batc
   return isLinesPath(path) && path.startsWith(`batches/${batchId}/`)
     ? Effect.void
     : Effect.fail(
-        refused(activity, `${uri} is no file that a stage of ${batchId} has written; take the one that the activity before returned`),
+        refused(activity, `${uri} is not a file that a stage of ${batchId} has written; take the one that the activity before returned`),
       )
 }
 
@@ -452,7 +453,7 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
     if (stage.batch?._tag === "Ingesting" && stage.batch.validatedGraph.uri !== input.validatedUri)
       return yield* refused("ingestion", `${input.batchId} validated ${stage.batch.validatedGraph.uri}, not ${input.validatedUri}`)
     if (stage.batch?._tag !== "Ingesting") yield* checkLines(folder, "ingestion", input.batchId, input.validatedUri)
-    // What it added may have been reviewed, replaced by later batches or withdrawn since.
+    // Its facts may have been reviewed, replaced by later batches or withdrawn since.
     if (stage.batch?._tag === "Completed" || stage.batch?._tag === "PartiallyCompleted") {
       const { canonicalGraphUri, stats } = stage.batch
       return { canonicalUri: canonicalGraphUri, triplesIngested: stats.triplesIngested, durationMs: 0 }

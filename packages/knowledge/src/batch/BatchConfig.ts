@@ -6,14 +6,14 @@ import { Count } from "../storage/Quantity.ts"
 import { ValidationPolicy } from "../validate/Report.ts"
 
 /**
- * What becomes of a batch when documents fail: it continues with the others, ends at the first, or tries those that failed once
+ * How a batch reacts to documents that fail: it continues with the others, ends at the first, or tries those that failed once
  * more at the end.
  */
 export const FailurePolicy = Schema.Literals(["continue", "failFast", "retryFailed"])
 export type FailurePolicy = typeof FailurePolicy.Type
 
 /**
- * Who does the work of a batch: the process that holds it; tasks, which the batch puts into the queue of activities; or activities,
+ * Where the work of a batch runs: the process that holds it; tasks, which the batch puts into the queue of activities; or activities,
  * which a job runner starts one by one. Tasks and activities report to the batch.
  */
 export const Dispatch = Schema.Literals(["process", "tasks", "activities"])
@@ -21,7 +21,7 @@ export type Dispatch = typeof Dispatch.Type
 
 export const BatchConfig = Schema.Struct({
   failurePolicy: FailurePolicy,
-  /** How many documents are worked on at once. Those that are ready together are stored together. */
+  /** How many documents are worked on concurrently. Those that are ready together are stored together. */
   concurrency: Schema.Int.check(Schema.isGreaterThan(0)),
   /** How often a failed batch may be started again. */
   maxRetries: Count,

@@ -5,7 +5,7 @@ import { Count } from "../storage/Quantity.ts"
 
 const common = { batchId: BatchId, at: Schema.Int }
 
-/** Counts how often the documents of the batch were begun with: what failed in one round is begun again in a later one. */
+/** Counts the rounds of the batch: documents that failed in one round are begun again in a later one. */
 const round = Count
 
 export const BatchEvent = Schema.TaggedUnion({

@@ -1,6 +1,6 @@
 /**
  * The log of batch events, in the database of the batches: entries stay, can be read from any position on, and reach other
- * processes. Of a batch's progress only the latest is kept. A projection counts what became of each document.
+ * processes. Of a batch's progress only the latest is kept. A projection counts the documents by result.
  */
 import { EventFeed } from "@detent/durable/SqlEventJournal"
 import * as SqlEventLog from "@detent/durable/SqlEventLog"
@@ -129,7 +129,7 @@ export const DocumentStanding = Schema.Struct({
   error: Schema.NullOr(Schema.String),
   /** Counts how often the documents of the batch were begun with, up to this event; 0 when it is completed. */
   round: Count,
-  /** What was found in a completed one; null where that is not known. */
+  /** Counts of a completed one; null where unknown. */
   entities: Schema.optionalKey(Schema.NullOr(Count)),
   facts: Schema.optionalKey(Schema.NullOr(Count)),
   forReview: Schema.optionalKey(Schema.NullOr(Count)),
@@ -151,7 +151,7 @@ export interface BatchEventLogService {
   readonly standings: (batch: BatchId, documents: ReadonlyArray<DocumentId>) => Effect.Effect<ReadonlyMap<string, DocumentStanding>>
   /** How many documents of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<DocumentStanding["status"], number>>>
-  /** What became of the documents of a batch, at most `limit` after one. */
+  /** The results of the documents of a batch, at most `limit` after one. */
   readonly documents: (
     batch: BatchId,
     options?: { readonly status?: DocumentStanding["status"]; readonly after?: string; readonly limit?: number },
@@ -199,7 +199,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const last = (yield* feed.read({ after })).at(-1)?.position
         if (last === undefined) return { events: [], through: Math.max(after, yield* feed.position) }
-        // What is replaced by a later one meanwhile is passed all the same.
+        // Progress that a later one replaces meanwhile is passed on anyway.
         const page = yield* Stream.runCollect(Stream.takeUntil(events(after), ({ position }) => position >= last))
         return { events: page, through: page.at(-1)?.position ?? last }
       }),

@@ -1,9 +1,9 @@
 /**
- * The batch: documents are extracted, what they name is resolved, the graph is validated and added to the canonical one. Each
+ * The batch: documents are extracted, their entities are resolved, the graph is validated and added to the canonical one. Each
  * active state does its stage's work for as long as it lasts; leaving it, by a cancel for one, ends the work. A process that
  * dies takes up the work of the state where it was.
  *
- * A stage is an effect that returns what it has done. The work of the state makes an event of that, and sends it.
+ * A stage is an effect that returns its result. The work of the state sends that as an event.
  */
 import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -26,7 +26,7 @@ import {
   Validated,
 } from "./BatchState.ts"
 
-/** What extraction returns. */
+/** The result of extraction. */
 const Extracted = Schema.Struct(extracted)
 
 /** How far extraction is. */
@@ -58,7 +58,7 @@ export const E = Event({
   Fail: { stage: Stage, attempt: Count, error: BatchFault },
 })
 
-/** The stages, which return what they have done, and what the batch publishes. */
+/** The stages, which return their results, and the events that the batch publishes. */
 const stages = Slot.Effects({
   emitBatchEvent: { event: BatchEvent },
   /** Writes the state of now to `status.json`. */
@@ -68,7 +68,7 @@ const stages = Slot.Effects({
   runValidation: Slot.effect({ state: S.Validating.schema }, { success: Validated, failure: BatchFault }),
   runIngestion: Slot.effect({ state: S.Ingesting.schema }, { success: Schema.Union([Ingested, Moved]), failure: BatchFault }),
   endWork: { state: S.Cancelled.schema },
-  /** Takes what a failed ingestion has added out of the graph. */
+  /** Removes the facts of a failed ingestion from the graph. */
   takeBackFacts: { state: S.Failed.schema },
   /** Has the work of a stage done elsewhere, and lasts until the state is left. */
   dispatchStage: Slot.effect(
@@ -90,7 +90,7 @@ const refusals: ReadonlySet<string> = new Set(["InvalidTransition", "TransitionR
   SendError["_tag"]
 >)
 
-/** Sends what a stage has come to. Tasks or activities do the work of a batch that says so, and report it. */
+/** Sends the result of a stage. For a batch with `dispatch`, tasks or activities do the work and report it. */
 const staged = <A>(
   state: Dispatched,
   send: (event: typeof E.Type) => Effect.Effect<void, SendError>,
@@ -116,7 +116,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
 
   // A transition to the same state changes its data and nothing else: the extraction continues.
-  // After a restart the work counts from the beginning again: what is completed stays so.
+  // After a restart the work counts from the beginning again: completed documents stay completed.
   .on(S.Extracting, E.DocumentsCounted, S.Extracting, ({ state, event, at }) =>
     S.Extracting.derive(state, {
       updatedAt: at,
@@ -139,7 +139,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
   .on(S.Extracting, E.ExtractionComplete, [S.Resolving, S.Failed], ({ state, event, at }) => {
     const { _tag, attempt = state.attempt, documentsUnchanged = 0, documentsSetAside = 0, reviewCount = 0, ...counts } = event
-    if (attempt !== state.attempt) return refuse(`the extraction of attempt ${attempt} is over; the batch is in attempt ${state.attempt}`)
+    if (attempt !== state.attempt) return refuse(`the extraction of attempt ${attempt} has ended; the batch is in attempt ${state.attempt}`)
     const counted = { ...counts, documentsUnchanged, documentsSetAside, reviewCount, updatedAt: at }
     if (event.documentsCompleted > 0) return S.Resolving.derive(state, counted)
     const message =
@@ -195,9 +195,9 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   .on(active, E.Fail, S.Failed, ({ state, event, at }) =>
     event.stage === stageOf(state) && event.attempt === state.attempt
       ? S.Failed.derive({ ...nothing, ...state }, { ...failedIn(event.stage), failedAt: at, updatedAt: at, error: event.error })
-      : refuse(`stage ${event.stage} of attempt ${event.attempt} is over; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
+      : refuse(`stage ${event.stage} of attempt ${event.attempt} has ended; the batch is ${stageOf(state)} in attempt ${state.attempt}`),
   )
-  // What a partially completed batch has added stays until the new attempt adds its own in its place.
+  // The facts of a partially completed batch stay until the new attempt replaces them.
   .on([S.Failed, S.PartiallyCompleted], E.Retry, S.Pending, ({ state, event, at }) =>
     state.retryCount < state.config.maxRetries
       ? S.Pending.derive(state, {
@@ -257,7 +257,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
   .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }), { runs: ["endWork"] })
 
-  // Called in `enter`, an effect is requested: it is carried out after the transition is stored, by whichever process has time.
+  // Called in `enter`, an effect is requested: it is carried out after the transition is stored, by any process.
   .enter(
     S.Resolving,
     ({ state: { batchId }, effects, at }) => effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),

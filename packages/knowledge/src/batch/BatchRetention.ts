@@ -1,5 +1,5 @@
 /**
- * Removes what batches that ended long ago leave behind and no graph needs: their runs with what those stored, and the files that stages
+ * Removes the data of batches that ended long ago and that no graph needs: their runs with their rows, and the files that stages
  * handed on. Runs whose documents the graph shows keep the text that its spans count in and their review list. Files that a version of
  * the graph names stay, and so do manifest, status, metadata and reports.
  */
@@ -19,7 +19,7 @@ import { blobIn, folderIn, type StorageFolder } from "../storage/Uri.ts"
 import type { BatchState } from "./BatchState.ts"
 import { loadManifest } from "./Manifest.ts"
 
-/** What was removed. */
+/** Counts of removed data. */
 export interface Purged {
   readonly batches: number
   readonly runs: number

@@ -1,5 +1,5 @@
 /**
- * Where a batch stands, and what there is to say about it in each stage. Fields that a later version has added are optional, so that
+ * The state of a batch, with the data of each stage. Fields that a later version has added are optional, so that
  * a batch of an earlier one can be read.
  */
 
@@ -19,7 +19,7 @@ import { BatchConfig } from "./BatchConfig.ts"
 export const Stage = Schema.Literals(["pending", "extracting", "resolving", "validating", "ingesting"])
 export type Stage = typeof Stage.Type
 
-/** What the batch is: in every state, so that a failed or cancelled one can continue. */
+/** The identity of the batch: in every state, so that a failed or cancelled one can continue. */
 const request = {
   batchId: BatchId,
   manifestUri: StorageUri,
@@ -36,7 +36,7 @@ const request = {
   updatedAt: Schema.optionalKey(Schema.Int),
 }
 
-/** What models have cost so far. Absent for a batch that asks none. */
+/** The cost of models so far. Absent for a batch that calls none. */
 export const BatchUsage = Schema.Struct({
   calls: Count,
   inputTokens: Count,
@@ -85,7 +85,7 @@ export type StageGraph = typeof StageGraph.Type
 /** The list of the documents that a batch brings to the graph and withdraws from it. */
 const DocumentList = Schema.Struct({ uri: StorageUri, hash: ContentHash, brought: Count, withdrawn: Count })
 
-/** What resolution returns. */
+/** The result of resolution. */
 export const Resolved = Schema.Struct({
   graph: StageGraph,
   entitiesTotal: Count,
@@ -97,10 +97,10 @@ export const Resolved = Schema.Struct({
   reviewCount: Schema.optionalKey(Count),
 })
 
-/** What validation returns. */
+/** The result of validation. */
 export const Validated = Schema.Struct({ graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri })
 
-/** What ingestion returns: the version it has published. */
+/** The result of ingestion: the version it has published. */
 export const Ingested = Schema.Struct({
   canonicalVersion: ContentHash,
   canonicalGraphUri: StorageUri,
@@ -163,7 +163,7 @@ const ended = {
   completedAt: Schema.Int,
 }
 
-/** `cause` is what led to it, in words, where the message does not say it. */
+/** `cause` is the text of the causes, where the message does not contain it. */
 export const BatchFault = Schema.Struct({ code: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.String) })
 export type BatchFault = typeof BatchFault.Type
 
@@ -221,7 +221,7 @@ export const batchStates = S.$tags
 
 // How far a batch is, for people.
 
-/** Extraction is what takes long; each later stage is a step. */
+/** Extraction takes longest; each later stage is a step. */
 export const progressPercent = (state: BatchState): number => {
   switch (state._tag) {
     case "Pending":
@@ -270,7 +270,7 @@ export const stageDisplayName = ({ _tag }: BatchState): string => names[_tag]
 export type BatchStateStoreError = KeyValueStore.KeyValueStoreError | Schema.SchemaError
 
 export interface BatchStateStoreService {
-  /** None where no state was set. A value that is no state of a batch is an error. */
+  /** None where no state was set. A value that is not a state of a batch is an error. */
   readonly get: (batchId: BatchId) => Effect.Effect<Option.Option<BatchState>, BatchStateStoreError>
   readonly set: (batchId: BatchId, state: BatchState) => Effect.Effect<void, BatchStateStoreError>
 }

@@ -1,4 +1,4 @@
-/** The batch machine with its stages. What keeps a stage from being finished becomes the batch's failure. */
+/** The batch machine with its stages. An error that ends a stage becomes the batch's failure. */
 
 import type { ReadError } from "@detent/durable"
 import * as Cause from "effect/Cause"
@@ -50,7 +50,7 @@ const failing = <A, Failure, R>(work: Effect.Effect<A, Failure, R>): Effect.Effe
 const timed = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>) => failing(timedStage(stage, work))
 
 /**
- * Ends what a cancelled batch had under way, and takes back what it had added. Done twice, it is done once. A process that stops ends
+ * Ends the running work of a cancelled batch, and removes the facts it had added. It is idempotent. A process that stops ends
  * its runs first, since it may be the last one that works.
  */
 export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =>
@@ -68,11 +68,11 @@ const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.void
       : Effect.catchCause(takeBack(folder, state), (problem) =>
-          Effect.logDebug(`batch ${state.batchId}: what it has added is taken back after it has failed`, problem),
+          Effect.logDebug(`batch ${state.batchId}: its facts are removed from the graph after it has failed`, problem),
         ),
   )
 
-/** A batch that was resumed since adds its own in place of what it had added. */
+/** A batch that was resumed since replaces the facts it had added. */
 const takeBackFacts = (folder: StorageFolder, failed: typeof S.Failed.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
   Effect.gen(function* () {
     const now = yield* stored
@@ -80,7 +80,7 @@ const takeBackFacts = (folder: StorageFolder, failed: typeof S.Failed.Type, stor
   })
 
 /**
- * Where another process has cancelled the batch, its runs are ended before the work of this one is over: a process that follows the
+ * Where another process has cancelled the batch, its runs are ended before the work of this one has ended: a process that follows the
  * batch stops then. It cannot be interrupted, and takes no longer than the store of runs waits for its database. What cannot be
  * ended is ended by the next process that works.
  */
@@ -90,7 +90,7 @@ const endCancelled = ({ batchId, attempt }: typeof S.Extracting.Type, stored: Ef
     if (now?._tag === "Cancelled") yield* endRuns({ batchId }, cancelledWithBatch(attempt))
   }).pipe(Effect.catchCause((cause) => Effect.logDebug(`batch ${batchId}: its runs are ended by the next process that works`, cause)))
 
-/** Writes `status.json`. Of two that write at once the later may write an older state, sees that, and writes again. */
+/** Writes `status.json`. Of two concurrent writers the later may write an older state, sees that, and writes again. */
 export const writeStatus = (
   folder: StorageFolder,
   state: Effect.Effect<BatchState | undefined, ReadError>,
@@ -119,7 +119,7 @@ const faultOf = (cause: Cause.Cause<unknown>): BatchFault => {
 /** How many causes of causes are followed. */
 const mostCauses = 5
 
-/** What led to an error, the nearest first, without what the error itself says. */
+/** The causes of an error, the nearest first, without the error's own message. */
 const causeOf = (error: unknown): Pick<BatchFault, "cause"> => {
   const said: Array<string> = []
   let one = error
@@ -127,6 +127,6 @@ const causeOf = (error: unknown): Pick<BatchFault, "cause"> => {
     one = one.cause
     said.push(describe(one))
   }
-  const told = said.filter((text) => text !== "" && text !== describe(error))
-  return told.length === 0 ? {} : { cause: told.join(": ") }
+  const causes = said.filter((text) => text !== "" && text !== describe(error))
+  return causes.length === 0 ? {} : { cause: causes.join(": ") }
 }

@@ -1,5 +1,5 @@
 /**
- * Batches of documents, from a manifest to the canonical graph. What was started continues, also when the process is killed: a
+ * Batches of documents, from a manifest to the canonical graph. A started batch continues, also when the process is killed: a
  * program that opens the same database takes every unfinished batch up again.
  *
  * ```ts
@@ -51,13 +51,13 @@ export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNot
 
 type Event = typeof E.Type
 
-/** What a new attempt may change: a larger budget, another address of the same model. */
+/** The settings that a new attempt may change: a larger budget, another address of the same model. */
 export type SelectionChange = Pick<ExtractorSelection, "budget" | "baseUrl">
 
 /** `documents`: only these of the documents that failed are tried again. Default: all. */
 export type RetryChange = SelectionChange & { readonly documents?: ReadonlyArray<DocumentId> }
 
-/** What a batch changed in its graph. */
+/** The changes of a batch to its graph. */
 export interface BatchChanges extends GraphDiff {
   readonly namespace: Namespace
   /** Absent where the batch has published nothing. */
@@ -66,18 +66,18 @@ export interface BatchChanges extends GraphDiff {
   readonly previous?: ContentHash
 }
 
-/** What can keep work from being ended, or what was added from being taken back. It can be tried again. */
+/** Errors of ending work or removing added facts. They can be retried. */
 export type UndoError = Effect.Error<ReturnType<typeof endWork>> | Effect.Error<ReturnType<typeof writeStatus>>
 
-/** What can keep old runs and files from being removed. It can be tried again. */
+/** Errors of removing old runs and files. They can be retried. */
 export type PurgeError = Effect.Error<ReturnType<typeof purgeBatches<ReadError, never>>>
 
 export interface BatchesOptions {
-  /** How long batches, their runs and their stage files are kept after their end. Default: for ever. */
+  /** How long batches, their runs and their stage files are kept after their end. Default: forever. */
   readonly retention?: Duration.Input | undefined
 }
 
-/** What can keep a graph from being checked before a batch is withdrawn, or the refusal. */
+/** Errors of checking the graph before a batch is withdrawn, or the refusal. */
 export type WithdrawError = Effect.Error<ReturnType<typeof withdrawChecked>>
 
 export interface BatchesService {
@@ -87,7 +87,7 @@ export interface BatchesService {
     manifest: ManifestFile,
     options?: { readonly batchId?: BatchId; readonly config?: Partial<BatchConfig> },
   ) => Effect.Effect<BatchId, ManifestError | ExtractorRefused | StorageError | InvalidState | SendError | ReadError>
-  /** What a batch would take: chunks, calls, tokens and cost. Reads the documents, asks no model and stores nothing. */
+  /** Estimates a batch: chunks, calls, tokens and cost. Reads the documents, calls no model and stores nothing. */
   readonly estimate: (
     folder: StorageFolder,
     manifest: ManifestFile,
@@ -99,7 +99,7 @@ export interface BatchesService {
   /** The state in which nothing more happens without a request. */
   readonly awaitEnd: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /**
-   * Ends the work that is under way. What was extracted is kept, and can be resumed. The batch takes the same `eventId` once, also
+   * Ends the running work. Extracted documents are kept, and the batch can be resumed. The batch takes the same `eventId` once, also
    * in the requests below.
    */
   readonly cancel: (id: BatchId, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
@@ -107,10 +107,10 @@ export interface BatchesService {
   readonly retry: (id: BatchId, changes?: RetryChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /** The same without a limit of attempts, and of a cancelled batch too. */
   readonly resume: (id: BatchId, changes?: SelectionChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
-  /** Sends what an activity has done to the batch. The batch takes the same id once. */
+  /** Sends the result of an activity to the batch. The batch takes the same id once. */
   readonly report: (id: BatchId, event: Event, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /**
-   * Takes what the batch added out of the canonical graph again. None when there is nothing of it. Refused where the graph would
+   * Removes the batch's facts from the canonical graph. None when it has none. Refused where the graph would
    * violate shapes that it does not violate now, except with `force` or the policy `warn`.
    */
   readonly withdraw: (

@@ -1,5 +1,5 @@
 /**
- * A document as the system knows it: where it came from, what was done with it and what went wrong on the way. The records of a
+ * A document: its source, its runs and its errors. The records of a
  * batch's documents are `metadata.json` of the batch; an activity that extracts one document writes the record of that one.
  */
 import * as DateTime from "effect/DateTime"
@@ -76,7 +76,7 @@ interface Recorded {
 
 const statuses = { queued: "pending", running: "processing", succeeded: "completed", failed: "failed", cancelled: "pending" } as const
 
-/** What is known of a document. One without a run is in the graph in the same version. */
+/** The record of a document. One without a run is in the graph in the same version. */
 export const documentRecord = (
   { batchId, ontologyVersion, createdAt }: Batch,
   modelId: string,

@@ -56,7 +56,7 @@ export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting:
     }
   })
 
-/** In bytes: what is larger is read in pieces. */
+/** In bytes: larger files are read in pieces. */
 const wholeAtMost = 1_000_000
 
 const hashOf = (storage: typeof Storage.Service, { sourceUri, sizeBytes }: ManifestDocument) =>
@@ -69,7 +69,7 @@ const hashOf = (storage: typeof Storage.Service, { sourceUri, sizeBytes }: Manif
     )
   })
 
-/** What the batch brings to a version of the graph: the documents it has extracted, and those that are gone. */
+/** The changes of a batch to a version of the graph: the documents it has extracted, and those that are gone. */
 export const documentsBrought = (
   { batchId }: Batch,
   manifest: Manifest,

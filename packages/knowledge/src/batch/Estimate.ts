@@ -1,4 +1,4 @@
-/** What a batch would take, before it starts: its documents are read and cut into chunks, and no model is asked. */
+/** Estimates a batch before it starts: its documents are read and cut into chunks, and no model is called. */
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Stream from "effect/Stream"
@@ -30,7 +30,7 @@ export interface BatchEstimate extends BatchUsage {
 
 export type EstimateError = ManifestError | ExtractorRefused | EquipmentError | Effect.Error<ReturnType<typeof unchangedDocuments>>
 
-/** Documents that are read at once. */
+/** Documents that are read concurrently. */
 const concurrency = 4
 
 export const estimateBatch = (
@@ -87,7 +87,7 @@ const estimateDocument = (
       chunkStream({ size: windowSize, overlap }),
       Stream.runFoldEffect(
         (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
-        // Yields before every chunk: all classes of the ontology are compared with its words, and a long document comes in many at once.
+        // Yields before every chunk: all classes of the ontology are compared with its words, and a long document comes in many together.
         (sum, chunk) =>
           Effect.map(Effect.yieldNow, () => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) })),
       ),

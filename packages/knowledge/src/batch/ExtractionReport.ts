@@ -1,9 +1,9 @@
 /**
- * What the extraction of a batch reports: to the log of batch events what became of each document, to the batch how far it is. Both
+ * The reports of a batch's extraction: the result of each document to the log of batch events, the progress to the batch. Both
  * are written twice a second and not for each document, since each is a write that waits for the disk.
  *
- * The log comes first. A process that dies in between reports to the batch again when it is back; the other way round the log
- * would lack documents that the batch has counted when its stage is over.
+ * The log comes first. A process that dies in between reports to the batch again when it is back; in the reverse order the log
+ * would lack documents that the batch has counted when its stage has ended.
  */
 
 import type { SendError } from "@detent/machine"
@@ -31,7 +31,7 @@ type DocumentEvent =
   | typeof facts.DocumentFailed.Type
   | typeof facts.DocumentSetAside.Type
 
-/** What hears how far the extraction is. */
+/** Receives the progress of the extraction. */
 export interface ExtractionProgress {
   readonly counted: (counts: Counted) => Effect.Effect<void, SendError>
   /** Documents that failed before this time are tried once more. */
@@ -50,7 +50,7 @@ const patience = "2 seconds"
 /** How many unchanged documents one event names: an event is a row. */
 const unchangedAtOnce = 500
 
-/** What a database that is away for a moment fails with. */
+/** The errors of a short outage of the database. */
 const outages: ReadonlySet<string> = new Set(["PersistenceFailed", "EventJournalError", "SqlError"])
 
 /** Every attempt has two rounds at most: the documents, and once more those that failed. */
@@ -58,7 +58,7 @@ export const roundOf = ({ attempt, round }: Pick<Extracting, "attempt" | "round"
 
 export type ExtractionReport = Effect.Success<ReturnType<typeof startReport>>
 
-/** What models have cost the batch. None where it asks none. */
+/** The cost of models for the batch. None where it calls none. */
 type Spent = Effect.Effect<(Usage & { readonly currency?: string }) | undefined>
 
 export const startReport = (
@@ -77,7 +77,7 @@ export const startReport = (
     const languages = new LanguageCounts()
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
-    let [changes, told, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
+    let [changes, reported, progressAt] = [0, 0, yield* Clock.currentTimeMillis]
 
     const note = (event: DocumentEvent) => {
       changes++
@@ -128,7 +128,7 @@ export const startReport = (
     })
 
     const one = yield* Semaphore.make(1)
-    /** A document may take long: what its calls cost counts before it is done. */
+    /** A document may take long: the cost of its calls counts before it is done. */
     const count = Effect.map(spending, (spent) => {
       if (spent === undefined || JSON.stringify(usageOf(spent)) === JSON.stringify(usage)) return
       usage = usageOf(spent)
@@ -137,13 +137,13 @@ export const startReport = (
 
     const flush = Effect.gen(function* () {
       yield* count
-      if (told === changes) return
+      if (reported === changes) return
       const upTo = changes
       yield* tellUnchanged
       yield* tellWorld([...waiting])
       yield* progress.counted({ ...summary(), ...(currentDocumentId === undefined ? {} : { currentDocumentId }) })
       yield* tellProgress
-      told = upTo
+      reported = upTo
     }).pipe(
       one.withPermit,
       // Events that were stored when the database went away are in its log, and are not published again.
@@ -194,7 +194,7 @@ export const startReport = (
       telling: Effect.forever(Effect.delay(flush, interval)),
       /** Reports everything that is not reported yet. */
       end: flush,
-      /** For work that ends too early: publishes what became of documents, and nothing of those that are not done. */
+      /** For work that ends early: publishes the results of finished documents only. */
       rest: Effect.suspend(() => {
         const events = [...waiting]
         const ended = new Set(events.flatMap((event) => (event._tag === "DocumentStarted" ? [] : [event.documentId])))
@@ -204,8 +204,8 @@ export const startReport = (
         // It is called while the work is ended, where nothing is interrupted unless it says so.
         Effect.interruptible,
         Effect.timeout(patience),
-        // The resumed batch reports them: it finds what the runs have stored.
-        Effect.catchCause((cause) => Effect.logWarning(`batch ${batchId}: what became of some documents is not in its log yet`, cause)),
+        // The resumed batch reports them: it finds the rows of the runs.
+        Effect.catchCause((cause) => Effect.logWarning(`batch ${batchId}: the results of some documents are not in its log yet`, cause)),
       ),
     }
   })

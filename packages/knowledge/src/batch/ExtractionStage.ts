@@ -1,4 +1,4 @@
-/** Extracts the documents of a batch: many at once, each as a run of its own, as the failure policy says. */
+/** Extracts the documents of a batch concurrently, each as a run of its own, by the failure policy. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -81,7 +81,7 @@ const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
 /** How often the runs of a batch are looked for: a process that works on it may begin one while the others are ended. */
 const passes = 20
 
-/** Ends the runs of a batch that wait or are under way. What they have stored is kept. */
+/** Ends the waiting and running runs of a batch. Their rows are kept. */
 export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, why: string) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
@@ -161,6 +161,6 @@ const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocu
   ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
   config: state.config.pipeline,
   selection: selectionOf(state.config),
-  // A document's run is the same however often the batch is started again: what failed is resumed, what is done stays.
+  // A document's run is the same however often the batch is started again: a failed run is resumed, a finished one stays.
   part: { batchId: state.batchId, attempt: 0, batchAttempt: state.attempt },
 })

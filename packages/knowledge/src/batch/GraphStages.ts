@@ -51,7 +51,7 @@ type Lines = Stream.Stream<string, StageReadError, StageServices>
 /** The sorted lines of each document. */
 export type DocumentGraphs = Stream.Stream<Lines, StageReadError, StageServices>
 
-/** What new entities of a namespace are called. */
+/** The prefix of new IRIs of a namespace. */
 export const entityBase = (namespace: string) => `urn:detent:graph:${namespace}/`
 
 const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>[1] }) =>
@@ -60,7 +60,7 @@ const equipped = (state: { readonly manifestUri: Parameters<typeof loadManifest>
     return { manifest, ontology: yield* startedOntology(manifest) }
   })
 
-/** Graphs of documents, with what distinguishes them from others: where they are, and in which generation. */
+/** Graphs of documents with their identity: address and generation. */
 export interface GivenGraphs {
   readonly graphs: DocumentGraphs
   readonly versions: ReadonlyArray<readonly [uri: string, generation: string]>
@@ -83,7 +83,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const documents = isEmpty
       ? Stream.empty
       : withDecisions<StageReadError, StageServices>(others?.graphs ?? documentGraphs(state.batchId), byDocument(decisions))
-    // What the batch contributed before, and earlier versions of its documents, are no reason to keep an IRI.
+    // An earlier contribution of the batch, and earlier versions of its documents, are not a reason to keep an IRI.
     const existing =
       isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
     const graph = state.config.resolveEntities
@@ -116,7 +116,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     } satisfies typeof Resolved.Type
   })
 
-/** How many documents' graphs are fetched at once. */
+/** How many documents' graphs are fetched concurrently. */
 const graphsAtOnce = 200
 
 /** The graph of each document that was extracted, in the order of document ids, each as sorted lines. */
@@ -154,7 +154,7 @@ const isLoss = ({ _tag }: ArtifactError) => _tag === "ArtifactDamaged" || _tag =
 /** Pages hold small contents only. */
 const isWhole = ({ content, packed }: StoredArtifact) => content !== null || packed !== null
 
-/** What reviewers decided on the versions of documents that a batch brings. A property that the ontology has no more is not stated. */
+/** The decisions of reviewers on the versions of documents that a batch brings. A property that the ontology has no more is left out. */
 const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontology: OntologyIndex) =>
   Effect.gen(function* () {
     const reviews = yield* ReviewStore
@@ -166,7 +166,7 @@ const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontolo
       .toSorted((left, right) => (left.factId < right.factId ? -1 : 1))
   })
 
-/** Against the shapes of the manifest, unless others are given; without any, against what the ontology says. */
+/** Against the shapes of the manifest, unless others are given; without any, against those derived from the ontology. */
 export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, otherShapes?: StorageUri) =>
   Effect.gen(function* () {
     const storage = yield* Storage
@@ -202,7 +202,7 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     return { graph, violations: found.violations, quarantined, reportUri } satisfies typeof Validated.Type
   })
 
-/** What the batch would change of the graph: its lines take the place of those of its documents and of what it contributed before. */
+/** The change of the batch to the graph: its lines replace those of its documents and of its earlier contribution. */
 const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<string, E>) =>
   Effect.map(changesNothing(state, state.resolvedGraph) ? Effect.succeed({}) : graphBeside(state), (beside) => ({ added, ...beside }))
 
@@ -213,8 +213,8 @@ const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents
 const contributionOf = ({ contributions }: GraphVersion, batchId: BatchId) => Arr.findFirst(contributions, (one) => one.batchId === batchId)
 
 /**
- * Adds what the batch brings to the canonical graph. It is in `final.ttl` first: sorted N-Triples, which every reader of Turtle reads. A
- * failure may leave it in the graph: the same again changes nothing, and a batch that fails takes it back.
+ * Adds the contribution of the batch to the canonical graph. It is in `final.ttl` first: sorted N-Triples, which every reader of Turtle
+ * reads. A failure may leave it in the graph: the same again changes nothing, and a batch that fails takes it back.
  */
 export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
   Effect.gen(function* () {
@@ -245,7 +245,7 @@ export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type
 
 /**
  * Writes the canonical graph of a namespace as one Turtle file, for other tools. Every change of the graph writes it. Returns the file and
- * how many triples are in it. Of two processes that write at once the later may write an older version, sees that, and writes again.
+ * how many triples are in it. Of two concurrent writers the later may write an older version, sees that, and writes again.
  */
 export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>
   Effect.gen(function* () {
@@ -269,7 +269,7 @@ export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontolo
   })
 
 /**
- * Takes what an ingestion added out of the graph again, after its batch has failed: the batch contributes what it did in the version
+ * Removes the facts of an ingestion from the graph, after its batch has failed: the batch contributes what it did in the version
  * that it was resolved against. Done twice, it is done once.
  */
 export const takeBack = (
@@ -309,7 +309,7 @@ export class WithdrawalRefused extends Schema.TaggedError<WithdrawalRefused>()("
 }
 
 /**
- * Takes what a batch added out of the canonical graph, if the graph conforms without it as it does now. With the policy `warn`, the
+ * Removes the facts of a batch from the canonical graph, if the graph conforms without it as it does now. With the policy `warn`, the
  * graph is not examined.
  */
 export const withdrawChecked = (folder: StorageFolder, state: BatchState) =>
@@ -351,7 +351,7 @@ const checkWithdrawal = (
     const validation = { shapes, isQuarantine: false }
     const then = yield* validateOnWorker<GraphError>(validation, { added: back, existing, replaced: gone }, ontology)
     if (then.violations === 0) return
-    // The same nodes as they are now: what is wrong with them already is not the withdrawal's doing.
+    // The same nodes as they are now: existing violations are not caused by the withdrawal.
     const now = yield* validateOnWorker<GraphError>(validation, { added: gone, existing, replaced: back }, ontology)
     const known = new Set(now.listed.map(violationKey))
     const news = then.listed.filter((one) => one.severity === "Violation" && !known.has(violationKey(one)))
@@ -363,7 +363,7 @@ const checkWithdrawal = (
 
 const violationKey = ({ sources: _, ...violation }: Violation): string => JSON.stringify(violation)
 
-/** Takes what a batch added out of the canonical graph, also where the graph does not conform then. */
+/** Removes the facts of a batch from the canonical graph, also where the graph does not conform then. */
 export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>
   Effect.gen(function* () {
     const withdrawn = yield* Effect.flatMap(CanonicalGraph, (canonical) => canonical.withdraw(state.targetNamespace, state.batchId))

@@ -1,5 +1,5 @@
 /**
- * What a batch is to work on. A person writes a `ManifestFile`, whose references may be paths beside it; a batch keeps a
+ * The input of a batch. A person writes a `ManifestFile`, whose references may be paths beside it; a batch keeps a
  * `Manifest`, in which every document has its id and every reference is an address.
  */
 import * as Effect from "effect/Effect"
@@ -47,7 +47,7 @@ export type Manifest = typeof Manifest.Type
 
 export const ManifestJson = Schema.fromJsonString(Schema.toCodecJson(Manifest))
 
-/** As written by hand: what can be worked out is left out. */
+/** As written by hand: derived fields are left out. */
 export const ManifestFile = Schema.Struct({
   targetNamespace: Namespace,
   ontology: BlobReference,
@@ -58,7 +58,7 @@ export const ManifestFile = Schema.Struct({
   documents: Schema.NonEmptyArray(
     Schema.Struct({
       source: BlobReference,
-      /** Where the name's ending does not tell. */
+      /** Where the file name's ending does not say it. */
       contentType: Schema.optionalKey(Schema.String),
     }),
   ),
@@ -85,7 +85,7 @@ export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("Mani
   problem: Schema.String,
 }) {
   override get message() {
-    return `${this.uri} is no manifest that can be worked on: ${this.problem}`
+    return `${this.uri} is not a manifest that can be worked on: ${this.problem}`
   }
 }
 
@@ -100,7 +100,7 @@ export const decodeManifestFile = (text: string): Effect.Effect<ManifestFile, Sc
   Effect.gen(function* () {
     const json = yield* decodeJson(text)
     const documents = yield* documentsOf(json)
-    // What is wrong with the rest is found with the first documents, and named in the words of the whole schema.
+    // Errors in the rest are found with the first documents, and reported with the messages of the whole schema.
     const { documents: first, ...outline } = yield* decodeFile({
       ...(typeof json === "object" && json !== null ? json : {}),
       documents: documents.slice(0, documentsAtOnce),

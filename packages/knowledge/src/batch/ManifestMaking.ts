@@ -1,5 +1,5 @@
 /**
- * From what a person has, a file written by hand or a folder of documents, to the manifest a batch works on. Everything that
+ * From a file written by hand or a folder of documents to the manifest a batch works on. Everything that
  * can be wrong with it is found before anything is started, and reported in one error.
  */
 import * as DateTime from "effect/DateTime"
@@ -45,7 +45,7 @@ export const makeManifest = (
 ): Effect.Effect<Manifest, ManifestError, Storage | Extractors> => checkedManifest(batchId, folder, file, ({ uri }) => Effect.succeed(uri))
 
 /**
- * The same, and what the batch is to work with is stored below a folder under its hash: files that are changed or deleted later do
+ * The same, and the batch's inputs are stored below a folder under their hash: files that are changed or deleted later do
  * not change a batch that has started.
  */
 export const fixManifest = (
@@ -160,7 +160,7 @@ const contentTypes: Readonly<Record<DocumentFormat, string>> = {
   pdf: "application/pdf",
 }
 
-/** A document as the manifest names it, or what is wrong with it. */
+/** A document as the manifest names it, or its problem. */
 const documentOf = (sourceUri: StorageUri, contentType: string | undefined): Effect.Effect<ManifestDocument, string, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage
@@ -234,7 +234,7 @@ const fileOf = (uri: StorageUri, stored: Manifest): Effect.Effect<ManifestFile, 
     }
   })
 
-/** A manifest for all documents of a folder: what is of no known kind is left out. */
+/** A manifest for all documents of a folder: files of unknown kinds are left out. */
 export const manifestOfFolder = (
   folder: StorageFolder,
   options: {

@@ -64,15 +64,15 @@ type Report = (event: typeof E.Type, id?: string) => Effect.Effect<boolean, Read
 
 export interface StageRequest {
   readonly manifest: Effect.Success<ReturnType<typeof loadManifest>>
-  /** What every state of the batch has. */
+  /** The fields of every state of the batch. */
   readonly request: Omit<typeof S.Resolving.Type, "_tag">
   /** The batch, where it is in the database. */
   readonly batch: BatchState | undefined
-  /** Sends what the stage has done to the batch, and says whether the batch took it: one that has left the stage does not. */
+  /** Sends the result of the stage to the batch, and returns whether the batch took it: one that has left the stage does not. */
   readonly report: Report
 }
 
-/** What a stage works with. Fails where the batch does not wait for it yet, or not any more until it is resumed. */
+/** The input of a stage. Fails where the batch does not wait for it yet, or no longer until it is resumed. */
 export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Stage) =>
   Effect.gen(function* () {
     const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
@@ -111,7 +111,7 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Sta
     return { manifest, request: { ...defaults, ...known }, batch, report } satisfies StageRequest
   })
 
-/** A stage that is over can be run again: it finds what it did before, or does the same. */
+/** A stage that has ended can be run again: it finds its earlier result, or does the same. */
 const isDue = (batch: BatchState, stage: Stage) => {
   const { batchId, _tag } = batch
   if (_tag === "Failed" || _tag === "Cancelled")
@@ -123,7 +123,7 @@ const isDue = (batch: BatchState, stage: Stage) => {
   return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}${left}`, nextStep: first }))
 }
 
-/** Runs a stage, and reports what it has done to the batch. A stage that stopped for good fails the batch. */
+/** Runs a stage, and reports its result to the batch. A stage that stopped for good fails the batch. */
 export const reported = <A, Failure, R>(
   { request: { attempt, resolvedAgain = 0 }, report }: StageRequest,
   stage: Exclude<Stage, "Extracting">,
@@ -157,7 +157,7 @@ export const linesAt = (uri: StorageUri): Stream.Stream<string, StorageError, St
     ),
   )
 
-/** What a stage needs to know of the file it reads. */
+/** The identity of the file that a stage reads. */
 export const graphAt = (uri: StorageUri): Effect.Effect<StageGraph, StorageError, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage

@@ -42,7 +42,7 @@ export const csvRecords = <E, R>(source: string, text: Stream.Stream<string, E, 
     )
   })
 
-/** A text cut into batches of whole records, each as large as is worth reading at once. */
+/** A text cut into batches of whole records, each as large as one piece. */
 export const csvBatches = <E, R>(source: string, text: Stream.Stream<string, E, R>): Stream.Stream<string, E | DocumentMalformed, R> =>
   Stream.suspend(() => {
     const cutter = new RecordCutter()
@@ -108,7 +108,7 @@ const addCsvRecord = (builder: TextBuilder, { number, columns, cells }: CsvRecor
 /** No record is longer than this: a quotation mark that is never closed would otherwise take the rest of the document. */
 const longestRecord = 8_000_000
 
-/** How much text is worth reading at once. */
+/** How much text is read in one piece. */
 const batchLength = 256_000
 
 /** Holds text until it ends with a record. Each character is examined once. */

@@ -29,7 +29,7 @@ import { placesOf, type Reading, TextBuilder } from "./Reading.ts"
 import { type DecodedText, decodeBytes, decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 export interface DocumentSource {
-  /** A file name or an address: what errors call it. Its ending gives the format. */
+  /** A file name or an address, for errors. Its ending gives the format. */
   readonly name: string
   /** Where the name has no such ending: `text/html`, or just `html`. */
   readonly contentType?: string
@@ -151,7 +151,7 @@ export const readStored = (
   return Effect.gen(function* () {
     const format = yield* formatOf(source)
     const info = yield* storage.info(uri)
-    // Before it is fetched: what is too large to be read need not be.
+    // Before it is fetched: a file that is too large to be read is not fetched.
     if (Option.isSome(info) && info.value.size > largestWhole) {
       return yield* new DocumentTooLarge({ source: uri, format, size: info.value.size, limit: largestWhole })
     }
@@ -184,7 +184,7 @@ export const titleOf = (address: string, beginning: string): string => {
 /** How much of a text is needed for its title. */
 export const titleWithin = 2000
 
-/** One short line that is no sentence and no `key: value`. */
+/** One short line that is not a sentence and no `key: value`. */
 const isHeading = (line: string): boolean => line.length <= 120 && !line.includes("\n") && !line.includes(": ") && !/[.,:;]$/u.test(line)
 
 const tidy = (text: string): string => text.trim().replace(/\s+/gu, " ").slice(0, 200).toWellFormed()
@@ -362,7 +362,7 @@ const csvText = ({ source, batch, at }: ReadCsvInput) =>
     Effect.map(readCsvBatch(source, batch, at), ({ records, next }): ReadCsvOutput => ({ text: csvReading(records, "utf-8").text, next })),
   )
 
-/** What a worker runs under `document.read`, `document.csv` and `document.places`. */
+/** The tasks of a worker: `document.read`, `document.csv` and `document.places`. */
 export const tasks = {
   read: documentText,
   csv: csvText,

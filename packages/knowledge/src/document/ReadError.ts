@@ -1,4 +1,4 @@
-/** Why a document could not be read, each with what to do about it. */
+/** Why a document could not be read, each with the next step. */
 import * as Schema from "effect/Schema"
 
 export const DocumentFormat = Schema.Literals(["txt", "md", "html", "json", "csv", "pdf"])
@@ -9,7 +9,7 @@ export class FormatUnknown extends Schema.TaggedError<FormatUnknown>()("FormatUn
   contentType: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
-    const given = this.contentType === undefined ? "its name does not tell what it is" : `nothing here reads ${this.contentType}`
+    const given = this.contentType === undefined ? "its name does not show its format" : `there is no reader for ${this.contentType}`
     return `${this.source}: ${given}; name a content type of ${DocumentFormat.literals.join(", ")}, or convert it to one of these`
   }
 }
@@ -27,12 +27,12 @@ export class DocumentEmpty extends Schema.TaggedError<DocumentEmpty>()("Document
 
 export class DocumentBinary extends Schema.TaggedError<DocumentBinary>()("DocumentBinary", {
   source: Schema.String,
-  /** What it seems to be. */
+  /** The format it seems to have. */
   looksLike: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
     const seems = this.looksLike === undefined ? "" : ` and looks like ${this.looksLike}`
-    return `${this.source} is no text${seems}; name its real content type, or convert it to text in UTF-8`
+    return `${this.source} is not text${seems}; name its real content type, or convert it to text in UTF-8`
   }
 }
 

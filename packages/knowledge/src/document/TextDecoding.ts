@@ -217,7 +217,7 @@ const latin1Text = (bytes: Uint8Array): string =>
     .toString("latin1")
     .replace(/[\x80-\x9f]/g, (control) => windows[control.charCodeAt(0) - 0x80] ?? control)
 
-/** What files begin with that are no text, for an error that names them. */
+/** What files begin with that are not text, for an error that names them. */
 const signatures: ReadonlyArray<readonly [string, string]> = [
   ["255044462d", "a PDF"],
   ["504b0304", "a ZIP archive, as DOCX, XLSX and EPUB are"],
@@ -232,7 +232,7 @@ const signatures: ReadonlyArray<readonly [string, string]> = [
   ["53514c69746520666f726d6174", "an SQLite database"],
 ]
 
-/** Of something that is known to be no text. */
+/** Of something that is known to be not text. */
 const looksLike = (bytes: Uint8Array): string | undefined =>
   signatureOf(bytes) ?? (isUnmarkedUtf16(bytes) ? "UTF-16 without its byte order mark" : undefined)
 

@@ -19,7 +19,7 @@ export interface Chunk {
   readonly language?: string
 }
 
-/** What a step used. A price that is not known is undefined, never zero. */
+/** The usage of a step. A price that is not known is undefined, never zero. */
 export interface Usage {
   readonly calls: number
   readonly inputTokens: number
@@ -45,7 +45,7 @@ export interface KnownEntity {
 }
 
 export interface ExtractorService {
-  /** What provenance names: `built-in`, `anthropic/claude-…`, `openai/…`. */
+  /** The name in provenance: `built-in`, `anthropic/claude-…`, `openai/…`. */
   readonly name: string
   /** Whether answers cost money. A run stores each of these when it arrives, and gives later chunks the entities that are known. */
   readonly isPaid?: boolean
@@ -82,7 +82,7 @@ export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("Ex
     "Bug",
   ]),
   retryable: Schema.Boolean,
-  /** What the service asked to wait before the next call. */
+  /** The wait before the next call that the service asked for. */
   retryAfterMillis: Schema.optionalKey(Schema.Number),
   /** Set where every other document would fail the same way: the batch stops with this code, and can be resumed. */
   stops: Schema.optionalKey(Schema.Literals(["BudgetExhausted", "PriceUnknown", "ModelRefused", "ModelUnavailable"])),

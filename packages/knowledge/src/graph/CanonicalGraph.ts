@@ -4,7 +4,7 @@
  * since it was read. So a batch adds its facts without copying those of others, withdrawing it takes only its own away, and
  * every earlier version can still be read.
  *
- * A document is in the graph once: as the batch that extracted it last has it. What an earlier batch says of it is hidden, and
+ * A document is in the graph once: as the batch that extracted it last has it. The facts of an earlier batch about it are hidden, and
  * is back when the later batch is withdrawn.
  */
 import * as Context from "effect/Context"
@@ -28,21 +28,21 @@ import { mergedLines, mergedStreams, storedLines, writeLines } from "./StoredLin
 /** A file of sorted N-Triples, each line once. */
 const lines = { uri: StorageUri, hash: ContentHash, triples: Count }
 
-/** What one batch added. */
+/** The contribution of one batch. */
 export const Contribution = Schema.Struct({
   batchId: BatchId,
   ...lines,
   ingestedAt: Schema.DateTimeUtc,
   /** Its documents. Absent until another batch has documents too: see `knownDocuments`. */
   documents: Schema.optionalKey(Schema.Struct({ uri: StorageUri, hash: ContentHash })),
-  /** What the graph shows of it, where a later batch has replaced or withdrawn some of its documents. */
+  /** The visible part of it, where a later batch has replaced or withdrawn some of its documents. */
   shown: Schema.optionalKey(Schema.Struct(lines)),
 })
 export type Contribution = typeof Contribution.Type
 
 export const GraphVersion = Schema.Struct({
   namespace: Namespace,
-  /** The hash of what it consists of: equal versions are equal graphs. */
+  /** The hash of its contributions: equal versions are equal graphs. */
   version: ContentHash,
   previous: Schema.OptionFromNullOr(ContentHash),
   contributions: Schema.Array(Contribution),
@@ -57,7 +57,7 @@ export class GraphVersionDamaged extends Schema.TaggedError<GraphVersionDamaged>
   problem: Schema.String,
 }) {
   override get message() {
-    return `${this.uri} is no version of a graph: ${this.problem}; restore it from the versions beside it or from a backup`
+    return `${this.uri} is not a version of a graph: ${this.problem}; restore it from the versions beside it or from a backup`
   }
 }
 
@@ -79,7 +79,7 @@ export class GraphMoved extends Schema.TaggedError<GraphMoved>()("GraphMoved", {
 
 export type GraphError = StorageError | GraphVersionDamaged | ArtifactDamaged
 
-/** What a batch brings. */
+/** The input of a contribution. */
 export type NewContribution = Omit<Contribution, "ingestedAt" | "shown">
 
 /** A document that the graph shows, and the batch whose version of it that is. */
@@ -92,7 +92,7 @@ export interface CanonicalGraphService {
   readonly current: (namespace: Namespace) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
   /** An earlier version. */
   readonly version: (namespace: Namespace, version: ContentHash) => Effect.Effect<GraphVersion, GraphError | GraphVersionUnknown>
-  /** Adds what a batch contributes, in place of what it contributed before. The same again changes nothing. */
+  /** Adds the contribution of a batch, in place of its earlier one. The same again changes nothing. */
   readonly contribute: (namespace: Namespace, contribution: NewContribution) => Effect.Effect<GraphVersion, GraphError>
   /**
    * The same, if the graph is still at the version that the contribution was resolved against, or has the contribution already;
@@ -103,7 +103,7 @@ export interface CanonicalGraphService {
     contribution: NewContribution,
     against: Option.Option<ContentHash>,
   ) => Effect.Effect<GraphVersion, GraphError | GraphMoved>
-  /** Takes away what a batch contributed, whatever came after it. None when it had contributed nothing. */
+  /** Removes the contribution of a batch, regardless of later ones. None when it had contributed nothing. */
   readonly withdraw: (namespace: Namespace, batch: BatchId) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
   /** The same, if the graph is still at a version, or has nothing of the batch. */
   readonly withdrawAt: (
@@ -113,7 +113,7 @@ export interface CanonicalGraphService {
   ) => Effect.Effect<Option.Option<GraphVersion>, GraphError | GraphMoved>
   /** The triples of a version as sorted lines, each once. */
   readonly lines: (version: GraphVersion) => Stream.Stream<string, StorageError | ArtifactDamaged>
-  /** The documents that a version shows, by id. What `batch` contributed counts as absent. */
+  /** The documents that a version shows, by id. The contribution of `batch` counts as absent. */
   readonly documents: (
     version: GraphVersion,
     options?: { readonly without?: BatchId },
@@ -134,7 +134,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         Effect.catchTag("BlobNotFound", () => Effect.succeed(Option.none())),
       )
 
-    /** Of two who swap at once one is refused, reads what the other wrote, and decides again. */
+    /** Of two concurrent swaps one is refused, reads the other's version, and decides again. */
     const swap = <E extends { readonly _tag: string } = never>(
       namespace: Namespace,
       change: (before: Option.Option<GraphVersion>, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Contribution> | undefined, E>,
@@ -146,7 +146,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         if (changed === undefined) return before
         const next = versionOf(namespace, before, yield* arranged(namespace, changed))
         const text = yield* Effect.orDie(Schema.encodeEffect(GraphVersionJson)(next))
-        // Versions are written before the pointer: what it names is always there.
+        // Versions are written before the pointer: the version it names always exists.
         yield* keep(blobIn(folder, pathOfVersion(namespace, next.version)), text)
         const condition = Option.match(found, { onNone: () => ifAbsent, onSome: ([, blob]) => ifGeneration(blob.generation) })
         yield* storage.set(pointerOf(namespace), text, condition)
@@ -157,7 +157,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
       Effect.catchTag(Effect.asVoid(storage.set(uri, text, ifAbsent)), "PreconditionFailed", () => Effect.void)
 
     /**
-     * Each contribution with what the graph shows of it. A contribution of which everything is shown stays as it is; files that an
+     * Each contribution with its visible part. A contribution of which everything is shown stays as it is; files that an
      * earlier version made are used again.
      */
     const arranged = (namespace: Namespace, contributions: ReadonlyArray<Contribution>) =>

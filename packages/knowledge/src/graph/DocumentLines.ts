@@ -1,7 +1,7 @@
 /**
  * Which lines of a graph are whose. A line belongs to the documents that say it: a statement names its document, a fact belongs to
  * the documents of its statements, and a label or class of an entity to the documents whose own IRI of the entity was made of it.
- * So a document can be taken out of a graph, and what another document says too remains.
+ * So a document can be taken out of a graph, and facts that another document states too remain.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"

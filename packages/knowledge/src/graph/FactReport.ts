@@ -1,5 +1,5 @@
 /**
- * What a report shows of a graph: each document with its text and the facts it states, accepted, on the review list or held back by
+ * The content of a graph's report: each document with its text and the facts it states, accepted, on the review list or held back by
  * validation, each at its place in the text. Texts are read one at a time; the facts of the documents that are shown are in memory.
  */
 import * as Effect from "effect/Effect"
@@ -65,7 +65,7 @@ export interface ReportOptions {
   /** Only the documents that the graph shows as this batch extracted them. */
   readonly batch?: BatchId
   readonly limit: number
-  /** What validation held back, of the batches concerned. */
+  /** The statements that validation held back, of the batches concerned. */
   readonly quarantined: ReadonlyArray<QuarantinedStatement>
 }
 
@@ -191,7 +191,7 @@ const reviewFact = ({ fact: { subject, property, object, confidence, span, quote
   quote,
 })
 
-/** Facts of a review list that are read at once. */
+/** Facts of a review list that are read in one page. */
 const pageSize = 500
 
 /** The facts of the shown versions of documents that wait for a decision, by document. */
@@ -246,10 +246,10 @@ const heldByDocument = (
   return held
 }
 
-/** In UTF-16 code units: what is longer is cut in a report. */
+/** In UTF-16 code units: longer texts are cut in a report. */
 const longestReportedText = 1_000_000
 
-/** The text that the spans of a document's facts count in; undefined where it is not stored any more. */
+/** The text that the spans of a document's facts count in; undefined where it is no longer stored. */
 export const reportedText = ({ runId }: ReportedDocument): Effect.Effect<string | undefined, ArtifactError, Extractions> =>
   runId === undefined
     ? Effect.undefined

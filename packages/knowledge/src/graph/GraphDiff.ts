@@ -1,6 +1,6 @@
 /**
- * What changed from one version of a graph to another: the facts that documents state in the one and not in the other, by document.
- * A fact that a document still states, at another place or in another run, is no change.
+ * The changes between two versions of a graph: the facts that documents state in the one and not in the other, by document.
+ * A fact that a document still states, at another place or in another run, is not a change.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -42,7 +42,7 @@ export const GraphDiff = Schema.Struct({
 })
 export type GraphDiff = typeof GraphDiff.Type
 
-/** What is read of a statement, by predicate. */
+/** The fields of a statement, by predicate. */
 const parts: Readonly<Record<string, "subject" | "property" | "object" | "quote">> = {
   [`<${rdf.subject}>`]: "subject",
   [`<${rdf.predicate}>`]: "property",
@@ -57,7 +57,7 @@ const sourcePredicate = `<${vocabularies.dcterms}source>`
 
 type Sign = "-" | "+"
 
-/** Lists at most `limit` statements of each kind. Memory holds one document at a time, and what is listed. */
+/** Lists at most `limit` statements of each kind. Memory holds one document at a time, and the listed statements. */
 export const diffGraphs = <E>(
   before: Stream.Stream<string, E>,
   after: Stream.Stream<string, E>,

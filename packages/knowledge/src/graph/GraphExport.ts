@@ -73,7 +73,7 @@ const jsonLdValue = (term: Triple["object"]): Readonly<Record<string, string>> =
 
 const isPlain = ({ datatype }: Literal): boolean => datatype.value === xsd.string
 
-/** Statements and documents say where facts come from: they are no entities. */
+/** Statements and documents say where facts come from: they are not entities. */
 const isProvenance = ({ subject, values }: NodeOfLines): boolean =>
   subject.startsWith("<urn:detent:document:") || (values.get(typePredicate)?.includes(statementType) ?? false)
 

@@ -1,5 +1,5 @@
 /**
- * What a graph says, for people who look: its entities by name or class, the relations between them, and the facts of an entity
+ * Queries of a graph for users: its entities by name or class, the relations between them, and the facts of an entity
  * with the words each rests on. Everything comes in pages; `next` of one page is `after` of the following, and a page continues
  * where the last one ended, independent of what was read before it.
  *
@@ -51,7 +51,7 @@ export const GraphRelation = Schema.Struct({
   ...stated,
   /** Of the surest of its witnesses. */
   confidence: Schema.Finite,
-  /** How often documents say so. */
+  /** The number of its sources. */
   witnesses: Schema.Int,
 })
 export type GraphRelation = typeof GraphRelation.Type
@@ -61,7 +61,7 @@ export const SourcedFact = Schema.Struct({
   ...stated,
   confidence: Schema.Finite,
   documentId: Schema.String,
-  /** Where the document is, what it is called and which version of it says so; absent in graphs of earlier releases. */
+  /** The address, title and version of the document; absent in graphs of earlier releases. */
   source: Schema.optionalKey(Schema.String),
   title: Schema.optionalKey(Schema.String),
   contentHash: Schema.optionalKey(Schema.String),
@@ -104,7 +104,7 @@ export interface RelationOptions extends PageOptions {
 export interface GraphFactsService {
   readonly entities: (version: GraphVersion, options?: EntityOptions) => Effect.Effect<Page<GraphEntity>, QueryError>
   readonly relations: (version: GraphVersion, options?: RelationOptions) => Effect.Effect<Page<GraphRelation>, QueryError>
-  /** Every place that says something of the entity, by document. */
+  /** Every place that states a fact of the entity, by document. */
   readonly factsOf: (version: GraphVersion, entity: string, options?: PageOptions) => Effect.Effect<Page<SourcedFact>, QueryError>
   /**
    * Where the words of facts stand in the sources of their documents: a cell of a table, a value in JSON, a page, or characters. A fact
@@ -157,7 +157,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
   return service
 })
 
-/** What is no IRI could end the term it stands in, and continue as a part of the query. */
+/** Text that is not an IRI could end its term, and continue as a part of the query. */
 const iriOf = (iri: string | undefined): Effect.Effect<string | undefined, QueryRefused> => {
   if (iri === undefined) return Effect.undefined
   const invalid = checkIri(iri)
@@ -343,6 +343,6 @@ const placesIn = (storage: StorageService, pool: Option.Option<WorkerPoolService
     const spans = facts.map(({ start, end }) => ({ start, end }))
     return yield* readPlaces(pool, { source: { name: source }, bytes, spans })
   }).pipe(
-    // What cannot be read has no places: the fact itself is known without them.
+    // A document that cannot be read has no places: the fact itself is shown without them.
     Effect.catch((error) => Effect.as(Effect.logDebug("the places of facts are not known", error), undefined)),
   )

@@ -1,6 +1,6 @@
 /**
  * SPARQL over a version of a graph, on workers of their own: a query that exceeds its time or memory ends with its worker, and
- * another worker answers the others meanwhile. A worker keeps the version it has loaded, so that a second query starts at once.
+ * another worker answers the others meanwhile. A worker keeps the version it has loaded, so that a second query starts immediately.
  */
 
 import { limitText, type WorkerError } from "@detent/durable/ProcessPool"
@@ -118,7 +118,7 @@ const make = (options: ContentLimitOptions): Effect.Effect<GraphQueryService, ne
         return (isFixed ? asked : unknown.withPermit(asked)).pipe(
           Effect.timeoutOrElse({ duration: allowed, orElse: () => Effect.fail(timedOut) }),
           Effect.tapError(({ _tag }) => (_tag === "QueryTimedOut" || _tag === "QueryMemoryExceeded" ? reload(version) : Effect.void)),
-          // An answer of the pool is what the task of that name returns.
+          // An answer of the pool is the result of the task of that name.
           Effect.map((output) => output as QueryAnswer),
           Effect.flatMap((answer) =>
             answer._tag === "TooLarge"

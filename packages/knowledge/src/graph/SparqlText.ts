@@ -72,7 +72,7 @@ const iriEnd = (sparql: string, start: number): number => {
  * stands there itself. The length of the text where there is no word.
  */
 export const formStart = (sparql: string): number => {
-  /** What the declaration under way still needs, and where it began. */
+  /** The tokens that the current declaration still needs, and where it began. */
   let owed: ReadonlyArray<"name" | "iri"> = []
   let declaration = 0
   for (const { kind, start, end } of tokensOf(sparql)) {

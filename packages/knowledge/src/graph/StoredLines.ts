@@ -14,7 +14,7 @@ export interface StoredLines {
   readonly hash: ContentHash
 }
 
-/** The lines of one file, without line breaks. Fails after the last line if the file is not what it was. */
+/** The lines of one file, without line breaks. Fails after the last line if the content of the file has changed. */
 export const storedLines = (
   storage: StorageService,
   { uri, hash: expected }: StoredLines,
@@ -79,7 +79,7 @@ export const mergedStreams = <E>(streams: ReadonlyArray<Stream.Stream<string, E>
   if (first === undefined) return Stream.empty
   if (others.length === 0) return first
   return Stream.suspend(() =>
-    // What an async iteration throws is what its stream failed with. An iteration runs once, so each reading begins another.
+    // An async iteration throws the failure of its stream. An iteration runs once, so each reading begins another.
     Stream.flattenIterable(Stream.fromAsyncIterable(mergeParts(streams.map(partOf)), (thrown) => thrown as E)),
   )
 }
@@ -117,7 +117,7 @@ export interface NodeOfLines {
   readonly values: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
-/** The fact that a statement is about, as a line; undefined for a node that is no statement of a fact. */
+/** The fact that a statement is about, as a line; undefined for a node that is not a statement of a fact. */
 export const statedLine = ({ values }: NodeOfLines): string | undefined => {
   const [subject] = values.get(`<${rdf.subject}>`) ?? []
   const [predicate] = values.get(`<${rdf.predicate}>`) ?? []

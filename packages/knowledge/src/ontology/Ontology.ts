@@ -77,7 +77,7 @@ export type OntologyNote = typeof OntologyNote.Type
 export const Ontology = Schema.Struct({
   /** SHA-256 of the source, in hex. */
   hash: Schema.String,
-  /** What most of the terms begin with. */
+  /** The prefix of most terms. */
   namespace: Schema.String,
   versionIri: Schema.optionalKey(Schema.String),
   title: Schema.optionalKey(Schema.String),

@@ -21,11 +21,11 @@ import { OntologyIndex, type PackedOntology } from "./OntologyIndex.ts"
 import { readOntology } from "./OntologyReading.ts"
 
 export interface OntologySource {
-  /** What error messages call it: a path or a URI. Its ending gives the format. */
+  /** Its name in error messages: a path or a URI. Its ending gives the format. */
   readonly name: string
   readonly text: string
   readonly format?: OntologyFormat
-  /** What relative IRIs in it are relative to. */
+  /** The base of relative IRIs in it. */
   readonly base?: string
 }
 
@@ -80,7 +80,7 @@ const failureOf = (source: OntologySource, error: WorkerError): OntologyError =>
       })
 }
 
-/** What a worker runs under `ontology.load`. */
+/** The task of a worker: `ontology.load`. */
 export const tasks = {
   load: (source: OntologySource) =>
     outcomeOf(
@@ -93,10 +93,10 @@ export const tasks = {
 
 interface RdfSource {
   readonly text: string
-  /** What error messages call it: a path or a URI. */
+  /** Its name in error messages: a path or a URI. */
   readonly name: string
   readonly format: OntologyFormat
-  /** What relative IRIs are relative to. */
+  /** The base of relative IRIs. */
   readonly base: string
 }
 
@@ -231,17 +231,17 @@ const collect = (parser: QuadStream, text: string) =>
     parser.end(text)
   })
 
-// The parsers tell the line only in their messages: "… on line 3.", "3:79: …", "Line 3 column 84: …".
+// The parsers give the line only in their messages: "… on line 3.", "3:79: …", "Line 3 column 84: …".
 const linePatterns = [/^(\d+):\d+: /, /^Line (\d+) column \d+: /, / on line (\d+)\.?$/]
 
 const syntaxError = (source: RdfSource, message: string, line?: number): OntologySyntaxError => {
   const pattern = line === undefined ? linePatterns.find((one) => one.test(message)) : undefined
-  const told = pattern === undefined ? line : Number(pattern.exec(message)?.[1])
+  const lineNumber = pattern === undefined ? line : Number(pattern.exec(message)?.[1])
   const problem = (pattern === undefined ? message : message.replace(pattern, "")).replace(/\.$/, "")
   return new OntologySyntaxError({
     source: source.name,
     format: source.format,
     problem,
-    ...(told === undefined ? {} : { line: told }),
+    ...(lineNumber === undefined ? {} : { line: lineNumber }),
   })
 }

@@ -43,7 +43,7 @@ interface WithParents {
   readonly parents: ReadonlyArray<string>
 }
 
-/** A cycle is no error: it says that its members are the same. It is seldom meant, so the notes name it. */
+/** A cycle is not an error: it says that its members are the same. It is seldom meant, so the notes name it. */
 const cycleNotes = (terms: ReadonlyArray<WithParents>, what: "class" | "property"): ReadonlyArray<OntologyNote> =>
   cyclesOf(new Map(terms.map((term) => [term.iri, term.parents]))).map(([first = "", ...others]) => ({
     kind: "cycle",

@@ -1,6 +1,6 @@
 /**
  * RDF as plain data, in the shape that RDF/JS libraries share. A term is checked before it is written: what would end an IRI
- * early, or is no text at all, never reaches a file.
+ * early, or is not text at all, never reaches a file.
  */
 import * as Schema from "effect/Schema"
 import { rdf, xsd } from "./Vocabulary.ts"
@@ -70,7 +70,7 @@ export const checkTriple = ({ subject, predicate, object }: Triple): InvalidTerm
 
 /** What is wrong with an IRI, if anything: it must be absolute, and hold nothing that the angle brackets around it do not. */
 export const checkIri = (iri: string): InvalidTerm | undefined => {
-  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(iri)) return new InvalidTerm({ term: iri, problem: "is no absolute IRI" })
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(iri)) return new InvalidTerm({ term: iri, problem: "is not an absolute IRI" })
   const found = forbiddenInIris.exec(iri)
   if (found !== null) return new InvalidTerm({ term: iri, problem: `holds ${JSON.stringify(found[0])}, which no IRI may` })
   return iri.isWellFormed() ? undefined : new InvalidTerm({ term: iri, problem: "holds half of a character" })
@@ -81,7 +81,7 @@ const forbiddenInIris = /[\u0000-\u0020<>"{}|^`\\]/
 
 const checkNode = (node: NamedNode | BlankNode): InvalidTerm | undefined => {
   if (node.termType === "NamedNode") return checkIri(node.value)
-  return blankNodeLabel.test(node.value) ? undefined : new InvalidTerm({ term: node.value, problem: "is no label of a blank node" })
+  return blankNodeLabel.test(node.value) ? undefined : new InvalidTerm({ term: node.value, problem: "is not a label of a blank node" })
 }
 
 /** Letters of any script, by the ranges that Turtle and N-Triples give; dots only within. */
@@ -96,5 +96,5 @@ const checkLiteral = ({ value, language, datatype }: Literal): InvalidTerm | und
   if (language === "") return checkIri(datatype.value)
   return /^[a-z]{1,8}(-[a-z0-9]{1,8})*$/.test(language)
     ? undefined
-    : new InvalidTerm({ term: language, problem: "is no language tag in small letters" })
+    : new InvalidTerm({ term: language, problem: "is not a language tag in small letters" })
 }

@@ -63,7 +63,7 @@ const sortedLines = <E, R>(
 }
 
 const checkPrefix = (name: string, iri: string): InvalidTerm | undefined =>
-  /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is no name for a prefix" })
+  /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is not a name for a prefix" })
 
 /** An IRI that begins like a short name: in all likelihood the writer forgot to expand it. */
 const checkExpanded = (triple: Triple, prefixes: ReadonlyArray<readonly [string, string]>): InvalidTerm | undefined => {
@@ -214,7 +214,7 @@ export interface LibraryQuad {
   readonly object: LibraryTerm
 }
 
-/** As plain data; undefined for what is no triple of RDF 1.1, such as a statement about a statement. */
+/** As plain data; undefined for what is not a triple of RDF 1.1, such as a statement about a statement. */
 export const tripleOf = (quad: LibraryQuad): Triple | undefined => {
   const subject = nodeOf(quad.subject)
   const predicate = nodeOf(quad.predicate)

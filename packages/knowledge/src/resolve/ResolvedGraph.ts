@@ -1,6 +1,6 @@
 /**
  * The graphs of many documents as one, in which what is the same entity has the same IRI. Each document is read twice: for its
- * entities, and, when all are resolved, for its lines. What a document called an entity is kept as `owl:sameAs`.
+ * entities, and, when all are resolved, for its lines. The IRI of an entity in its document is kept as `owl:sameAs`.
  */
 
 import { createHash } from "node:crypto"
@@ -22,7 +22,7 @@ export interface ResolveOptions<E, R> {
   /** The sorted lines of the graph as it is, whose entities keep their IRIs. */
   readonly existing: Stream.Stream<string, E, R>
   readonly ontology: OntologyIndex
-  /** What new IRIs begin with; it ends with a slash or a hash. */
+  /** The prefix of new IRIs; it ends with a slash or a hash. */
   readonly base: string
 }
 
@@ -73,7 +73,7 @@ const isEntity = ({ values }: NodeOfLines): boolean =>
 const entitiesOf = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<NodeOfLines, E, R> =>
   Stream.filter(nodesOfLines(lines), isEntity)
 
-/** What the resolver keeps of an entity until all documents are read. */
+/** The data of an entity until all documents are read. */
 class EntityReading {
   readonly #kept = new KeptTexts()
   readonly #identifying: ReadonlySet<string>
@@ -139,7 +139,7 @@ export const canonicalIri = (base: string, cluster: Cluster): string => {
 
 const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)
 
-/** Letters and numbers of any script are allowed in an IRI; whatever else there is becomes a hyphen. */
+/** Letters and numbers of any script are allowed in an IRI; any other character becomes a hyphen. */
 const slugOf = (text: string): string => {
   const slug = text
     .normalize("NFC")
@@ -156,7 +156,7 @@ export interface ResolvedLines<E, R> {
   readonly counts: () => ResolveOutput
 }
 
-/** How many documents are handed over at once. */
+/** How many documents are handed over together. */
 const documentsAtOnce = 8
 
 /**
@@ -237,5 +237,5 @@ const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel):
     }),
   )
 
-/** What a worker runs under `resolution.resolve`. */
+/** The task of a worker: `resolution.resolve`. */
 export const tasks = { resolve: resolutionTask }

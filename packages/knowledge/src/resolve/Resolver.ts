@@ -2,7 +2,7 @@
  * Decides which mentions name the same entity. Only mentions of one type, or of one below it, in one script are joined: by a shared
  * identifier, by the same words with or without the name of their class, by one slip of the pen in a long word, by initials and
  * acronyms that fit exactly one, and within a document by a surname that fits exactly one. A name of several words that one document
- * puts under two classes is one entity of both. Whatever fits several stays apart: a wrong join spoils two entities, a missing one
+ * puts under two classes is one entity of both. A name that fits several stays apart: a wrong join spoils two entities, a missing one
  * can be made later.
  *
  * The time is that of sorting; memory holds each distinct name once. The same mentions in the same order give the same
@@ -36,7 +36,7 @@ export interface Merge {
   readonly reason: MergeReason
 }
 
-/** What is known of a group of mentions that are one entity. */
+/** The data of a group of mentions that are one entity. */
 export interface Cluster {
   readonly type: string
   /** The IRI an earlier batch gave it. */
@@ -65,7 +65,7 @@ interface Node {
 
 const knownKind = "known"
 
-/** What an ontology says of classes. */
+/** The class relations of an ontology. */
 export interface ClassNames {
   readonly labels: (type: string) => ReadonlyArray<string>
   /** Whether nothing can be of both. */

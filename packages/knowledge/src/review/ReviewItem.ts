@@ -8,7 +8,7 @@ import { DocumentId, RunId } from "../storage/Identity.ts"
 export const ReviewStatus = Schema.Literals(["open", "accepted", "rejected"])
 export type ReviewStatus = typeof ReviewStatus.Type
 
-/** What a reviewer decided on a fact. A decision that is reversed leaves it open: `reopened`. */
+/** The decision of a reviewer on a fact. A decision that is reversed leaves it open: `reopened`. */
 export const ReviewVerdict = Schema.Literals(["accepted", "rejected", "reopened"])
 export type ReviewVerdict = typeof ReviewVerdict.Type
 
@@ -29,7 +29,7 @@ export const ReviewItem = Schema.Struct({
   factId: Schema.String,
   status: ReviewStatus,
   documentId: DocumentId,
-  /** Where the document is, and what it is called. */
+  /** The address and title of the document. */
   source: Schema.String,
   title: Schema.optionalKey(Schema.String),
   subject: Schema.String,
@@ -80,7 +80,7 @@ export const ReviewFact = Schema.Struct({
   documentId: DocumentId,
   /** Of the version of the document; empty where the run did not store it. */
   contentHash: Schema.String,
-  /** Where the document is, and what it is called. */
+  /** The address and title of the document. */
   source: Schema.String,
   title: Schema.optionalKey(Schema.String),
   /** Of the document, as BCP 47 has it. */

@@ -1,5 +1,5 @@
 /**
- * The review lists of batches and what reviewers decided, in tables of the database. A decision belongs to a fact of one version of
+ * The review lists of batches and the decisions of reviewers, in tables of the database. A decision belongs to a fact of one version of
  * a document in one graph: another batch that finds the fact in the same version finds the decision too, and a changed document
  * starts without any.
  */
@@ -114,7 +114,7 @@ export interface ReviewStoreService {
   readonly pending: (namespace: Namespace, limit: number) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
   /** The graphs with pending decisions. */
   readonly pendingIn: Effect.Effect<ReadonlyArray<Namespace>, RunStoreFailed>
-  /** The graph follows the decision, or refuses it where there is a problem. A decision that is not pending any more stays. */
+  /** The graph follows the decision, or refuses it where there is a problem. A decision that is no longer pending stays. */
   readonly settle: (decision: Decision, problem?: string) => Effect.Effect<void, RunStoreFailed>
 }
 
@@ -260,7 +260,7 @@ const make = (patience: Duration.Input) =>
         )
     const patiently = storePatience(patience)
     const reading = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("read the review list of")(effect))
-    /** What may be written again where the answer to the first attempt was lost. */
+    /** Rows that may be written again where the answer to the first attempt was lost. */
     const writing = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("write the review list of")(effect))
 
     const isOf = (batch: BatchId, { properties, below }: Pick<ListQuery, "properties" | "below">) =>
@@ -296,7 +296,7 @@ const make = (patience: Duration.Input) =>
           .filter(({ fact }) => versions.has(`${fact.documentId} ${fact.contentHash}`))
       })
 
-    /** In the transaction of what they decide. */
+    /** In the transaction of their decision. */
     const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
       rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
 
@@ -485,11 +485,11 @@ const FoundFacts = Schema.fromJsonString(
   Schema.Array(Schema.Struct({ ...StoredFact.fields, extractor: Schema.optionalKey(Schema.String) })),
 )
 
-/** Lists of runs that are read at once. */
+/** Lists of runs that are read together. */
 const pageSize = 200
 
 /**
- * Makes the review list of a batch from what the runs of its documents have stored. Returns how many facts are on the list. Made again, it
+ * Makes the review list of a batch from the rows of its documents' runs. Returns how many facts are on the list. Made again, it
  * is the same list.
  */
 export const collectReviews = ({ batchId, targetNamespace, config }: Pick<BatchState, "batchId" | "targetNamespace" | "config">) =>

@@ -1,5 +1,5 @@
 /**
- * What decisions of reviewers make of graphs. An accepted fact is stated like any other, by the same statement with the same words,
+ * Applies the decisions of reviewers to graphs. An accepted fact is stated like any other, by the same statement with the same words,
  * and its statement is attributed to the reviewer. A rejected fact is stated nowhere.
  */
 import * as DateTime from "effect/DateTime"
@@ -97,7 +97,7 @@ const decidedLines = <E, R>(lines: Stream.Stream<string, E, R>, { accepted, reje
 /** In order, each once. */
 export const sortedLines = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted(compareCodePoints)
 
-/** What a contribution to the graph has of decisions. */
+/** The decisions in a contribution to the graph. */
 export interface Standing {
   /** What the graph calls an entity, by what its document calls it. */
   readonly canonical: ReadonlyMap<string, string>

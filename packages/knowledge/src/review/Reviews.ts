@@ -232,7 +232,7 @@ const make = (folder: StorageFolder) =>
         const stored = new Map((yield* store.decide(made)).map((decision) => [decision.factId, decision]))
         const own = made.filter(({ factId }) => isOwn(stored.get(factId) ?? { verdict, by: "", at: 0 }))
         const published = yield* Effect.exit(publish(namespace))
-        // What the graph refused is known only now.
+        // The facts that the graph refused are known only now.
         const settled = new Map((yield* listedOf(batch, own)).map(({ factId, decision }) => [factId, decision]))
         yield* published
         const problemOf = ({ factId }: Decision): string | undefined => {
@@ -289,7 +289,7 @@ const make = (folder: StorageFolder) =>
         return outcome
       })
 
-    /** Makes a graph follow its pending decisions. Another batch or reviewer may publish meanwhile: then it starts anew. */
+    /** Makes a graph follow its pending decisions. Another batch or reviewer may publish meanwhile: then it starts again. */
     const publish = (namespace: Namespace): Effect.Effect<void, PublishError> =>
       Effect.gen(function* () {
         for (;;) {

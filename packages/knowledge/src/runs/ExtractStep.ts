@@ -1,6 +1,6 @@
 /**
- * One step of a document, a few chunks: what it says, stored together with the checkpoint that says it is done. A step with a
- * checkpoint is never extracted again, whichever process made it.
+ * One step of a document, a few chunks: its findings are stored together with its checkpoint. A step with a checkpoint is never
+ * extracted again, in any process.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -44,7 +44,7 @@ export interface StepInput extends Equipment {
   readonly known?: ReadonlyArray<KnownEntity>
   /** The text of the document from the end of the batch before to the end of this one. */
   readonly text: string
-  /** Statements of the batches before, with where they end: what the overlap of two batches states counts once. */
+  /** Statements of the batches before, with where they end: facts in the overlap of two batches count once. */
   readonly earlier: ReadonlyMap<string, number>
   /** Entities of the batches before, by `metAs`: an entity counts once in a document. */
   readonly met: ReadonlySet<string>
@@ -138,7 +138,7 @@ export interface FindingInput {
   readonly ontology: OntologyIndex
   /** Of the graph. */
   readonly source: FactSource
-  /** How many chunks are worked on at once. */
+  /** How many chunks are worked on concurrently. */
   readonly concurrency: number
   /** Facts less sure than this go to the review list. */
   readonly reviewBelow: number
@@ -194,7 +194,7 @@ const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, Extr
     return { chunk, mentions, facts: stated.facts, usage: addUsage(usage, stated.usage) }
   })
 
-/** Chunks overlap: what stands in the overlap is found twice, and counts once. */
+/** Chunks overlap: facts in the overlap are found twice, and count once. */
 const distinctFacts = (facts: ReadonlyArray<Fact>): ReadonlyArray<Fact> => {
   const byPlace = new Map<string, Fact>()
   for (const fact of facts) {

@@ -2,7 +2,7 @@
  * The extraction of one document as an Effect workflow: the document is read and cut as a stream, and each step is
  * stored with its checkpoint. Reading again after a crash is cheap; a batch that has a checkpoint is not extracted again.
  *
- * Batches are no activities: an activity's result in the journal would say the same as the checkpoint, one commit later.
+ * Batches are not activities: an activity's result in the journal would say the same as the checkpoint, one commit later.
  */
 
 import { hash } from "node:crypto"
@@ -35,7 +35,7 @@ import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
 import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunRows.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 
-/** What a whole run found. */
+/** The findings of a whole run. */
 export const RunResult = Schema.Struct({
   runId: RunId,
   batches: Count,
@@ -65,7 +65,7 @@ export const ExtractionWorkflow = Workflow.make("extraction", {
 type Payload = typeof ExtractionWorkflow.payloadSchema.Type
 
 /**
- * The id that `Workflow.executionId` gives too, but at once. Its digest comes from another thread, for each document at a moment of
+ * The same id as `Workflow.executionId`, but synchronous. Its digest comes from another thread, for each document at a moment of
  * its own: executions that begin together would be stored one by one.
  */
 export const executionIdOf = (payload: Payload): string =>
@@ -81,7 +81,7 @@ export const start = (payload: Payload): Effect.Effect<void, RunFailed, Workflow
     Effect.asVoid(engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload, discard: true })),
   )
 
-/** Ends the execution at once, in the middle of a call: it has nothing to compensate, and what it has stored stays. */
+/** Ends the execution immediately, in the middle of a call: it has nothing to compensate, and its rows stay. */
 export const interrupt = (payload: Payload): Effect.Effect<void, never, WorkflowEngine> =>
   Effect.flatMap(WorkflowEngine, (engine) => engine.interruptUnsafe(ExtractionWorkflow, executionIdOf(payload)))
 
@@ -90,7 +90,7 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
     Effect.gen(function* () {
       const standing = yield* standingOf(payload.runId)
       const { run } = standing
-      // A crash may have come between the run's end and that of its execution: what has ended does not resume by itself.
+      // A crash may have come between the run's end and that of its execution: an ended run does not resume by itself.
       if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
       return yield* extraction(payload, standing).pipe(
         Effect.mapError(runFailed(run.runId)),
@@ -99,7 +99,7 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
     }),
   )
 
-/** What a document has come to, batch after batch. */
+/** The accumulated findings of a document, batch after batch. */
 interface Progress {
   readonly total: RunResult
   /** The language of the document; known from its first chunks on. */
@@ -196,7 +196,7 @@ const storedMet = (runId: RunId, batches: number) =>
     return met
   })
 
-/** What is not in it is named anew by a later chunk; resolution finds that both are one. */
+/** Entities that are not in it are named again by a later chunk; resolution finds that both are one. */
 const mostKnown = 2000
 
 /** The latest stay. Restored after a restart, it is the same, so that the same questions are asked. */
@@ -211,7 +211,7 @@ const remembered = (known: EntityRegistry, entities: ReadonlyArray<EntityRef>): 
 const inOrder = ({ entities }: EntityRegistry): ReadonlyArray<EntityRef> =>
   entities.toSorted((one, other) => one.foundInChunk - other.foundInChunk)
 
-/** A snapshot that is lost costs no more than the entities it named: later chunks name them anew. */
+/** A snapshot that is lost costs no more than the entities it named: later chunks name them again. */
 const storedEntities = (runId: RunId, batchIndex: number) =>
   loadArtifact(runId, entitiesKey(batchIndex)).pipe(
     Effect.flatMap((text) => Effect.orDie(Schema.decodeEffect(EntityRegistryJson)(text))),
@@ -343,7 +343,7 @@ const endRun = (run: ExtractionRun, end: Omit<StatusChange, "expectedVersion" | 
     yield* Effect.catchTag(Effect.asVoid(runs.changeStatus(run, change)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void)
   }).pipe(Effect.mapError(runFailed(run.runId)))
 
-// What is kept of a document while it is read piece by piece: the hash of its bytes, its title, and the text not yet stored.
+// The data of a document while it is read piece by piece: the hash of its bytes, its title, and the text not yet stored.
 
 export interface PassingDocument {
   readonly bytes: <E, R>(stream: Stream.Stream<Uint8Array, E, R>) => Stream.Stream<Uint8Array, E, R>

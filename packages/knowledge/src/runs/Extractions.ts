@@ -1,5 +1,5 @@
 /**
- * Extracts documents, one run each, and keeps what they found through crashes.
+ * Extracts documents, one run each, and keeps their findings through crashes.
  *
  * ```ts
  * const extractions = yield* Extractions
@@ -59,21 +59,21 @@ export interface ExtractionsService {
   readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
   /**
    * Like `run`; and a run that failed or was cancelled before a time is resumed. One that failed since has failed: so a program
-   * that starts again does not try for ever. A document that is set aside stays so.
+   * that starts again does not try forever. A document that is set aside stays so.
    */
   readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
-  /** Resumes a run that failed or was cancelled, after its last checkpoint. Of two callers that resume at once, one gets the conflict. */
+  /** Resumes a run that failed or was cancelled, after its last checkpoint. Of two concurrent callers, one gets the conflict. */
   readonly resume: (
     id: RunId,
     request: ExtractionRequest,
   ) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Ends a run that is under way. What it has stored is kept; why it was ended is kept with it. */
+  /** Ends a run in progress. Its rows are kept, with the reason of its end. */
   readonly cancel: (
     id: RunId,
     why?: string,
   ) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
   readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
-  /** What the run has found so far, as sorted lines of N-Triples, each once. */
+  /** The findings of the run so far, as sorted lines of N-Triples, each once. */
   readonly lines: (id: RunId) => Stream.Stream<string, ArtifactError | SortFailed>
   /** The text that the spans of its facts count in, as far as the run has read. */
   readonly text: (id: RunId) => Effect.Effect<string, ArtifactError>
@@ -99,7 +99,7 @@ export const cancelledWithBatch = (attempt: number) => `${cancelledWith}${attemp
 
 export const isEndedWithBatch = (why: string) => why === endedWithBatch || why.startsWith(cancelledWith)
 
-/** Of what extraction stores: another version extracts every document again. */
+/** The version of the stored findings: another version extracts every document again. */
 export const schemaVersion = "1.1.0"
 
 const make = Effect.gen(function* () {
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
       return yield* newRun(request, runId, part, ContentHash.make(ontology.hash.slice(0, 16)), status)
     })
 
-  /** Stored as running at once: a queued run is begun by the same write. */
+  /** Stored as running immediately: a queued run is begun by the same write. */
   const created = (request: ExtractionRequest) =>
     Effect.flatMap(madeRun(request, "running"), (run) => Effect.mapError(runs.create(run), runFailed(run.runId)))
 
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
 
   const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
 
-  /** The run under way again, also where the store was away when its end was to be noted. */
+  /** Sets the run back to `running`, also where an outage kept its end from being stored. */
   const takenUp = (id: RunId) =>
     Effect.gen(function* () {
       const run = yield* get(id)
@@ -194,7 +194,7 @@ const make = Effect.gen(function* () {
       const run = yield* created(request)
       const endedAt = Option.match(run.completedAt, { onNone: () => 0, onSome: ({ epochMilliseconds }) => epochMilliseconds })
       const isOver = run.status === "cancelled" && Option.contains(run.errorMessage, cancelledWithBatch(request.part?.batchAttempt ?? -1))
-      // Another process has cancelled the batch, and this one is about to hear of it.
+      // Another process has cancelled the batch, and this one is about to be notified.
       if (isOver) return yield* Effect.interrupt
       const isToResume =
         (run.status === "failed" && endedAt < failuresSince && !isSetAside(run)) ||
@@ -206,7 +206,7 @@ const make = Effect.gen(function* () {
       return yield* runs.changeStatus(run, change).pipe(
         Effect.mapError((error) => (error._tag === "RunStatusConflict" ? error : runFailed(run.runId)(error))),
         Effect.flatMap((resumed) => insisting(resumed, request)),
-        // Another process has resumed it just now: it is the same run all the same.
+        // Another process has resumed it just now: it is still the same run.
         Effect.catchTag("RunStatusConflict", () => complete(request, failuresSince)),
       )
     })

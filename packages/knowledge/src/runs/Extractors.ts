@@ -36,7 +36,7 @@ import type { StorageUri } from "../storage/Uri.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
 import type { RunStoreFailed } from "./RunFailed.ts"
 
-/** What a run needs to know about its extraction. */
+/** The extraction settings of a run. */
 export interface ExtractionSetting {
   readonly ontologyUri: StorageUri
   /** One example a line; only the built-in extractor learns from them. */
@@ -52,7 +52,7 @@ export interface Equipment {
 
 export type EquipmentError = StorageError | OntologyError | ExamplesRefused | ExtractorRefused | RunStoreFailed
 
-/** What an extraction is expected to take. */
+/** The estimated usage of an extraction. */
 export interface Estimator {
   readonly extractor: string
   readonly currency: string
@@ -63,12 +63,12 @@ export interface ExtractorsService {
   /** A model counts what it costs in the account of the run's batch. */
   readonly equip: (setting: ExtractionSetting, account?: Account) => Effect.Effect<Equipment, EquipmentError>
   readonly ontology: (uri: StorageUri) => Effect.Effect<OntologyIndex, EquipmentError>
-  /** The extractor for a new batch, in the form that the batch stores: what is wanted, the configuration's, or the built-in one. */
+  /** The extractor for a new batch, in the form that the batch stores: the requested one, the configuration's, or the built-in one. */
   readonly choose: (wanted: Wanted) => Effect.Effect<ExtractorSelection, ExtractorRefused>
   /** Fails where a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
   readonly estimator: (selection: ExtractorSelection) => Estimator
-  /** What an account has spent on models, as far as this process knows. */
+  /** The amount an account has spent on models, as far as this process knows. */
   readonly spent: (account: string) => Effect.Effect<(Usage & { readonly currency: string }) | undefined>
 }
 
@@ -126,7 +126,7 @@ const taughtHere: ExtractorFor = (storage, examplesUri) =>
     return BuiltIn.make({ examples: yield* Effect.fromResult(readExamples({ uri: examplesUri, text })) })
   })
 
-/** Few batches run at once; what is forgotten is made again. */
+/** Few batches run concurrently; a dropped entry is made again. */
 const capacity = 8
 
 /** By their addresses. A failure may be over when the same is asked for again, so it is not kept. */
@@ -231,17 +231,17 @@ export class ExtractorRefused extends Schema.TaggedError<ExtractorRefused>()("Ex
 /** Where a budget is kept: all runs of a batch share one. */
 export interface Account {
   readonly id: string
-  /** What is stored as spent. */
+  /** The stored amount spent. */
   readonly spent: Effect.Effect<Usage, RunStoreFailed>
 }
 
-/** What the caller and the manifest ask for. The first that names an extractor decides. */
+/** The requests of the caller and the manifest. The first that names an extractor decides. */
 export interface Wanted extends ExtractorSelection {
   readonly manifest?: ExtractorName
 }
 
 interface ModelExtractors {
-  /** The extractor to use, with its budget: what is wanted, then the configuration, then the built-in one. */
+  /** The extractor to use, with its budget: the requested one, then the configuration's, then the built-in one. */
   readonly choose: (wanted: Wanted) => Effect.Effect<ExtractorSelection & { readonly extractor: ExtractorName }, ExtractorRefused>
   /** Fails where a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
@@ -249,14 +249,14 @@ interface ModelExtractors {
   /** None for an unknown price. */
   readonly price: (extractor: ExtractorName) => ModelPrice | undefined
   readonly currency: string
-  /** What an account has spent, as far as this process knows. None where it called no model. */
+  /** The amount an account has spent, as far as this process knows. None where it called no model. */
   readonly spent: (account: string) => Effect.Effect<Usage | undefined>
 }
 
 const isModel = (extractor: ExtractorName | undefined): extractor is Exclude<ExtractorName, "built-in"> =>
   extractor !== undefined && extractor !== "built-in"
 
-/** Budgets of batches that ended long ago are dropped. One that is needed again starts from what is stored. */
+/** Budgets of batches that ended long ago are dropped. One that is needed again starts from the stored amount. */
 const mostBudgets = 256
 
 const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelExtractors, never, Scope.Scope> =>
@@ -333,7 +333,7 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
     const clientOf = (selection: ExtractorSelection) =>
       Effect.gen(function* () {
         const { extractor, baseUrl } = selection
-        if (!isModel(extractor)) return yield* refused(extractor ?? "built-in", "it is no model", "name openai:MODEL or anthropic:MODEL")
+        if (!isModel(extractor)) return yield* refused(extractor ?? "built-in", "it is not a model", "name openai:MODEL or anthropic:MODEL")
         const key = `${extractor} ${baseUrl ?? ""}`
         const known = clients.get(key)
         if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
  * One attempt at extracting one document, with its checkpoints and artifacts. Its status carries a version: a change names the version
- * it was decided on, so that of two changes at once one is refused.
+ * it was decided on, so that of two concurrent changes one is refused.
  */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
@@ -20,9 +20,9 @@ export const PipelineConfig = Schema.Struct({
   windowSize: Positive,
   /** How much of a chunk the next one repeats, in characters. */
   overlap: Count,
-  /** How many chunks are worked on at once. */
+  /** How many chunks are worked on concurrently. */
   concurrency: Positive,
-  /** How many chunks make one batch: what is done again after a crash. */
+  /** How many chunks make one batch, the unit that is repeated after a crash. */
   batchSize: Positive,
   /** Facts less sure than this go to the review list. */
   reviewBelow: Confidence,
@@ -53,7 +53,7 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   startedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
   completedAt: Schema.OptionFromNullOr(Schema.DateTimeUtc),
   errorMessage: Schema.OptionFromNullOr(Schema.String),
-  /** What the document is called. Known once it has been read. */
+  /** The title of the document. Known once it has been read. */
   title: Schema.optionalKey(Schema.String),
   /** Of the document, as a tag such as `de`. Absent where it could not be detected. */
   language: Schema.optionalKey(Schema.String),
@@ -88,7 +88,7 @@ export class RunCheckpoint extends Schema.Class<RunCheckpoint>("RunCheckpoint")(
 
 export const RunCheckpointJson = Schema.fromJsonString(Schema.toCodecJson(RunCheckpoint))
 
-/** What a run leaves behind. Known by run and key: a later artifact of the same key takes its place. */
+/** An artifact of a run, identified by run and key: a later artifact of the same key replaces it. */
 export class RunArtifact extends Schema.Class<RunArtifact>("RunArtifact")({
   runId: RunId,
   artifactKey: ArtifactKey,
@@ -118,7 +118,7 @@ export class RunStatusConflict extends Schema.TaggedError<RunStatusConflict>()("
   actualVersion: Count,
 }) {
   override get message() {
-    return `run ${this.runId} is at status version ${this.actualVersion}, not ${this.expectedVersion}; read it again and decide anew`
+    return `run ${this.runId} is at status version ${this.actualVersion}, not ${this.expectedVersion}; read it again and retry`
   }
 }
 
@@ -135,7 +135,7 @@ export class RunStatusRefused extends Schema.TaggedError<RunStatusRefused>()("Ru
   }
 }
 
-/** Failed and cancelled runs can be taken up again; what they had finished stays finished. */
+/** Failed and cancelled runs can be resumed; finished steps stay finished. */
 export const nextStatuses: Readonly<Record<RunStatus, ReadonlyArray<RunStatus>>> = {
   queued: ["running", "cancelled"],
   running: ["succeeded", "failed", "cancelled"],
@@ -144,7 +144,7 @@ export const nextStatuses: Readonly<Record<RunStatus, ReadonlyArray<RunStatus>>>
   cancelled: ["running"],
 }
 
-/** What is known of a document that has been read to its end. */
+/** The data of a document that has been read to its end. */
 export interface DocumentVersion {
   readonly inputHash: ContentHash
   readonly title: string

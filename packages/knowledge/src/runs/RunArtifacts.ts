@@ -1,5 +1,5 @@
 /**
- * What runs leave behind, wherever it is kept: small contents in their row, written with the checkpoint they belong to, larger
+ * The artifacts of runs, in rows or files: small contents in their row, written with the checkpoint they belong to, larger
  * ones there too but packed, and the largest as files under paths that name their content. Either way a content is checked
  * against its hash when it is read.
  */
@@ -21,12 +21,12 @@ import { RunStore } from "./RunStore.ts"
 const largestInRow = 500_000
 
 /**
- * In characters: what is longer is packed. A document of 6 kB leaves 159,000 characters, which pack into 14,500 bytes in 0.4 ms
+ * In characters: longer contents are packed. A document of 6 kB leaves 159,000 characters, which pack into 14,500 bytes in 0.4 ms
  * of CPU time; SQLite, which writes everything twice, then takes 0.3 ms for them instead of 2 to 2.5.
  */
 const largestUnpacked = 8000
 
-/** In bytes: a character of a text takes three at most. What unpacks to more was never packed here. */
+/** In bytes: a character of a text takes three at most. Content that unpacks to more was never packed here. */
 const unpacking = { maxOutputLength: 3 * largestInRow }
 
 const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -73,7 +73,7 @@ export const loadArtifact = (run: RunId, key: string): Effect.Effect<string, Art
     return yield* contentOf(found.value)
   })
 
-/** What a row stands for: its own content, or that of the file it names. */
+/** The content of a row: its own, or that of the file it names. */
 export const contentOf = ({
   content,
   packed,
@@ -86,7 +86,7 @@ export const contentOf = ({
   return actual === expected ? Effect.succeed(kept.toString()) : Effect.fail(new ArtifactDamaged({ path, expected, actual }))
 }
 
-/** What cannot be unpacked, or unpacks to more than was ever packed, is given as it is, and fails the check of its hash. */
+/** Content that cannot be unpacked, or unpacks to more than was ever packed, is returned as it is, and fails the check of its hash. */
 const unpacked = (packed: Uint8Array): Buffer => {
   try {
     return zstdDecompressSync(packed, unpacking)

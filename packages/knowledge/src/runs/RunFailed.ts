@@ -18,7 +18,7 @@ import type { ExtractionRun } from "./Run.ts"
 
 export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   runId: RunId,
-  /** The tag of what went wrong: `DocumentEmpty`, `ExtractionFailed`. */
+  /** The tag of the error: `DocumentEmpty`, `ExtractionFailed`. */
   code: Schema.String,
   detail: Schema.String,
   /** Whether the same run may succeed when it is resumed, without anything being changed first. */
@@ -71,7 +71,7 @@ export const isSetAside = ({ runId, status, errorMessage }: ExtractionRun): bool
 /** Whether the database was away, and nothing of the document is to blame. */
 export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable
 
-/** The document is not the one the run began with, so that what it found before could not be put together with what comes. */
+/** The document is not the one the run began with, so that its earlier findings cannot be combined with new ones. */
 export class DocumentChanged extends Schema.TaggedError<DocumentChanged>()("DocumentChanged", {
   uri: Schema.String,
   batchIndex: Schema.Int,
@@ -85,7 +85,7 @@ export class DocumentChanged extends Schema.TaggedError<DocumentChanged>()("Docu
 
 export class RunStoreFailed extends Schema.TaggedError<RunStoreFailed>()("RunStoreFailed", {
   operation: Schema.String,
-  /** Whether the database is away, full or in use, and not this run's data to blame: what was asked can be asked again as it is. */
+  /** Whether the database is unavailable, full or in use, rather than this run's data invalid: the request can be repeated as it is. */
   retryable: Schema.Boolean,
   cause: Schema.Defect(),
 }) {

@@ -123,7 +123,7 @@ const readLastBatch = rowReader("run_checkpoints", LastBatchRow)
 
 export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNullOr(readLastBatch(row).last_batch)
 
-/** What was found, in numbers. */
+/** The counts of findings. */
 export const foundCounts = {
   chunks: Count,
   /** An entity counts once in a document, with the step that meets it first. */
@@ -138,7 +138,7 @@ export const foundCounts = {
   cost: Schema.optionalKey(Schema.Finite),
 }
 
-/** What a finished step amounted to, and the hash of its text: a document that was changed since gives another. */
+/** The counts of a finished step, and the hash of its text: a document that was changed since gives another. */
 export const StepResult = Schema.Struct({ ...foundCounts, textHash: Schema.String })
 export type StepResult = typeof StepResult.Type
 
@@ -177,12 +177,12 @@ export type StoredArtifact = typeof ArtifactRow.Type
 
 export const artifactOf: (row: object) => StoredArtifact = rowReader("run_artifacts", ArtifactRow)
 
-/** An answer of a model, with what it cost. */
+/** An answer of a model, with its cost. */
 const AnswerRow = Schema.Struct({
   run_id: RunId,
   chunk_index: Count,
   step: Schema.Literals(["entities", "facts"]),
-  /** Of what was asked: an answer to another question is not taken. */
+  /** The hash of the prompt: an answer to another prompt is not used. */
   input_hash: Schema.String,
   content: Schema.String,
   calls: Count,
@@ -207,7 +207,7 @@ const TotalsRow = Schema.Struct({
   unpriced: Count,
 })
 
-/** What the runs of a batch have stored. */
+/** The stored counts of a batch's runs. */
 export interface RunTotals {
   readonly entities: number
   readonly facts: number
@@ -244,7 +244,7 @@ const WorkRow = Schema.Struct({
   unpriced: Count,
 })
 
-/** What a run has read so far, and what models took for it. */
+/** The progress of a run, and the usage of models for it. */
 export interface RunWork {
   /** Chunks of its document that are done. */
   readonly chunks: number

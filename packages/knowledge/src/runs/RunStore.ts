@@ -70,13 +70,13 @@ export interface RunStoreService {
   readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
   /** The runs of a batch for some of its documents. */
   readonly ofDocuments: (batch: BatchId, documents: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
-  /** Those of a batch that are under way. */
+  /** The running ones of a batch. */
   readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
   /** Cancels the runs of a batch that wait. */
   readonly cancelQueued: (batch: BatchId, why: string) => Effect.Effect<void, RunStoreFailed>
   /** How many runs of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<RunStatus, number>>, RunStoreFailed>
-  /** What each run of a batch has read, and what models took for it. With documents, only of their runs. */
+  /** The progress of each run of a batch, and the usage of models for it. With documents, only of their runs. */
   readonly workOf: (batch: BatchId, documents?: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<RunId, RunWork>, RunStoreFailed>
   /**
    * The runs of a batch that succeeded, by document, with the graphs of their steps: a page after a document. A
@@ -97,9 +97,9 @@ export interface RunStoreService {
     run: ExtractionRun,
     change: StatusChange,
   ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Stores a finished step, unless it has a checkpoint: then what the checkpoint names stays as it is. */
+  /** Stores a finished step, unless it has a checkpoint: then the artifacts of the checkpoint stay unchanged. */
   readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
-  /** The same with the last step, and the run's end with it. A caller that gets a conflict has stored the step all the same. */
+  /** The same with the last step, and the run's end with it. A caller that gets a conflict has stored the step anyway. */
   readonly saveEnd: (
     step: RunStep,
     run: ExtractionRun,
@@ -109,14 +109,14 @@ export interface RunStoreService {
   readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
    * A run that succeeded and whose graph is damaged or gone is failed from now on, and the step has no checkpoint any
-   * more: resumed, the run extracts that one again. One that is under way again is left alone.
+   * more: resumed, the run extracts that one again. One that runs again is left alone.
    */
   readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>
   /** Batches, after one, whose last run ended before a time, and of which something is left to remove. */
   readonly endedBatches: (before: number, after: string, limit: number) => Effect.Effect<ReadonlyArray<BatchId>, RunStoreFailed>
   /**
    * Removes the runs of a batch with all they stored. The ones to keep lose their graphs and entities: their text and review list
-   * stay. What is in files is the caller's to remove.
+   * stay. The caller removes the files.
    */
   readonly purge: (batch: BatchId, kept: ReadonlySet<string>) => Effect.Effect<PurgedRuns, RunStoreFailed>
   readonly saveArtifact: (artifact: ArtifactRow) => Effect.Effect<void, RunStoreFailed>
@@ -127,7 +127,7 @@ export interface RunStoreService {
   readonly saveAnswer: (answer: AnswerRow) => Effect.Effect<void, RunStoreFailed>
   /** The stored answers for some chunks of a run, first and last. */
   readonly answers: (run: RunId, first: number, last: number) => Effect.Effect<ReadonlyArray<StoredAnswer>, RunStoreFailed>
-  /** What is stored of a batch, or of a run that belongs to none: facts, and what models were paid. */
+  /** The stored totals of a batch, or of a run that belongs to none: facts, and the cost of models. */
   readonly totals: (of: BatchId | RunId) => Effect.Effect<RunTotals, RunStoreFailed>
 }
 
@@ -217,7 +217,7 @@ const make = (patience: Duration.Input) =>
         orElse: () => sql.literal(`json_extract(c.result_json, '$.${name}')`),
       })
 
-    /** What a checkpoint `c` says that models took for it. */
+    /** The usage of models of a checkpoint `c`. */
     const paid = sql`${field("calls")} as calls, ${field("inputTokens")} as input_tokens, ${field("outputTokens")} as output_tokens,
       ${field("cost")} as cost`
 
@@ -392,7 +392,7 @@ const reviewOf = (row: object): StoredReview => ({ ...reviewPlaceOf(row), artifa
 const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean =>
   JSON.stringify({ ...rowOfRun(one), created_at: 0 }) === JSON.stringify({ ...rowOfRun(other), created_at: 0 })
 
-/** Rows of one run stand together. A graph that was stored and is not there any more must not be taken for an empty one. */
+/** Rows of one run stand together. A stored graph that is missing must not be read as an empty one. */
 const graphsOfRows = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<RunGraph>, ArtifactMissing> =>
   Effect.suspend(() => {
     const graphs = new Map<RunId, DocumentNode & { readonly graphs: Array<StoredArtifact> }>()

@@ -99,7 +99,7 @@ const answers = Effect.gen(function* () {
   )`
 })
 
-/** What a document is called, beside the hash of its bytes. */
+/** The title of a document, beside the hash of its bytes. */
 const titled = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`alter table ${runTables(sql).runs} add column title text`
@@ -147,7 +147,7 @@ const moveRunTables = moveTables(
   (sql) => isThere(sql, migrations),
 )
 
-/** Two processes may start at once: the migrator locks its table, which has to be there first. */
+/** Two processes may start at the same time: the migrator locks its table, which has to be there first. */
 export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* moveRunTables
@@ -157,7 +157,7 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     created_at timestamp not null default current_timestamp,
     name varchar(255) not null
   )`.pipe(
-    // `if not exists` does not keep two processes from creating the same at once; the loser finds it there.
+    // `if not exists` does not keep two processes from creating the same concurrently; the loser finds it there.
     Effect.retry({ times: 5 }),
   )
   const lock = sql.onDialectOrElse({

@@ -15,7 +15,7 @@ import type { ExtractionRun } from "./Run.ts"
 import { type ArtifactRow, type CheckpointRow, rowOfRun } from "./RunRows.ts"
 import { runTables } from "./RunTables.ts"
 
-/** What one step of a run leaves behind, all or nothing. */
+/** The rows of one step of a run, all or nothing. */
 export interface RunStep {
   readonly artifacts: ReadonlyArray<ArtifactRow>
   readonly checkpoint: CheckpointRow
@@ -125,12 +125,12 @@ export const runWrites = (sql: SqlClient) => {
     }).pipe(sql.withTransaction)
 }
 
-/** A statement takes each key once. What is brought twice at the same time is the later one, in all tables. */
+/** A statement takes each key once. Of two rows of the same key the later one counts, in all tables. */
 const byKey = <A>(all: ReadonlyArray<A>, key: (one: A) => string): ReadonlyMap<string, A> => new Map(all.map((one) => [key(one), one]))
 
 const stepKey = ({ run_id, batch_index }: { readonly run_id: string; readonly batch_index: number | bigint }) => `${run_id}\n${batch_index}`
 
-// How runs lose what they have stored: a damaged graph, so that it is extracted again, and what is older than its retention.
+// Removing rows of runs: a damaged graph, so that it is extracted again, and rows older than their retention.
 
 /** As if the run had been taken up and had failed: the version counts both changes. Only the caller that finds it succeeded drops anything. */
 export const reopenRun = (sql: SqlClient, run: RunId, graph: string, why: string, now: number): Effect.Effect<void, SqlError> =>
@@ -150,7 +150,7 @@ const purgedAtOnce = 500
 
 export interface PurgedRuns {
   readonly gone: ReadonlyArray<RunId>
-  /** Files of runs that are kept, which no row names any more. */
+  /** Files of runs that are kept, which no row names. */
   readonly paths: ReadonlyArray<string>
 }
 
@@ -183,7 +183,7 @@ export const purgeRuns = (sql: SqlClient, batch: BatchId, kept: ReadonlySet<stri
     return { gone: gone.map((id) => RunId.make(id)), paths }
   })
 
-// Group commit: the writes that many fibers submit at the same time are one transaction. While one is under way, the others collect for
+// Group commit: the writes that many fibers submit at the same time are one transaction. While one is in flight, the others collect for
 // the next. A fiber that is alone does not wait.
 
 /** In milliseconds. A fiber that arrives within a pause extends it by another: 0.3 commits a document instead of 6.4. */
@@ -224,7 +224,7 @@ export const gathered = <Item, A, E>(
 
     const writeWith = (first: Waiting<Item, A, E>) =>
       Effect.gen(function* () {
-        // A turn for the others, so that all who are ready in it come along.
+        // Yields once, so that all writes that are ready in this turn join the batch.
         yield* Effect.yieldNow
         for (let waited = 0; waited < longest && 1 + Queue.sizeUnsafe(queue) < Math.min(limit, expected() * enough); waited += pause) {
           const before = Queue.sizeUnsafe(queue)
@@ -236,7 +236,7 @@ export const gathered = <Item, A, E>(
       }).pipe(Effect.onInterrupt(() => Effect.sync(() => Deferred.doneUnsafe(first.done, Exit.interrupt()))))
 
     const next = Effect.flatMap(Queue.take(queue), writeWith)
-    // A fiber that arrives after the end must not wait for ever.
+    // A fiber that arrives after the end must not wait forever.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         for (const { done } of yield* Queue.clear(queue)) Deferred.doneUnsafe(done, Exit.interrupt())

@@ -1,5 +1,5 @@
 /**
- * What runs leave behind, kept under paths that name the content: saving the same twice is saving it once, and what is read is
+ * The artifacts of runs, stored under paths that contain the hash of the content: saving the same twice has no effect, and content is
  * checked against its name. Only paths and hashes go into the database.
  */
 import * as Context from "effect/Context"

@@ -36,7 +36,7 @@ export const OntologyVersion = Schema.String.check(Schema.isPattern(/^[a-z][a-z0
 )
 export type OntologyVersion = typeof OntologyVersion.Type
 
-/** What an artifact of a run is called: `batch_0.ttl`, `entity_snapshot_3.json`. */
+/** The name of an artifact of a run: `batch_0.ttl`, `entity_snapshot_3.json`. */
 export const ArtifactKey = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$/),
   Schema.isMaxLength(128),

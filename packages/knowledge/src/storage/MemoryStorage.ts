@@ -31,7 +31,7 @@ export const make: Effect.Effect<StorageService> = Effect.sync(() => {
   const served = (uri: StorageUri | StorageFolder): Effect.Effect<void, AddressRefused> =>
     schemeOf(uri) === "mem"
       ? Effect.void
-      : Effect.fail(new AddressRefused({ uri, problem: "is no address in memory", nextStep: "use one that begins with mem://" }))
+      : Effect.fail(new AddressRefused({ uri, problem: "is not an address in memory", nextStep: "use one that begins with mem://" }))
 
   const infoOf = (uri: StorageUri, { bytes, generation }: Kept): BlobInfo => ({ uri, generation, size: bytes.length })
 

@@ -60,7 +60,7 @@ const OntologyEnding = Schema.Literals(["ttl", "nt", "rdf", "jsonld"])
 export const OntologyPath = Schema.TemplateLiteral(["ontologies/", Namespace, "/", OntologyName, "/", ContentHash, ".", OntologyEnding])
 export type OntologyPath = typeof OntologyPath.Type
 
-/** What batches work with besides their ontology, under the hash of its content. */
+/** Inputs of batches besides their ontology, under the hash of their content. */
 export const SettingPath = Schema.TemplateLiteral(["settings/", ContentHash, "/", Schema.Literals(["shapes.ttl", "examples.jsonl"])])
 export type SettingPath = typeof SettingPath.Type
 
@@ -74,7 +74,7 @@ export type CanonicalPointerPath = typeof CanonicalPointerPath.Type
 export const CanonicalVersionPath = Schema.TemplateLiteral(["canonical/", Namespace, "/versions/", ContentHash, ".json"])
 export type CanonicalVersionPath = typeof CanonicalVersionPath.Type
 
-/** What a graph shows of a contribution whose other documents a later batch has replaced. */
+/** The visible part of a contribution whose other documents a later batch has replaced. */
 export const CanonicalPartPath = Schema.TemplateLiteral(["canonical/", Namespace, "/parts/", ContentHash, ".nt"])
 export type CanonicalPartPath = typeof CanonicalPartPath.Type
 

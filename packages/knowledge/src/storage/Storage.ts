@@ -24,7 +24,7 @@ export interface BlobInfo {
   readonly size: number
 }
 
-/** What was written. */
+/** The result of a write. */
 export interface Written extends BlobInfo {
   readonly hash: ContentHash
 }
@@ -33,7 +33,7 @@ export interface Blob extends Written {
   readonly bytes: Uint8Array
 }
 
-/** What must hold of a blob for a change to happen. */
+/** The precondition of a change to a blob. */
 export type Precondition = { readonly _tag: "Absent" } | { readonly _tag: "AtGeneration"; readonly generation: Generation }
 
 /** Only if there is no such blob yet. */
@@ -89,7 +89,7 @@ export const getHashedText = (
     )
   })
 
-/** The hash of what passes by, piece after piece. */
+/** The hash of a stream, piece after piece. */
 export const startHash = () => {
   const hash = createHash("sha256")
   return {
@@ -121,7 +121,7 @@ export const routed = (byScheme: Readonly<Partial<Record<Scheme, StorageService>
   }
 }
 
-// What can go wrong with a blob. Only `BlobNotFound` says that there is none: a store that does not answer is never read as empty.
+// The errors of blobs. Only `BlobNotFound` says that there is none: a store that does not answer is never read as empty.
 
 export class BlobNotFound extends Schema.TaggedError<BlobNotFound>()("BlobNotFound", { uri: Schema.String }) {
   override get message() {
@@ -140,11 +140,11 @@ export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()
   override get message() {
     const found = this.actual === undefined ? "there is none" : `it is at generation ${this.actual}`
     const wanted = this.expected === undefined ? "was to be new" : `was to be at generation ${this.expected}`
-    return `${this.uri} ${wanted}, but ${found}; read it again and decide anew`
+    return `${this.uri} ${wanted}, but ${found}; read it again and retry`
   }
 }
 
-/** There is no room. What was there before is unharmed. */
+/** There is no room. The previous content is unchanged. */
 export class StorageFull extends Schema.TaggedError<StorageFull>()("StorageFull", {
   uri: Schema.String,
   cause: Schema.Defect(),
@@ -177,7 +177,7 @@ export class StorageFailed extends Schema.TaggedError<StorageFailed>()("StorageF
   override get message() {
     const problem = describe(this.cause)
     const next = this.retryable ? "try again" : "see to the cause first"
-    // The words of a cause that is known end with what to do about it.
+    // The message of a known cause ends with the next step.
     return !this.retryable && problem.includes("; ")
       ? `cannot ${this.operation} ${this.uri}: ${problem}`
       : `cannot ${this.operation} ${this.uri}: ${problem}; ${next}`

@@ -1,6 +1,6 @@
 /**
  * Where a blob is: `file:///data/a.txt`, `gs://bucket/a.txt`, `s3://bucket/a.txt`, `mem://store/a.txt`. An address that
- * climbs out of its folder, in whatever spelling, is no address.
+ * climbs out of its folder, in any spelling, is not an address.
  */
 import * as Schema from "effect/Schema"
 
@@ -119,7 +119,7 @@ const spelled = (folder: StorageFolder, path: string): string => {
   return schemeOf(folder) === "file" ? path.split("/").map(encodeURIComponent).join("/") : path
 }
 
-/** What a manifest calls a blob: an address of its own, or a path below the folder the manifest is in. */
+/** The reference of a manifest to a blob: an address of its own, or a path below the folder of the manifest. */
 export const BlobReference = Schema.Union([StorageUri, RelativePath])
 export type BlobReference = typeof BlobReference.Type
 

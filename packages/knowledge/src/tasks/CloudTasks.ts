@@ -25,7 +25,7 @@ export const taskKeyHeader = "x-detent-task"
 
 const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
 
-/** What a task may hold at most, in bytes. */
+/** The size limit of a task, in bytes. */
 const largestTask = 100 * 1024
 
 /** The queue in the words of errors. */

@@ -151,7 +151,7 @@ const verifier = ({
       const header = headerOf(head)
       const claims = claimsOf(body)
       if (header === undefined || claims === undefined || signature === "" || rest.length > 0)
-        return yield* refused("the token is no token of OIDC")
+        return yield* refused("the token is not a token of OIDC")
       if (header.alg !== "RS256") return yield* refused("the token is not signed with RS256")
       const key = yield* keyNamed(header.kid)
       if (key === undefined) return yield* refused("the token is signed with a key that is not Google's")
@@ -164,7 +164,7 @@ const verifier = ({
       if (claims.aud !== audience)
         return yield* refused(
           `the token is made out to ${shown(claims.aud)}, not to ${audience}`,
-          "set knowledge.tasks.audience to what the queue uses",
+          "set knowledge.tasks.audience to the audience of the queue",
           true,
         )
       if (claims.email !== serviceAccount || claims.email_verified !== true)

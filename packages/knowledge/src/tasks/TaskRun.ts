@@ -1,5 +1,5 @@
 /**
- * Runs a task that a queue has delivered: for the first time, again, or when its batch does not wait for it any more. What became of it
+ * Runs a task that a queue has delivered: for the first time, again, or when its batch no longer waits for it. Its result
  * is one of: done, late (nothing was done), to be delivered again (`TaskPostponed`), or given up (`TaskGivenUp`), of which the batch
  * is notified before the queue is.
  */
@@ -19,10 +19,10 @@ import { Count } from "../storage/Quantity.ts"
 import type { StorageFolder } from "../storage/Uri.ts"
 import type { Task } from "./Task.ts"
 
-/** What follows from a delivery. */
+/** The result of a delivery. */
 export const TaskOutcome = Schema.Union([
   Schema.Struct({ outcome: Schema.Literal("done"), result: Schema.Unknown }),
-  /** The batch has what the task would do, or does not want it any more. */
+  /** The batch has the task's result already, or no longer needs it. */
   Schema.Struct({ outcome: Schema.Literal("late"), reason: Schema.String }),
 ])
 export type TaskOutcome = typeof TaskOutcome.Type
@@ -114,7 +114,7 @@ const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, v
   Effect.gen(function* () {
     const late = (reason: string) => ({ outcome: "late", reason: `${batchId} ${reason}` }) as const satisfies TaskOutcome
     const found = yield* storedState(batchId)
-    if (Option.isNone(found)) return attempt === undefined ? undefined : late("is not there any more")
+    if (Option.isNone(found)) return attempt === undefined ? undefined : late("no longer exists")
     const state = found.value
     if (attempt !== undefined && state.attempt !== attempt)
       return late(`is in attempt ${state.attempt}, and this is a task of attempt ${attempt}`)

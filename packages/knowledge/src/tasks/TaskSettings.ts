@@ -20,7 +20,7 @@ const Address = Schema.String.check(
 const Email = Schema.String.check(Schema.isPattern(/^[^@\s]+@[^@\s]+$/, { expected: "the address of a service account" }))
 
 const common = {
-  /** How many tasks this process runs at once. Default: 10. */
+  /** How many tasks this process runs concurrently. Default: 10. */
   concurrency: Schema.optionalKey(Positive),
 }
 
@@ -41,7 +41,7 @@ export const CloudTasksSettings = Schema.Struct({
   serviceAccount: Email,
   /** Where Cloud Tasks reaches the server. */
   endpoint: Address,
-  /** What the tokens of the calls are made out to. Default: `endpoint`. */
+  /** The audience of the tokens of the calls. Default: `endpoint`. */
   audience: Schema.optionalKey(Schema.NonEmptyString),
   /** A Cloud Run job in the same project and location, for activities that may take longer than a call. Default: none. */
   job: Schema.optionalKey(Name),

@@ -16,7 +16,7 @@ import { activitiesQueue, activityCommands, MemoryTasks, taskRetries } from "./T
 import { giveUpTask, runTask, TaskPostponed } from "./TaskRun.ts"
 
 export interface TaskWorkerOptions {
-  /** How many tasks this process runs at once. Default: 10. */
+  /** How many tasks this process runs concurrently. Default: 10. */
   readonly concurrency?: number | undefined
   /** Default: five attempts, 10 to 300 seconds apart. */
   readonly retry?: RetryPolicy.RetryPolicy | undefined
@@ -32,7 +32,7 @@ export const layer = (
   const most = RetryPolicy.maxAttempts(retry)
   const handler = activityCommands(retry).handler(({ givenUp, ...task }, { attempts, round }) =>
     Effect.gen(function* () {
-      // What another queue gave up is a dead letter from the start, until a user retries it.
+      // A task that another queue gave up is a dead letter from the start, until a user retries it.
       if (givenUp !== undefined && round === 0) return yield* CommandResult.failForGood(new Error(givenUp))
       const ran = yield* Effect.result(attempt(folder, task, attempts >= most))
       if (ran._tag === "Success")
@@ -49,7 +49,7 @@ export const layer = (
   )
 }
 
-/** One attempt. The last one continues until its batch knows what became of the task. */
+/** One attempt. The last one continues until its batch has the result of the task. */
 const attempt = (folder: StorageFolder, task: Task, isLast: boolean) =>
   isLast
     ? Effect.retry(runTask(folder, task, true), {
@@ -58,7 +58,7 @@ const attempt = (folder: StorageFolder, task: Task, isLast: boolean) =>
       })
     : runTask(folder, task, false)
 
-/** Tasks in memory are tried as often as the others. Where they fail for good, their batch knows, and the log says so. */
+/** Tasks in memory are tried as often as the others. Where they fail for good, the failure is reported to their batch, and logged. */
 const drainMemory = (folder: StorageFolder, concurrency: number, retry: RetryPolicy.RetryPolicy) =>
   Effect.gen(function* () {
     const tasks = Option.getOrUndefined(yield* Effect.serviceOption(MemoryTasks))

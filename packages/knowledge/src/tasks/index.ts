@@ -1,4 +1,4 @@
-/** The queue of activities: what a server, a job and a worker need to run tasks. */
+/** The queue of activities, for servers, jobs and workers that run tasks. */
 
 export * as CloudTasks from "./CloudTasks.ts"
 export { ActivityName, keyOfCall, Task, taskName } from "./Task.ts"

@@ -14,7 +14,7 @@ const kinds: Readonly<Record<string, () => Promise<TaskHandlers>>> = {
   graph: async () => (await import("../graph/GraphStore.ts")).makeGraphStore(),
 }
 
-/** Each kind is loaded once, and keeps what it has prepared. */
+/** Each kind is loaded once, and keeps its prepared data. */
 const findTask = () => {
   const loaded = new Map<string, Promise<TaskHandlers>>()
   return async (task: string) => {

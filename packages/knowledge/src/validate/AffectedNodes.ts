@@ -1,5 +1,5 @@
 /**
- * What a change to a graph can have an effect on. The graph as it would become is read once; kept of it are the classes of all
+ * The nodes that a change to a graph can affect. The graph as it would become is read once; kept of it are the classes of all
  * nodes, and the nodes that shapes may judge differently than before. A batch that adds a hundred facts to a graph of a million
  * is validated by looking at a few hundred nodes.
  */
@@ -16,11 +16,11 @@ import type { Shapes } from "./Shapes.ts"
 
 /** Sorted lines, each once. */
 export interface GraphChange<E> {
-  /** What a batch states. Read several times. */
+  /** The statements of a batch. Read several times. */
   readonly added: Stream.Stream<string, E>
-  /** What the graph holds besides, by other batches. Read once. */
+  /** The statements of other batches. Read once. */
   readonly existing?: Stream.Stream<string, E>
-  /** What the graph held and `added` takes the place of. */
+  /** The former statements that `added` replaces. */
   readonly replaced?: Stream.Stream<string, E>
 }
 
@@ -34,9 +34,9 @@ export interface AffectedNodes<E> {
   readonly classes: ClassMembership
   /** Those to be judged, and with shapes that look further all others too. */
   readonly nodes: Stream.Stream<MarkedNode, E | SortFailed>
-  /** What witnesses the facts about them. */
+  /** The witnesses of the facts about them. */
   readonly statements: Stream.Stream<NodeOfLines, E | SortFailed>
-  /** Subjects and objects of what differs from before; undefined where everything does. */
+  /** Subjects and objects of changed statements; undefined where all have changed. */
   readonly changed: ReadonlySet<string> | undefined
   /** The lines by which only the batch gives a class to a node that others may point to. */
   readonly ownTypes: ReadonlyMap<string, ReadonlyArray<string>>
@@ -44,7 +44,7 @@ export interface AffectedNodes<E> {
   readonly ownHierarchy: ReadonlyArray<string>
 }
 
-/** What RDF says about statements is no part of what is validated. */
+/** Statements about statements are not validated. */
 export const isStatement = ({ values }: NodeOfLines): boolean => values.get(typePredicate)?.includes(statementType) ?? false
 
 export const affectedNodes = <E>(
@@ -113,7 +113,7 @@ const differing = <E>(
     }
   })
 
-/** What a change may concern, found before the graph is read. */
+/** The nodes that a change may concern, found before the graph is read. */
 interface Touched {
   readonly subjects: ReadonlySet<string>
   readonly typed: ReadonlySet<string>
@@ -282,7 +282,7 @@ const spilled = <E>(
       Effect.tryPromise({ try: () => openPart(), catch: (cause) => new SortFailed({ cause }) }),
       (opened) => Effect.promise(() => opened.close()),
     )
-    // What an async iteration throws is what its stream failed with; the rest are failures of the file.
+    // An async iteration throws the failure of its stream; the rest are failures of the file.
     let failure: { readonly error: E } | undefined
     const source = async function* () {
       try {

@@ -14,13 +14,13 @@ const none: ReadonlyArray<string> = []
 const without = (list: ReadonlyArray<string>, removed: string): ReadonlyArray<string> => list.filter((one) => one !== removed)
 
 export class ClassMembership {
-  /** Counts the changes of what is below what. */
+  /** Counts the changes of the class hierarchy. */
   hierarchy = 0
   readonly #ontology: OntologyIndex
   readonly #types = new Map<string, ReadonlyArray<string>>()
   /** Lists that are alike are there once. */
   readonly #lists = new Map<string, ReadonlyArray<string>>()
-  /** What the graph itself says of classes, by IRI. */
+  /** The graph's own statements about classes, by IRI. */
   readonly #parents = new Map<string, ReadonlyArray<string>>()
   readonly #above = new Map<string, ReadonlySet<string>>()
 
@@ -46,7 +46,7 @@ export class ClassMembership {
     if (predicate === subClassPredicate) this.#setParents(subject, (parents) => without(parents, termOf(object).value))
   }
 
-  /** Puts back what was taken away. */
+  /** Restores the removed statements. */
   restore({ subject, predicate, object }: LineParts): void {
     if (predicate === typePredicate) this.#setTypes(subject, [...this.typesOf(subject), object])
     if (predicate === subClassPredicate) this.#setParents(subject, (parents) => [...parents, termOf(object).value])

@@ -1,6 +1,6 @@
 /**
  * Tells of most nodes at a glance that they conform: those whose shapes ask for classes, datatypes and counts, and that have
- * them. The SHACL library checks every other node, so that reports hold what the library finds. Nearly every node of a real
+ * them. The SHACL library checks every other node, so that reports hold the library's results. Nearly every node of a real
  * graph conforms: 22,500 that do took 3.2 s of CPU time by the library alone, and 0.3 s with this before it.
  */
 import type { NodeOfLines } from "../graph/StoredLines.ts"
@@ -77,7 +77,7 @@ const checkOf = (graph: ShapesGraph, shape: string, classes: ClassMembership): C
   const [property] = path
   if (path.length > 1 || property?.termType !== "NamedNode") return unknown
   return (term, node) => {
-    // Of what a node points to, only the classes are known.
+    // Of the nodes that a node points to, only the classes are known.
     if (term !== node.subject) return false
     const values = node.values.get(`<${property.value}>`) ?? []
     return counts.every((isCount) => isCount(values.length)) && values.every((value) => isEach(value, node))

@@ -1,6 +1,6 @@
 /**
  * Finds the statements of a batch that keep the graph from conforming, and holds them back: statements, not entities. Without
- * them the graph is checked again, since the rest may lack what a shape demands, until nothing of the batch takes part in
+ * them the graph is checked again, since the rest may violate a shape, until nothing of the batch takes part in
  * a violation.
  */
 import * as Effect from "effect/Effect"
@@ -39,7 +39,7 @@ class HeldStatements {
   readonly #lines = new Set<string>()
   /** The reasons of the first. */
   readonly #reasons = new Map<string, Reason>()
-  /** Entities that are held back altogether, as terms in lines: what points to them is held back too. */
+  /** Entities that are held back altogether, as terms in lines: statements that point to them are held back too. */
   readonly #entities = new Map<string, Reason>()
 
   get size(): number {
@@ -82,7 +82,7 @@ class HeldStatements {
   }
 }
 
-/** What the shapes find, and what has to be held back of the batch for the graph to conform. */
+/** The violations, and the statements of the batch that must be held back for the graph to conform. */
 export const quarantine = <E>(
   change: GraphChange<E>,
   shapes: Shapes,
@@ -122,7 +122,7 @@ export const quarantine = <E>(
     }),
   )
 
-/** What the shapes find in what others state, by key. */
+/** The violations in the statements of others, by key. */
 const withoutBatch = <E>(check: GraphCheck<E>): Effect.Effect<ReadonlySet<string>, E | SortFailed | ValidationFailed> =>
   Effect.gen(function* () {
     const { classes, ownTypes, ownHierarchy } = check
@@ -138,11 +138,11 @@ const withoutBatch = <E>(check: GraphCheck<E>): Effect.Effect<ReadonlySet<string
     return new Set(found)
   })
 
-/** One check of the graph without what is held back so far. */
+/** One check of the graph without the statements held back so far. */
 class Round<E> {
   /** Violations that no statement of the batch takes part in. */
   unresolved = 0
-  /** What is to be held back after the round, with what speaks against it. */
+  /** The statements to hold back after the round, with their violations. */
   readonly #lines = new Map<string, Reason>()
   readonly #entities = new Map<string, Reason>()
   readonly #check: GraphCheck<E>
@@ -180,7 +180,7 @@ class Round<E> {
     this.#lines.set(line, violation)
     const { subject, predicate } = lineParts(line)
     if (predicate !== typePredicate) return
-    // An entity of the batch that has no class left is none: the rest of what the batch says of it is held back too.
+    // An entity of the batch without a class left is dropped: its other statements of the batch are held back too.
     const node = around.nodeOf(subject)
     if (node === undefined || !isOfBatchAlone(node)) return
     const types = node.values.get(typePredicate) ?? []
@@ -201,7 +201,7 @@ class Round<E> {
   *#candidates(finding: Finding): Generator<Iterable<string>> {
     const { focus, root, around } = finding
     if (!lacking.has(finding.violation.component ?? "")) yield* this.#ofValues(finding)
-    // What is wrong without the batch too is none of its doing.
+    // Violations that exist without the batch are not caused by it.
     if (this.#inherited.has(keyOfFinding(finding))) return
     yield this.#ofTarget(finding)
     yield this.#typesOf(focus, finding)
@@ -247,7 +247,7 @@ class Round<E> {
     yield this.#typesOf(value, { around })
   }
 
-  /** What makes the node one that the shape applies to. */
+  /** The statements by which the shape applies to the node. */
   *#ofTarget({ root, rootShape, around }: Finding): Generator<string> {
     const { graph } = this.#shapes
     const { classes } = this.#check
@@ -282,7 +282,7 @@ const comparisons = ["equals", "disjoint", "lessThan", "lessThanOrEquals"]
 
 const descriptive = new Set([labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`])
 
-/** What names an entity and says where it comes from. */
+/** The labels and provenance of an entity. */
 const isDescriptive = (line: string): boolean => descriptive.has(lineParts(line).predicate)
 
 const isOfBatchAlone = ({ values, own }: MarkedNode): boolean => [...values.values()].flat().length === own.length

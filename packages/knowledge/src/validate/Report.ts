@@ -1,4 +1,4 @@
-/** What validation found, as it is reported: with the words of the documents that led to it. */
+/** The report of validation: each result with the words of the documents that led to it. */
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -12,7 +12,7 @@ import { writeTurtle } from "../rdf/Turtle.ts"
 import { detentVocabulary, prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import type { BatchId } from "../storage/Identity.ts"
 
-/** Where a document said what a shape refuses. */
+/** Where a document states a refused fact. */
 const FactSource = Schema.Struct({
   document: Schema.String,
   quote: Schema.String,
@@ -57,7 +57,7 @@ export const QuarantinedStatement = Schema.Struct({
 })
 export type QuarantinedStatement = typeof QuarantinedStatement.Type
 
-/** How a batch treats what does not conform: it fails, is added without the statements concerned, or is added with a report. */
+/** How a batch treats statements that do not conform: it fails, is added without the statements concerned, or is added with a report. */
 export const ValidationPolicy = Schema.Literals(["fail", "quarantine", "warn"])
 export type ValidationPolicy = typeof ValidationPolicy.Type
 
@@ -81,7 +81,7 @@ export const ValidationReportJson = Schema.fromJsonString(ValidationReport)
 
 export const listedAtMost = 1000
 
-/** One line for people: what was refused, why, and which documents say so. */
+/** One line for people: the refused statement, the reason and the documents. */
 export const violationText = ({ focus, property, value, message, sources }: Violation): string => {
   const stated = [focus, property, value].filter((part) => part !== undefined).join(" ")
   const said = sources.slice(0, sourcesShown).map(({ document, quote }) => `${document}: "${quote}"`)
@@ -140,7 +140,7 @@ const sourcesBy = <E>(
     return sources
   })
 
-/** For a path that is no single property, what is said of its focus node counts. */
+/** For a path that is not a single property, what is said of its focus node counts. */
 const keyOf = (focus: string, property: string | undefined) => `${focus}\n${property?.includes("<") ? "" : (property ?? "")}`
 
 const valueOf = ({ values }: NodeOfLines, predicate: string): string => {

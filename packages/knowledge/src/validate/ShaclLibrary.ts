@@ -14,7 +14,7 @@ type Result = Awaited<ReturnType<Validator["validate"]>>["results"][number]
 export interface ShaclLibrary {
   /**
    * Applies every shape to those of its focus nodes that are wanted, among nodes of a graph with the classes of what they point
-   * to. In small steps, most of which find nothing, so that the caller can stop between them. Throws what the library throws.
+   * to. In small steps, most of which find nothing, so that the caller can stop between them. Throws the exceptions of the library.
    */
   readonly check: (nodes: Iterable<NodeOfLines>, isWanted: (focus: string) => boolean) => Generator<LibraryFinding | undefined>
 }
@@ -49,7 +49,7 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
             for (const focus of shape.getTargetNodes(data)) {
               const root = termText(focus as Triple["object"])
               if (!isWanted(root)) continue
-              // A report for each, which tells what every result began with.
+              // A report for each, so that the focus node of every result is known.
               engine.initReport()
               engine.violationsCount = 0
               engine.nestedResults = {}
@@ -138,7 +138,7 @@ const adder = (factory: Factory, dataset: Dataset, classes: ClassMembership, ask
   }
 }
 
-/** What makes the terms of a library. */
+/** The term factory of a library. */
 type TermFactory = Pick<Factory, "namedNode" | "blankNode" | "literal" | "quad">
 
 const quadOf = (factory: TermFactory, { subject, predicate, object }: Triple) => {

@@ -18,11 +18,11 @@ export interface Shapes {
   readonly graph: ShapesGraph
   /** Whether every shape looks only at one node, its values and their classes: then a graph can be validated piece by piece. */
   readonly local: boolean
-  /** How many statements away from a focus node the shapes look at most; infinite where a path has no end. */
+  /** The largest distance from a focus node that the shapes examine, in statements; infinite where a path has no end. */
   readonly hops: number
   /** Whether a literal may be a focus node. */
   readonly ofLiterals: boolean
-  /** Whether a shape refers to itself. SHACL leaves open what that means. */
+  /** Whether a shape refers to itself. SHACL leaves the meaning of that open. */
   readonly recursive: boolean
 }
 
@@ -50,7 +50,7 @@ export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect
     if (!predicate.value.startsWith(sh)) continue
     const name = predicate.value.slice(sh.length)
     if (known.has(name)) continue
-    if (unsupported.has(name)) return refuse(`sh:${name} is not supported, which is no part of SHACL Core`)
+    if (unsupported.has(name)) return refuse(`sh:${name} is not supported: it is not part of SHACL Core`)
     const meant = [...known].find((one) => editDistance(one.toLowerCase(), name.toLowerCase(), 1) <= 1)
     if (meant !== undefined) return refuse(`SHACL has no sh:${name}; sh:${meant} may be meant`)
   }
@@ -79,18 +79,18 @@ const known: ReadonlySet<string> = new Set([
   ..."deactivated defaultValue description group message name order severity".split(" "),
 ])
 
-/** What asks for more than SHACL Core: constraints and targets in SPARQL or JavaScript, own components, rules, entailment. */
+/** Predicates beyond SHACL Core: constraints and targets in SPARQL or JavaScript, own components, rules, entailment. */
 const unsupported: ReadonlySet<string> = new Set([
   ..."ask construct entailment expression filterShape js jsFunctionName nodeValidator optional parameter".split(" "),
   ..."propertyValidator rule select sparql target update validator".split(" "),
 ])
 
-/** What applies only to the values of a property. */
+/** Constraints that apply only to the values of a property. */
 const ofProperties: ReadonlySet<string> = new Set(
   "lessThan lessThanOrEquals maxCount minCount uniqueLang".split(" ").map((name) => sh + name),
 )
 
-/** What a shape has one of, or none. */
+/** Predicates that a shape has at most once. */
 const single: ReadonlySet<string> = new Set(["ignoredProperties", "in", "languageIn", "path"].map((name) => sh + name))
 
 type Object = Triple["object"]
@@ -170,7 +170,7 @@ class Reach {
   local = true
   hops = 0
   recursive = false
-  /** What keeps the shapes from being applied. */
+  /** The reason why the shapes cannot be applied. */
   readonly faults: Array<string> = []
   readonly #graph: ShapesGraph
   readonly #visited = new Map<string, number>()
@@ -202,7 +202,7 @@ class Reach {
     const isOfClasses = this.#graph.values(shape, `${sh}path`).some(({ value }) => value === rdf.type)
     for (const [predicate, objects] of this.#graph.of(shape)) {
       this.#checkUse(shape, predicate, objects)
-      // What is asked of classes is asked of all that have them.
+      // Constraints on classes apply to all their instances.
       if (isOfClasses && (applied.has(predicate) || appliedEach.has(predicate))) this.#beyond(Number.POSITIVE_INFINITY)
       if (ofStatements.has(predicate) && (predicate === `${sh}closed` ? values : distance) > 0) this.#beyond(values + 1)
       for (const object of objects) {
@@ -254,14 +254,14 @@ const lengthOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): 
 const hasInverse = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): boolean => {
   if (path.termType !== "BlankNode" || open.has(path.value)) return false
   const within = new Set([...open, path.value])
-  // The library reads a list first, and ignores what else the node says.
+  // The library reads a list first, and ignores the node's other statements.
   const sequence = graph.list(path)
   if (sequence.length > 0) return sequence.some((one) => hasInverse(graph, one, within))
   const inverse = graph.values(path.value, `${sh}inversePath`)
   return inverse.some(({ termType }) => termType !== "NamedNode") || partsOf(graph, path).some((one) => hasInverse(graph, one, within))
 }
 
-/** What a path consists of. */
+/** The parts of a path. */
 const partsOf = (graph: ShapesGraph, { value }: Object): ReadonlyArray<Object> => [
   ...["zeroOrMorePath", "oneOrMorePath", "zeroOrOnePath", "inversePath"].flatMap((name) => graph.values(value, sh + name)),
   ...graph.values(value, `${sh}alternativePath`).flatMap((list) => graph.list(list)),
@@ -270,11 +270,11 @@ const partsOf = (graph: ShapesGraph, { value }: Object): ReadonlyArray<Object> =
 /** Constraints that look at the statements of the node they are applied to. */
 const ofStatements: ReadonlySet<string> = new Set(["closed", "equals", "disjoint", "lessThan", "lessThanOrEquals"].map((name) => sh + name))
 
-/** What applies another shape to the value nodes, and what applies each of a list. */
+/** Predicates that apply another shape to the value nodes, and those that apply each of a list. */
 const applied: ReadonlySet<string> = new Set(["node", "property", "not", "qualifiedValueShape"].map((name) => sh + name))
 const appliedEach: ReadonlySet<string> = new Set(["and", "or", "xone"].map((name) => sh + name))
 
-/** The predicates that a path goes along, in whichever direction. */
+/** The predicates that a path goes along, in both directions. */
 export const predicatesOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string> = new Set()): ReadonlyArray<string> => {
   if (path.termType === "NamedNode") return [path.value]
   if (path.termType !== "BlankNode" || open.has(path.value)) return []
@@ -347,7 +347,7 @@ const domainShape = (index: OntologyIndex, property: string): ReadonlyArray<stri
     .domainOf(property)
     .map((members, position) => shape(`domain-${position}`, property, `sh:targetSubjectsOf <${property}>`, anyClass(members)))
 
-/** Said of the subject, so that what is found names the fact and not the innocent object. */
+/** Stated for the subject, so that a result names the fact and not its object. */
 const rangeShape = (index: OntologyIndex, property: string): ReadonlyArray<string> =>
   index.rangeOf(property).flatMap((members, position) => {
     if (members.some(takesEveryLiteral)) return []
@@ -387,6 +387,6 @@ const anyClass = (members: ReadonlyArray<string>) => any(members.map((iri) => `s
 const any = (choices: ReadonlyArray<string>): string =>
   choices.length === 1 ? (choices[0] ?? "") : `sh:or ( ${choices.map((one) => `[ ${one} ]`).join(" ")} )`
 
-/** What of an IRI may stand in another one. */
+/** The part of an IRI that may stand in another one. */
 const slug = (iri: string) =>
   encodeURIComponent(iri).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)

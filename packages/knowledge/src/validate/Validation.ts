@@ -1,7 +1,7 @@
 /**
  * Holds a graph, as a change would make it, against its shapes. Where every shape looks at one node only, the nodes that the
  * change can have an effect on are validated a few hundred at a time, with the classes of what they point to. Shapes that look
- * further need the graph in memory, and are applied to the nodes within their reach of what changed.
+ * further need the graph in memory, and are applied to the nodes within their reach of the change.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -27,7 +27,7 @@ export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("Va
 
 export interface Found {
   readonly violations: number
-  /** What shapes of lesser severity found. */
+  /** The results of shapes of lesser severity. */
   readonly warnings: number
   /** The first of them, violations before all others, with the words that led to them. */
   readonly listed: ReadonlyArray<Violation>
@@ -38,7 +38,7 @@ export interface Found {
 /** Two findings with the same key are the same, in different graphs too. */
 export const keyOfFinding = ({ root, rootShape, violation }: Finding): string => JSON.stringify([root, rootShape, violation])
 
-/** What a shape found, and what it had before it. Nodes are terms as they stand in lines. */
+/** A result of a shape, with its focus node and value. Nodes are terms as they stand in lines. */
 export interface Finding {
   readonly violation: Omit<Violation, "sources">
   readonly focus: string
@@ -56,7 +56,7 @@ export interface Surroundings {
   readonly pointingTo: (node: string) => ReadonlyArray<string>
 }
 
-/** Whether a line of a node is left out of what is checked. */
+/** Whether a line of a node is excluded from the check. */
 export type IsHeld = (line: string, object: string) => boolean
 
 export interface GraphCheck<E> extends Omit<AffectedNodes<E>, "nodes"> {
@@ -71,7 +71,7 @@ const nodesAtOnce = 500
 /** A check of a node by a shape takes about 0.2 ms. */
 const stepsAtOnce = 50
 
-/** What the shapes find in the nodes that the change can have an effect on. */
+/** The results of the shapes in the nodes that the change can affect. */
 export const validate = <E>(change: GraphChange<E>, shapes: Shapes, ontology: OntologyIndex): Effect.Effect<Found, CheckError<E>> =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -146,7 +146,7 @@ const inMemory = <E>(
     const pointingTo = (node: string) => pointing.get(node) ?? []
     const whole: Surroundings = { nodeOf: (node) => bySubject.get(node), pointingTo }
     const within = affected.changed === undefined ? undefined : nearby(affected.changed, whole, shapes.hops)
-    // What the shapes may look at from there.
+    // The nodes that the shapes may examine from there.
     const sight = within === undefined ? undefined : nearby(within, whole, shapes.hops)
     const seen = sight === undefined ? nodes : nodes.filter(({ subject }) => sight.has(subject))
     return (isHeld) =>
@@ -268,7 +268,7 @@ const severityOf = (iri: string): Pick<Violation, "severity" | "severityIri"> =>
   return severity === undefined ? { severity: "Violation", severityIri: iri } : { severity }
 }
 
-/** Counts what is found, and keeps the first. A violation is never crowded out by warnings. */
+/** Counts the results, and keeps the first. A violation is never crowded out by warnings. */
 export class Tally {
   readonly offenders = new Set<string>()
   violations = 0

@@ -53,7 +53,7 @@ type ShapesError = typeof ShapesError.Type
 const ValidationError = Schema.Union([RdfSyntaxError, ShapesRefused, ValidationFailed, SortFailed])
 type ValidationError = typeof ValidationError.Type
 
-/** Shapes as they are written, and what errors call them. */
+/** Shapes as they are written, and their name in errors. */
 export interface ShapesText {
   readonly text: string
   readonly source: string
@@ -101,5 +101,5 @@ const validationTask = ({ ontology, parts, ...input }: ValidationTaskInput, chan
 
 const shapesTask = ({ text, source }: ShapesText) => outcomeOf(ShapesError, Effect.asVoid(readShapes(text, source)))
 
-/** What a worker runs under `validation.graph` and `validation.shapes`. */
+/** The tasks of a worker: `validation.graph` and `validation.shapes`. */
 export const tasks = { graph: validationTask, shapes: shapesTask }

@@ -260,7 +260,7 @@ describe("ingestion", () => {
         expect(refused).toMatchObject({ _tag: "WithdrawalRefused", batchId: second, violations: 1 })
         expect(refused.message).toContain("passed too many")
         expect((yield* canonical(data)).lines.join("\n")).toContain("ShipDorado")
-        // What is wrong already is no reason to keep a batch.
+        // What is wrong already is not a reason to keep a batch.
         expect(Option.isSome(yield* batches.withdraw(second, { force: true }))).toBe(true)
         expect((yield* canonical(data)).passings).toBe(2)
         expect(Option.isSome(yield* batches.withdraw(third))).toBe(true)

@@ -71,15 +71,15 @@ export const activitiesConformance = (
           const graphs = yield* Effect.forEach(documents, extract)
           const [source, own] = [documents[0]?.sourceUri ?? "", blobIn(folderOf(data), `batches/${id}/manifest.json`)]
           for (const graphUri of [source, own])
-            assert.match((yield* Effect.flip(resolve([{ graphUri }]))).message, /is no graph of a document/)
+            assert.match((yield* Effect.flip(resolve([{ graphUri }]))).message, /is not a graph of a document/)
           const { resolvedUri } = yield* resolve(graphs)
           const { validatedUri } = yield* validate(resolvedUri)
           yield* ingest(validatedUri)
           assert.strictEqual((yield* stateOf(id))._tag, "Completed")
           const { lines } = yield* canonical(data)
           for (const uri of [source, own]) {
-            assert.match((yield* Effect.flip(validate(uri))).message, /is no file that a stage of/)
-            assert.match((yield* Effect.flip(ingest(uri))).message, /is no file that a stage of/)
+            assert.match((yield* Effect.flip(validate(uri))).message, /is not a file that a stage of/)
+            assert.match((yield* Effect.flip(ingest(uri))).message, /is not a file that a stage of/)
           }
           assert.deepStrictEqual((yield* canonical(data)).lines, lines)
           // What was withdrawn stays so.

@@ -28,9 +28,12 @@ describe("the format", () => {
       assert.strictEqual(yield* formatOf({ name: "a", contentType: "pdf" }), "pdf")
       assert.include(
         (yield* Effect.flip(formatOf({ name: "a.docx" }))).message,
-        "a.docx: its name does not tell what it is; name a content type of txt, md",
+        "a.docx: its name does not show its format; name a content type of txt, md",
       )
-      assert.include((yield* Effect.flip(formatOf({ name: "a.txt", contentType: "image/png" }))).message, "nothing here reads image/png")
+      assert.include(
+        (yield* Effect.flip(formatOf({ name: "a.txt", contentType: "image/png" }))).message,
+        "there is no reader for image/png",
+      )
     }),
   )
 })
@@ -50,7 +53,7 @@ describe("plain text", () => {
       assert.strictEqual((yield* failure("a.txt", ""))._tag, "DocumentEmpty")
       assert.include(
         (yield* failure("a.txt", makePdf([["x"]], { password: "x" }))).message,
-        "a.txt is no text and looks like a PDF; name its real content type",
+        "a.txt is not text and looks like a PDF; name its real content type",
       )
     }),
   )

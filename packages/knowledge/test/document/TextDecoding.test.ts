@@ -57,7 +57,7 @@ describe("decoding", () => {
     assert.include(failure(Array.from({ length: 20 }, () => cyrillic).flat())?.message ?? "", "neither UTF-8 nor a text in Latin letters")
   })
 
-  it("tells what is no text at all", () => {
+  it("tells what is not text at all", () => {
     assert.include(failure([0x50, 0x4b, 0x03, 0x04, 0x00, 0x00])?.message ?? "", "looks like a ZIP archive")
     assert.include(failure([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00])?.message ?? "", "a PNG picture")
     assert.include(failure(Buffer.from("no mark", "utf16le"))?.message ?? "", "UTF-16 without its byte order mark")

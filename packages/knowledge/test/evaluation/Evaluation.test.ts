@@ -181,7 +181,7 @@ describe("npm run eval", () => {
       }
       const result = JSON.parse((yield* runEvaluation(["--json"], { corpus: own, contestants: [stub] })).out)
       assert.deepStrictEqual([result.extractor, result.strict.f1, result.highPrecision.precision], ["stub", 1, 1])
-      assert.strictEqual(result.conformance, 0, "a publisher is no author")
+      assert.strictEqual(result.conformance, 0, "a publisher is not an author")
       const broken: Contestant = {
         ...stub,
         layer: () =>

@@ -53,7 +53,7 @@ it.layer(layer, { excludeTestServices: true })("SPARQL over a graph", (it) => {
     )
   })
 
-  it.effect("refuses what is no query, and continues", () =>
+  it.effect("refuses what is not a query, and continues", () =>
     Effect.gen(function* () {
       const { query } = yield* GraphQuery
       const version = yield* contributed(3, "<urn:a> <urn:is> <urn:x> .\n")

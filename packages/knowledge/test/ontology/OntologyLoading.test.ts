@@ -166,7 +166,7 @@ describe("an ontology", () => {
   )
 })
 
-describe("a file that is no ontology", () => {
+describe("a file that is not an ontology", () => {
   const failure = (name: string, text: string) => Effect.map(Effect.flip(loadOntology({ name, text })), (error) => error.message)
 
   it.effect("in Turtle is refused with the line", () =>

@@ -1,5 +1,5 @@
 /**
- * W3C's tests of SHACL Core through our own validation. The suite is no part of the project: `DETENT_W3C_SHACL` names its
+ * W3C's tests of SHACL Core through our own validation. The suite is not part of the project: `DETENT_W3C_SHACL` names its
  * folder, or it lies at `shared/data/w3c-shacl` beside the project or above it.
  */
 import { existsSync, readFileSync } from "node:fs"

@@ -35,7 +35,7 @@ export class Referents {
     if (heading !== undefined) this.known = [{ place: heading, subject: true, sentence: 0 }]
   }
 
-  /** What a sentence can refer to, best first; without a pronoun or such, what the last sentence was about. */
+  /** The possible antecedents of a sentence, best first; without a pronoun or such, the subject of the last sentence. */
   referredTo(view: SentenceView): ReadonlyArray<Place> {
     const subjects = this.known.filter(({ subject }) => subject)
     const reference = referenceOf(view)
@@ -127,7 +127,7 @@ const lastOfNoun = (view: SentenceView, first: number): number => {
 }
 
 // What a relative clause or an apposition is about: in "The Halcyon, which is captained by Ada Sol" and in "Baltmar, a shipping
-// line based in Elsing" the name before the comma, whatever the sentence as a whole is about.
+// line based in Elsing" the name before the comma, regardless of the subject of the whole sentence.
 
 const relatives: ReadonlySet<string> = new Set(["who", "which", "whose", "where"])
 const articles: ReadonlySet<string> = new Set(["a", "an", "the"])
@@ -159,7 +159,7 @@ const nameEnding = (view: SentenceView, candidates: ReadonlyArray<Candidate>, la
   return found
 }
 
-// Sentences that say the other way round what a property says: an ontology has "founded by", the text "Piet Marsh founded
+// Sentences that state the inverse of a property: an ontology has "founded by", the text "Piet Marsh founded
 // Tidewater". There the doer stands first, and is the object of the property.
 
 export interface Reversal {

@@ -315,9 +315,9 @@ const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazette
   }
 }
 
-// The tasks of a worker, and what the pool sends them.
+// The tasks of a worker, and their inputs.
 
-/** What the built-in extractor needs for every chunk of a batch. */
+/** The shared data of the built-in extractor for every chunk of a batch. */
 export interface SharedReader {
   readonly ontology: PackedOntology
   readonly model: BuiltInModel

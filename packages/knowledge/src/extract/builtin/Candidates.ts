@@ -157,7 +157,7 @@ const nameEnds = (view: SentenceView, first: number): ReadonlyArray<number> => {
     let over = next
     while (over - next < 3 && (nameConnectors.has(view.words[over] ?? "") || /^[:&/–!-]$/.test(view.words[over] ?? ""))) over++
     if (isNamePart(view, next)) at = next
-    // "Lumholm: 140 inhabitants" is no name of its own.
+    // "Lumholm: 140 inhabitants" is not a name of its own.
     else if (over > next && isNamePart(view, over) && !(view.words[next] === ":" && !view.capital[over])) at = over
     else break
   }

@@ -202,7 +202,7 @@ export const objectCluesOf = (view: SentenceView, candidate: Candidate): Readonl
   }
 }
 
-/** A clue of what the sentence is about: the shape of its name. A season is no person, whatever stands beside it. */
+/** A clue of what the sentence is about: the shape of its name. A season is not a person, in any context. */
 export const aboutClue = "about"
 
 export const sentenceStems = (view: SentenceView): ReadonlyArray<string> => [

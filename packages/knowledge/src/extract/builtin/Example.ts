@@ -39,7 +39,7 @@ export class ExamplesRefused extends Schema.TaggedError<ExamplesRefused>()("Exam
   }
 }
 
-/** The text of an examples file, and what errors call it. */
+/** The text of an examples file, and its name in errors. */
 export interface ExamplesText {
   readonly uri: string
   readonly text: string
@@ -61,7 +61,7 @@ export const readExamples = ({ uri, text }: ExamplesText): Result.Result<Readonl
 /** Runs in a worker. */
 export const examplesTask = (source: ExamplesText) => outcomeOf(ExamplesRefused, Effect.asVoid(Effect.fromResult(readExamples(source))))
 
-/** Fails where the file has a line that is no example. Reads it on the pool in the context; without one, in the caller's thread. */
+/** Fails where the file has a line that is not an example. Reads it on the pool in the context; without one, in the caller's thread. */
 export const checkExamples = (source: ExamplesText): Effect.Effect<void, ExamplesRefused | OntologyLimitExceeded> =>
   Effect.gen(function* () {
     const pool = yield* WorkerPool.inContext
@@ -74,6 +74,6 @@ export const checkExamples = (source: ExamplesText): Effect.Effect<void, Example
           problem: error._tag === "LimitExceeded" ? error.problem : `its reader ended: ${error.problem}`,
         }),
     )
-    // An answer of the pool is what the task of that name returns.
+    // An answer of the pool is the result of the task of that name.
     return yield* fromOutcome(ExamplesRefused, outcome as Outcome<void>)
   })

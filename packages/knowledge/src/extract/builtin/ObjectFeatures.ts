@@ -85,7 +85,7 @@ export const objectFeatures = Object.keys(objectPrior) as ReadonlyArray<ObjectFe
 const position = Object.fromEntries(objectFeatures.map((name, at) => [name, at])) as Readonly<Record<ObjectFeature, number>>
 export const objectFeature = (name: ObjectFeature): number => position[name]
 
-/** What is true of a candidate whatever the property, computed once. */
+/** The traits of a candidate that do not depend on the property, computed once. */
 export interface ObjectTraits {
   readonly row: Float64Array
   readonly date: boolean
@@ -211,7 +211,7 @@ const looksLikePerson = (view: SentenceView, { first, last, text }: Candidate): 
   return true
 }
 
-/** Sets in the row what depends on the property; the row begins as a copy of the candidate's traits. */
+/** Sets the features that depend on the property; the row begins as a copy of the candidate's traits. */
 export const describeFor = (
   row: Float64Array,
   view: SentenceView,

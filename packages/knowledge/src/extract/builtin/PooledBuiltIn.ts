@@ -1,4 +1,4 @@
-/** The built-in extractor on a pool of workers: the same answers, as many at once as the machine has processors. */
+/** The built-in extractor on a pool of workers: the same answers, with one worker per processor. */
 
 import type { Shared, TaskLimit, WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ export interface PooledOptions extends Omit<BuiltInOptions, "examples"> {
 export const make = (pool: WorkerPoolService, options: PooledOptions = {}): ExtractorService => {
   const leastConfidence = options.leastConfidence ?? defaultLeastConfidence
   const names = options.names ?? []
-  // An answer of the pool is what the task of that name returns.
+  // An answer of the pool is the result of the task of that name.
   const ask = <A>(
     task: "built-in.train" | "built-in.read" | "built-in.facts",
     input: unknown,

@@ -52,7 +52,7 @@ const longestList = 12
 
 /**
  * How much a choice has to hold its own in its place alone, as against the whole sentence. A sentence may state several
- * facts, so its choices are no rivals as such; but examples seldom name all of them, and the best choice is the surest.
+ * facts, so its choices are not rivals as such; but examples seldom name all of them, and the best choice is the surest.
  */
 const shareOfPlace = 0.85
 

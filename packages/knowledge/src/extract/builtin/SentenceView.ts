@@ -22,7 +22,7 @@ export interface SentenceView {
   readonly clauses: Clauses
   /** The first and last token between quotation marks. */
   readonly quotations: ReadonlyArray<readonly [number, number]>
-  /** The first token that is no mark; -1 when there is none. */
+  /** The first token that is not a mark; -1 when there is none. */
   readonly begin: number
 }
 

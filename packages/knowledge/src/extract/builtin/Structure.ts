@@ -60,7 +60,7 @@ const standingAlone = (lines: ReadonlyArray<Piece>, at: number): Piece | undefin
 
 /**
  * A heading directly above its text, as a PDF gives it: at the beginning of a paragraph, without a stop and without a verb, and
- * shorter than the line after it, so that it is no line of a text that is broken to a width.
+ * shorter than the line after it, so that it is not a line of a text that is broken to a width.
  */
 const standingAbove = (lines: ReadonlyArray<Piece>, at: number): Piece | undefined => {
   const line = lines[at]!
@@ -310,7 +310,7 @@ const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, n
   return { lines: next - at, statements }
 }
 
-/** The column of what the rows are about: named for a class or "Name", else the first if it is no property. */
+/** The column of what the rows are about: named for a class or "Name", else the first if it is not a property. */
 const subjectColumn = (
   header: ReadonlyArray<Piece>,
   columns: ReadonlyArray<{ readonly match: number } | undefined>,

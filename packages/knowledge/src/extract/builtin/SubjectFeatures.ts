@@ -145,7 +145,7 @@ const namesAround = (candidate: Candidate, names: ReadonlyArray<Candidate>): { r
 
 const isCapitalWord = (view: SentenceView, at: number): boolean => view.capital[at] === true && view.content[at] === true
 
-/** In "Captain Ada Sol" the captain is no part of the name. */
+/** In "Captain Ada Sol" the captain is not part of the name. */
 const isTitleOfPerson = (view: SentenceView, at: number): boolean => isCapitalWord(view, at) && titlesOfPersons.has(view.words[at] ?? "")
 
 /** "When", "Today", "So": they lead up to a subject more often than they are part of one. */
@@ -251,7 +251,7 @@ export const isEndOfSpan = (view: SentenceView, first: number, last: number): bo
 
 const mostKinds = 10
 
-/** The plain nouns after an article, up to what is no noun: "film" of "a 1950 Norwegian film directed by". */
+/** The plain nouns after an article, up to what is not a noun: "film" of "a 1950 Norwegian film directed by". */
 const kindsFrom = (view: SentenceView, article: number): ReadonlyArray<string> => {
   const kinds: Array<string> = []
   if (!determiners.has(view.words[article] ?? "")) return kinds

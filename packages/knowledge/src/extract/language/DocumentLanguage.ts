@@ -5,7 +5,7 @@
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { labelKey } from "./Words.ts"
 
-/** The language of a tag such as `de-AT`, in small letters; undefined for what is no tag. */
+/** The language of a tag such as `de-AT`, in small letters; undefined for what is not a tag. */
 const languageOfTag = (tag: string): string | undefined =>
   /^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*$/.test(tag.trim()) ? tag.trim().split(/[-_]/)[0]?.toLowerCase() : undefined
 
@@ -26,10 +26,10 @@ export const documentLanguage = (beginning: string, declared: string | undefined
 }
 
 const chosen = (text: string, prose: string, declared: string | undefined, ontology: OntologyIndex): string | undefined => {
-  const told = declared === undefined ? undefined : languageOfTag(declared)
-  if (told !== undefined) {
+  const tagged = declared === undefined ? undefined : languageOfTag(declared)
+  if (tagged !== undefined) {
     const found = prose.split(/\s+/).length >= contradicting ? detectLanguage(prose) : languageOfScript(prose)
-    return found === undefined || found === "und" ? told : found
+    return found === undefined || found === "und" ? tagged : found
   }
   const found = detectLanguage(text)
   if (languageOfScript(text) !== undefined) return found

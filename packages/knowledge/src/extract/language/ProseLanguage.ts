@@ -41,10 +41,10 @@ export interface ProseLanguage {
   readonly negations: ReadonlySet<string>
   /** So does one with one of these phrases. */
   readonly hedges: RegExp
-  /** Nouns that are no names, where all nouns have capitals; and titles before names. */
+  /** Nouns that are not names, where all nouns have capitals; and titles before names. */
   readonly commonNouns: ReadonlySet<string>
   readonly titles: ReadonlySet<string>
-  /** Endings of nouns that are no names. */
+  /** Endings of nouns that are not names. */
   readonly abstractEndings: RegExp
   /** Whether nouns have capitals. */
   readonly capitalNouns: boolean
@@ -79,7 +79,7 @@ export type UnreadProse = typeof UnreadProse.Type
 /** The languages whose prose the built-in extractor reads. */
 export const proseLanguages: ReadonlyArray<string> = ["en", "de", "fr", "es"]
 
-/** `German` for `de`. Text that is no language tag is returned unchanged. */
+/** `German` for `de`. Text that is not a language tag is returned unchanged. */
 export const languageName = (language: string): string => {
   if (language === "und") return "an unknown language"
   if (!/^[a-z]{2,3}$/.test(language)) return language

@@ -99,7 +99,7 @@ export const nameConnectors =
   wordSet(`of the and for in on to de del della di da do dos das du des la le les el los las von van der den und y e
   et al bin ibn ben zu zum zur am im a an at from with by or 's n o' & vs v`)
 
-/** What stands before the name of a person and is no part of it. */
+/** What stands before the name of a person and is not part of it. */
 export const titlesOfPersons =
   wordSet(`mr mrs ms miss sir lady lord dame dr doctor professor prof king queen prince princess emperor empress duke
   duchess count countess baron president chancellor minister senator governor mayor judge pope cardinal archbishop bishop father saint general

@@ -72,7 +72,7 @@ const parse = (text: string): unknown => {
   try {
     return JSON.parse(start === -1 || end < start ? text : text.slice(start, end + 1))
   } catch {
-    // The caller says that this is no JSON, and what it was instead.
+    // The caller reports that this is not JSON, with its beginning.
     return undefined
   }
 }
@@ -82,7 +82,7 @@ const malformed = (extractor: string, text: string, field: string): ExtractionFa
     extractor,
     reason: "Malformed",
     retryable: true,
-    detail: `the answer is no JSON with a list of ${field}: ${JSON.stringify(text.slice(0, 200))}`,
+    detail: `the answer is not JSON with a list of ${field}: ${JSON.stringify(text.slice(0, 200))}`,
   })
 
 export interface Checked<A> {
@@ -131,7 +131,7 @@ export const checkEntities = (
   return { taken, rejected }
 }
 
-/** One of another class is another entity, whatever the model says. */
+/** One of another class is another entity, regardless of the model. */
 const nameOf = (entity: SaidEntity, type: string, known: ReadonlyArray<KnownEntity>): string | undefined => {
   const same = entity.known === undefined || entity.known === null ? undefined : known[entity.known - 1]
   return same?.types.includes(type) ? same.label : undefined
@@ -230,7 +230,7 @@ export type RejectionReason =
 export interface Rejection {
   readonly of: "entity" | "fact"
   readonly reason: RejectionReason
-  /** What the model said. */
+  /** The answer of the model. */
   readonly said: string
 }
 
@@ -242,7 +242,7 @@ const rejectionOf = (of: Rejection["of"], reason: RejectionReason, said: unknown
 
 /** By extractor and reason. */
 const rejectedCounter = Metric.counter("detent_extraction_rejected", {
-  description: "What extractors said and was not taken",
+  description: "Facts of extractors that were rejected",
   incremental: true,
 })
 
@@ -253,7 +253,7 @@ export const countRejections = (extractor: string, rejections: ReadonlyArray<Rej
 
 /**
  * Finds quoted words in a text. What a model quotes has to be there to the letter; only white space may differ, since models
- * mend line breaks, and then the place is that of the letters in the text.
+ * repair line breaks, and then the place is that of the letters in the text.
  */
 export class QuoteFinder {
   readonly #text: string
@@ -341,7 +341,7 @@ export const lexicalOf = (datatype: string, text: string, written: string): stri
   if (decimals.has(datatype)) return isDecimal(datatype, lexical) && saysNumber(text, lexical) ? lexical : undefined
   if (dates.has(datatype)) return isDate(datatype, lexical) && saysDate(text, lexical) ? lexical : undefined
   if (datatype === `${xsd.base}boolean`) return /^(true|false|1|0)$/.test(lexical) ? lexical : undefined
-  // Text is the text of the document, whatever a model made of it.
+  // Text is the text of the document, not the model's version of it.
   const plain = text.replace(/\s+/gu, " ").trim()
   if (datatype === `${xsd.base}anyURI`) return /^\S+$/.test(plain) ? plain : undefined
   return plain

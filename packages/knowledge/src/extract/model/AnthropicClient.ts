@@ -26,7 +26,7 @@ const ownUrl = "https://api.anthropic.com"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** What is needed of an answer; gateways leave out much of the rest. */
+/** The required part of an answer; gateways leave out much of the rest. */
 const Reply = Schema.Struct({
   content: Schema.Array(Schema.Struct({ type: Schema.String, text: Schema.optionalKey(Schema.String) })),
   stop_reason: optional(Schema.String),

@@ -1,7 +1,7 @@
 /**
- * Stops before too much is spent. Every call sets aside what it may cost at most before it is made, and reports afterwards what it
+ * Stops before too much is spent. Every call reserves its maximum cost before it is made, and reports afterwards what it
  * did cost. When the next call no longer fits, the budget waits for the calls in flight, since they mostly cost less than they set
- * aside. If it still does not fit, no call is made any more.
+ * aside. If it still does not fit, no further call is made.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -18,12 +18,12 @@ export interface BudgetLimits {
   readonly currency?: string
 }
 
-/** The next call does not fit. What was found so far is kept. */
+/** The next call does not fit. The findings so far are kept. */
 export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
   of: Schema.Literals(["cost", "tokens"]),
   limit: Schema.Finite,
   spent: Schema.Finite,
-  /** What the next call might have needed. */
+  /** The maximum usage of the next call. */
   needed: Schema.Finite,
   currency: Schema.optionalKey(Schema.String),
 }) {
@@ -44,11 +44,11 @@ export class PriceUnknown extends Schema.TaggedError<PriceUnknown>()("PriceUnkno
 const rounded = (amount: number): number => Number(amount.toFixed(6))
 
 export interface Budget {
-  /** Makes the call if what it may take at most still fits, waiting for others to end where that may help. */
+  /** Makes the call if its maximum usage still fits, waiting for others to end where that may help. */
   readonly spend: <A, E, R>(
     most: Usage,
     call: Effect.Effect<A, E, R>,
-    /** What it did take. */
+    /** Its actual usage. */
     used: (exit: Exit.Exit<A, E>) => Usage,
   ) => Effect.Effect<A, E | BudgetExhausted | PriceUnknown, R>
   /** Of calls that have ended. */
@@ -60,7 +60,7 @@ type Outcome =
   | { readonly _tag: "Wait"; readonly turn: Deferred.Deferred<void> }
   | { readonly _tag: "Refused"; readonly error: BudgetExhausted | PriceUnknown }
 
-/** `before` is what earlier processes spent of it. */
+/** `before` is the amount that earlier processes spent. */
 export const makeBudget = (limits: BudgetLimits, before: Usage = noUsage): Effect.Effect<Budget> =>
   Effect.sync(() => {
     let spent = before
@@ -85,7 +85,7 @@ export const makeBudget = (limits: BudgetLimits, before: Usage = noUsage): Effec
       return undefined
     }
 
-    /** What was set aside, why nothing can be, or what to wait for first. */
+    /** The reservation, why there is none, or what to wait for first. */
     const reserve = (most: Usage): Outcome => {
       if (limits.cost !== undefined && most.cost === undefined) return { _tag: "Refused", error: new PriceUnknown() }
       exhausted ??= overrun(most, spent)

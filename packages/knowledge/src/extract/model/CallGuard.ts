@@ -17,7 +17,7 @@ import { defaultPrices, type ModelPrice, type Tokens, usageOf } from "./Cost.ts"
 import { makeRateLimiter, type RateLimiter, type RateLimits } from "./RateLimiter.ts"
 
 export interface GuardOptions {
-  /** What errors and provenance name: `anthropic/claude-…`. */
+  /** The name in errors and provenance: `anthropic/claude-…`. */
   readonly extractor: string
   readonly price: ModelPrice | undefined
   /** Of the price. Default: that of the default prices. */
@@ -31,7 +31,7 @@ export interface GuardOptions {
   readonly retry?: RetryPolicy
 }
 
-/** What all callers of one model share in this process, whichever batch they work for. */
+/** Shared by all callers of one model in this process, for any batch. */
 export interface ModelGate {
   readonly limiter: RateLimiter
   readonly breaker: CircuitBreaker
@@ -40,14 +40,14 @@ export interface ModelGate {
 export const makeModelGate = (limits: RateLimits): Effect.Effect<ModelGate> =>
   Effect.all({ limiter: makeRateLimiter(limits), breaker: makeCircuitBreaker() })
 
-/** What a call came back with: tokens are billed also for an answer that cannot be used. */
+/** The result of a call: tokens are billed also for an answer that cannot be used. */
 export interface Answered<A> {
   readonly tokens: Tokens
   readonly answer: Result.Result<A, ExtractionFailed>
 }
 
 export interface CallGuard {
-  /** `most` is what the call may take at most. The usage is that of all attempts. */
+  /** `most` is the maximum usage of the call. The usage is that of all attempts. */
   readonly call: <A, R>(
     most: Tokens,
     call: Effect.Effect<Answered<A>, ExtractionFailed, R>,
@@ -114,11 +114,11 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
     }
   })
 
-/** What the provider asks of one call holds for all of them. */
+/** A wait that the provider asks of one call holds for all of them. */
 const pauseFor = (limiter: RateLimiter, error: ExtractionFailed): Effect.Effect<void> =>
   error.retryAfterMillis === undefined ? Effect.void : limiter.pause(error.retryAfterMillis)
 
-/** A service that says no, or says nonsense, works; one that says "not so fast" says nothing about itself. */
+/** A refusal or an invalid answer shows that the service works; a rate limit shows neither. */
 const verdictOf = (exit: Exit.Exit<unknown, ExtractionFailed>): Verdict => {
   if (Exit.isSuccess(exit)) return "works"
   const error = Option.getOrUndefined(Cause.findErrorOption(exit.cause))
@@ -126,7 +126,7 @@ const verdictOf = (exit: Exit.Exit<unknown, ExtractionFailed>): Verdict => {
   return ["Overloaded", "Unavailable", "TimedOut"].includes(error.reason) ? { failing: error.detail } : "works"
 }
 
-/** When to try again: only what can succeed, after waits that double, are spread by chance, and are never shorter than asked for. */
+/** Retries failures that may pass, after waits that double, have jitter, and are never shorter than the provider asks for. */
 export interface RetryPolicy {
   /** How often a call is made at most. */
   readonly attempts: number

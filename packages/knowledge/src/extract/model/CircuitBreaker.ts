@@ -1,5 +1,5 @@
 /**
- * Leaves a service alone that keeps failing. After some failures in a row it is open: calls fail at once. After a while a few
+ * A circuit breaker for a service that keeps failing. After some failures in a row it is open: calls fail immediately. After a while a few
  * are let through to see whether it is back; if they all succeed it is closed again, and if one fails it is open again.
  */
 import * as Duration from "effect/Duration"
@@ -27,7 +27,7 @@ export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen"
   }
 }
 
-/** What the end of a call says about the service. A refusal is an answer: the service works. */
+/** The verdict of a call on the service. A refusal is an answer: the service works. */
 export type Verdict = "works" | "nothing" | { readonly failing: string }
 
 export type BreakerState = "closed" | "open" | "probing"
@@ -47,7 +47,7 @@ type State =
   | { readonly _tag: "Open"; readonly until: number; readonly failure: string }
   | { readonly _tag: "Probing"; readonly failure: string; started: number; succeeded: number }
 
-/** How long the probes take is not known while they are under way. */
+/** The duration of the probes is unknown while they run. */
 const probeWait = 1000
 
 export const makeCircuitBreaker = (options: BreakerOptions = {}): Effect.Effect<CircuitBreaker> =>
@@ -65,7 +65,7 @@ export const makeCircuitBreaker = (options: BreakerOptions = {}): Effect.Effect<
       return undefined
     }
 
-    /** The state in which the call starts: what happens to it counts only for as long as that lasts. */
+    /** The state in which the call starts: its result counts only while that state lasts. */
     const enter = (): State => {
       if (state._tag === "Open") state = { _tag: "Probing", failure: state.failure, started: 0, succeeded: 0 }
       if (state._tag === "Probing") state.started++

@@ -1,5 +1,5 @@
 /**
- * What models cost and what was used. Prices change and differ between accounts, so the table is data: the one here is dated and meant to be
+ * Prices and usage of models. Prices change and differ between accounts, so the table is data: the one here is dated and meant to be
  * replaced. A model that is not in the table, or whose price depends on more than a table of this form can say, has no known
  * price, which is not a price of zero.
  */

@@ -1,5 +1,5 @@
 /**
- * What the client of a provider does: it answers a prompt in JSON of a given form. All else is the same for every provider and stands
+ * The client of a provider: it answers a prompt in JSON of a given form. All else is the same for every provider and stands
  * here: the faults of an answer that arrived and was billed, and the HTTP request with the meaning of its failures.
  */
 import * as Clock from "effect/Clock"
@@ -25,14 +25,14 @@ export type JsonSchema = { readonly [key: string]: unknown }
 export interface ModelRequest {
   readonly system: string
   readonly prompt: string
-  /** What the answer is called and what it has to look like. */
+  /** The name and the schema of the answer. */
   readonly name: string
   readonly schema: JsonSchema
   readonly maxOutputTokens: number
 }
 
 export interface ModelClient {
-  /** What provenance and errors name: `anthropic/claude-…`. */
+  /** The name in provenance and errors: `anthropic/claude-…`. */
   readonly name: string
   /** As the price table calls it. */
   readonly model: string
@@ -57,7 +57,7 @@ export const cutOff = (extractor: string): Result.Result<never, ExtractionFailed
     }),
   )
 
-/** JSON of another API than the one that was called. What it cost is not known. */
+/** JSON of another API than the one that was called. Its cost is unknown. */
 export const notAnAnswer = (extractor: string, url: string, request: ModelRequest, raw: unknown): Answered<string> => ({
   tokens: { inputTokens: estimateTokens(request.system + request.prompt), outputTokens: 0 },
   answer: Result.fail(
@@ -65,7 +65,7 @@ export const notAnAnswer = (extractor: string, url: string, request: ModelReques
       extractor,
       reason: "Malformed",
       retryable: true,
-      detail: `${url}: what came back is no answer of this API: ${JSON.stringify(raw)?.slice(0, 200)}; check the base URL`,
+      detail: `${url}: the response is not an answer of this API: ${JSON.stringify(raw)?.slice(0, 200)}; check the base URL`,
     }),
   ),
 })
@@ -75,7 +75,7 @@ export const notAnAnswer = (extractor: string, url: string, request: ModelReques
 // they name, and the key is removed from every message.
 
 export interface Endpoint {
-  /** What errors and provenance name: `openai/gpt-5-mini`. */
+  /** The name in errors and provenance: `openai/gpt-5-mini`. */
   readonly extractor: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -112,7 +112,7 @@ export const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => E
       Effect.gen(function* () {
         const answer = parse(text)
         if (response.status >= 200 && response.status < 300)
-          return answer === undefined ? yield* failed(notJson, `the answer is no JSON: ${JSON.stringify(text.slice(0, 200))}`) : answer
+          return answer === undefined ? yield* failed(notJson, `the answer is not JSON: ${JSON.stringify(text.slice(0, 200))}`) : answer
         const problem = problemIn(answer, text)
         const fault = faultOf(response.status, problem, endpoint.keyName)
         const wait = fault.retryable ? retryAfter(response.headers, yield* Clock.currentTimeMillis) : undefined
@@ -151,7 +151,7 @@ const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // The caller reports that this is no JSON, with its beginning.
+    // The caller reports that this is not JSON, with its beginning.
     return undefined
   }
 }
@@ -195,14 +195,14 @@ const faultOf = (status: number, { said, codes }: Problem, keyName: string): Fau
   if (status >= 300 && status < 400) return refused("the address redirects: set the base URL to the address that it names")
   if (status === 401) return refused(`check the API key in ${keyName}`)
   if (status === 402) return refused("see to the account's credit")
-  if (status === 403) return refused(`check what the API key in ${keyName} may do`)
+  if (status === 403) return refused(`check the permissions of the API key in ${keyName}`)
   if (status === 404) return refused("check the name of the model and the base URL")
   if (status === 408) return { reason: "TimedOut", retryable: true }
   if (status === 413) return tooLong
   if (status === 429) return { reason: "RateLimited", retryable: true, stops: "ModelUnavailable", nextStep: "lower the limits" }
   if (status === 503 || status === 529) return overloaded
   if (status === 409 || status >= 500) return unavailable
-  return { reason: "NotAllowed", retryable: false, nextStep: "see what the provider says" }
+  return { reason: "NotAllowed", retryable: false, nextStep: "see the provider's message" }
 }
 
 /** In milliseconds. Providers name milliseconds, seconds, or a point in time. */

@@ -1,4 +1,4 @@
-/** An extractor that asks a model, whichever it is: the question, the guarded call, and the check of every answer. */
+/** An extractor that calls any model: the prompt, the guarded call, and the check of every answer. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -22,7 +22,7 @@ export interface ModelExtractorOptions {
   readonly budget?: Budget
   readonly timeout?: Duration.Input
   readonly retry?: RetryPolicy
-  /** What one answer may take at most. */
+  /** The maximum tokens of one answer. */
   readonly maxOutputTokens?: number
 }
 
@@ -32,7 +32,7 @@ export const defaultLimits: RateLimits = { requestsPerMinute: 50, concurrency: 5
 /** Models that think before they answer spend these on thinking too. */
 const defaultMaxOutputTokens = 8192
 
-/** An extractor whose answers also say what was not taken, and that can tell beforehand what a chunk will cost. */
+/** An extractor whose answers include rejected facts, and that can estimate the cost of a chunk. */
 export interface ModelExtractor extends ExtractorService {
   readonly entities: (
     chunk: Chunk,
@@ -50,7 +50,7 @@ export interface ModelExtractor extends ExtractorService {
     { readonly facts: ReadonlyArray<Fact>; readonly usage: Usage; readonly rejected: ReadonlyArray<Rejection> },
     ExtractionFailed
   >
-  /** About what both steps will take for a chunk. */
+  /** An estimate of both steps for a chunk. */
   readonly estimate: (chunk: Chunk, ontology: OntologyIndex) => Usage
 }
 
@@ -102,7 +102,7 @@ export const makeModelExtractor = (client: ModelClient, options: ModelExtractorO
     }
   })
 
-/** About what both steps take for a chunk. No model is needed for it. */
+/** An estimate of both steps for a chunk. It needs no model. */
 export const estimateChunk = (chunk: Chunk, ontology: OntologyIndex, price: ModelPrice | undefined): Usage => {
   if (chunk.text.trim() === "") return noUsage
   const entities = entityQuestion(chunk, classesFor(chunk, ontology), ontology)

@@ -1,5 +1,5 @@
 /**
- * What a model is asked, in two steps: first for the entities a text names, then for what it says of them. The same chunk and
+ * The prompts of a model, in two steps: first for the entities of a text, then for the facts about them. The same chunk and
  * ontology give the same prompt. The text stands between marks that it cannot hold itself, and is called data: a document may
  * try to give orders.
  */
@@ -117,7 +117,7 @@ const keys = (entries: Vocabulary): ReadonlyArray<string> => entries.map(({ key 
 
 /** A class or property that a chunk needs. Its key is the same for the same ontology and chunk. */
 export interface Entry {
-  /** What the model calls it. */
+  /** Its name in the prompt. */
   readonly key: string
   readonly iri: string
   /** Other words for it. */

@@ -1,5 +1,5 @@
 /**
- * Keeps calls to a model within what its provider allows, before they are made: requests and tokens in any minute, and calls at
+ * Keeps calls to a model within the provider's limits, before they are made: requests and tokens in any minute, and calls at
  * once. Calls wait in the order they came. One limiter stands for one model of one provider in this process; processes that share
  * an account share its limits out among themselves.
  */
@@ -33,9 +33,9 @@ export interface Permit {
 }
 
 export interface RateLimiter {
-  /** Makes the call when its turn has come. `tokens` is what it is expected to take. */
+  /** Makes the call when its turn has come. `tokens` is its expected usage. */
   readonly withPermit: <A, E, R>(tokens: number, call: (permit: Permit) => Effect.Effect<A, E, R>) => Effect.Effect<A, E | CallTooLarge, R>
-  /** No call is made for this long: what a provider asks for with `retry-after`. */
+  /** No call is made for this long: the provider's `retry-after`. */
   readonly pause: (millis: number) => Effect.Effect<void>
 }
 

@@ -110,7 +110,8 @@ const fromContainer = ({ url, tokenFile, token }: ContainerSettings): Effect.Eff
   Effect.gen(function* () {
     const refused = (problem: string) =>
       new CredentialsRefused({ problem, nextStep: "correct the AWS_CONTAINER_ variables, which ECS and EKS set themselves" })
-    if (!URL.canParse(url) || !isTrusted(new URL(url))) return yield* refused(`${url} is no address that a container gets keys of AWS from`)
+    if (!URL.canParse(url) || !isTrusted(new URL(url)))
+      return yield* refused(`${url} is not an address that a container gets keys of AWS from`)
     const proof =
       tokenFile === undefined
         ? token

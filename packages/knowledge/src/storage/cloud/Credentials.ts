@@ -1,5 +1,5 @@
 /**
- * What proves to a store who asks. Credentials that end are kept until shortly before their end, and asked for once although many
+ * Credentials for object stores. Credentials that end are kept until shortly before their end, and asked for once although many
  * requests need them. They are in no message.
  */
 import * as Clock from "effect/Clock"
@@ -76,7 +76,7 @@ export interface AskOptions {
   readonly timeout?: Duration.Input
   /** How often it is asked again. Default: twice. */
   readonly retries?: number
-  /** There may be no such server: then no answer is no outage. */
+  /** There may be no such server: then a missing answer is not an outage. */
   readonly mayBeAbsent?: boolean
 }
 
@@ -120,10 +120,10 @@ export const asked = <A>(
   Effect.flatMap(askedText(request, options), (text) =>
     Effect.mapError(
       Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text),
-      // What the schema says could repeat a part of a key.
+      // The message of the schema could repeat a part of a key.
       () => new CredentialsRefused({ problem: `${options.problem} (the answer holds none)`, nextStep: options.nextStep }),
     ),
   )
 
-/** The word of the token endpoint, like `invalid_grant`; never its description, which may repeat what was sent. */
+/** The word of the token endpoint, like `invalid_grant`; never its description, which may repeat the request. */
 const problemIn = (text: string): string => /"error"\s*:\s*"([a-z_]{1,40})"/.exec(text)?.[1] ?? ""

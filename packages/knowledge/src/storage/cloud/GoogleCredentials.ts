@@ -69,7 +69,7 @@ export const fromEnvironment = (scope: string): Effect.Effect<GoogleCredentials>
     return { token: credentials.current, forget: credentials.forget }
   })
 
-/** No proof of who asks, as emulators take it. */
+/** No credentials, as emulators accept it. */
 export const anonymous: GoogleCredentials = { token: Effect.succeed(Redacted.make("anonymous")), forget: Effect.void }
 
 const keyIn = (file: string): Effect.Effect<KeyFile, CredentialsRefused> =>
@@ -84,7 +84,7 @@ const keyIn = (file: string): Effect.Effect<KeyFile, CredentialsRefused> =>
     Effect.flatMap((text) =>
       Effect.mapError(
         Schema.decodeEffect(Schema.fromJsonString(KeyFile))(text),
-        // What the schema says could repeat a part of the key.
+        // The message of the schema could repeat a part of the key.
         () => new CredentialsRefused({ problem: `${file} ${kindProblem(text)}`, nextStep: otherKinds }),
       ),
     ),
@@ -119,7 +119,7 @@ const fromKey = (key: KeyFile, scope: string): Effect.Effect<Token, CredentialsR
           }
     const who = key.type === "service_account" ? `service account ${key.client_email}` : "the logged-in user"
     return yield* askedToken(HttpClientRequest.bodyUrlParams(HttpClientRequest.post(address), form), {
-      problem: `Google gives ${who} no token`,
+      problem: `Google refused a token for ${who}`,
       nextStep:
         key.type === "service_account"
           ? "check that the key has not been deleted, and the clock of this machine"

@@ -33,9 +33,9 @@ const factsOf = Effect.fnUntraced(function* (text: string, turtle = town) {
 
 describe("a heading", () => {
   const cases: ReadonlyArray<readonly [string, string, ReadonlyArray<string>]> = [
-    ["that names a part of the document is no subject", "# Early Life\n\nShe was born in Varno.\n", []],
-    ["without marks is no subject, either", "Annual Report 1999\n\nIt is headquartered in Varno.\n", []],
-    ["that the ontology has a label for is no subject", "# Companies\n\nIt was founded by Tamsin Orr.\n", []],
+    ["that names a part of the document is not a subject", "# Early Life\n\nShe was born in Varno.\n", []],
+    ["without marks is not a subject, either", "Annual Report 1999\n\nIt is headquartered in Varno.\n", []],
+    ["that the ontology has a label for is not a subject", "# Companies\n\nIt was founded by Tamsin Orr.\n", []],
     [
       "does not stand in the way of the sentence's own subject",
       "## History\n\nBolder Freight was founded by Tamsin Orr.\n",

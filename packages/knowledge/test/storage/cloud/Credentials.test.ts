@@ -90,7 +90,7 @@ describe("credentials of Google", () => {
         )
       const other = keyPair().privateKey
       const foreign = yield* refusalOf(keyFile(fake.url, other))
-      assert.include(foreign.message, `Google gives service account ${email} no token (400 invalid_grant)`)
+      assert.include(foreign.message, `Google refused a token for service account ${email} (400 invalid_grant)`)
       const broken = yield* refusalOf(keyFile(fake.url, "no key"))
       assert.include(broken.message, "download the key again")
       const noKey = yield* refusalOf(fileOf(`{"type":"external_account","secret":"s3cr3t"}`))
