@@ -1,4 +1,4 @@
-/** The ways of single instances through the examples, and what became of the commands they requested. `diagrams.ts` draws them. */
+/** The paths of single instances through the examples, and the results of their commands. `diagrams.ts` draws them. */
 import type { Trace } from "@detent/machine"
 import type { CommandReport } from "@detent/machine/diagram"
 import { advance, simulate } from "@detent/machine/testing"

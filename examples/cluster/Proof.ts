@@ -1,4 +1,4 @@
-/** What the journal has when all is over, read with plain SQL. */
+/** The content of the journal at the end, read with plain SQL. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"

@@ -16,7 +16,7 @@ export interface CardProcessor {
   readonly requests: () => number
 }
 
-/** Listens until the scope ends. So many of the first answers are lost. */
+/** Listens until the scope ends. This many of the first answers are lost. */
 export const startCardProcessor = (lostAnswers: number): Effect.Effect<CardProcessor, never, Scope.Scope> =>
   Effect.gen(function* () {
     const charges = new Map<string, { readonly card: string; readonly total: number; readonly receipt: string }>()

@@ -1,5 +1,5 @@
 /**
- * The spans of an order, sent to whatever takes OTLP: Jaeger, Grafana Tempo, an OpenTelemetry collector. The tracer is provided
+ * The spans of an order, sent to any receiver of OTLP: Jaeger, Grafana Tempo, an OpenTelemetry collector. The tracer is provided
  * to the engine too, so that timers and commands have spans.
  *
  * Run it: `npx node examples/durable/Traced.ts http://localhost:4318/v1/traces`

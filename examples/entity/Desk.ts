@@ -22,7 +22,7 @@ const desk = (file: string) =>
   Effect.gen(function* () {
     const workflow = yield* EntityWorkflow.fromJson(readFileSync(file, "utf8"), invoices, { file })
     const engine = yield* Engine
-    // Payments that were under way when the last process ended continue.
+    // Payments that were in progress when the last process ended continue.
     yield* engine.register(workflow.machine)
     const small = yield* engine.ensure(workflow.machine, "invoice-1", { supplier: "Pencils Ltd", amount: 12 })
     yield* Console.log("invoice-1:", (yield* small.awaitFinal)._tag)

@@ -28,7 +28,7 @@ export class CopyRefused extends Schema.TaggedError<CopyRefused>()("CopyRefused"
   }
 }
 
-/** A page of a table could not be read or written. What was copied before it stays. */
+/** A page of a table could not be read or written. Rows that were copied before stay. */
 export class CopyFailed extends Schema.TaggedError<CopyFailed>()("CopyFailed", { part: Schema.String, cause: Schema.Defect() }) {
   override get message() {
     return `${this.part} could not be copied: ${wordsOf(this.cause)}; correct the cause and start the same copy again: it resumes there`

@@ -210,7 +210,7 @@ type Opening = WorkspaceOptions & { readonly data: string; readonly node: string
 
 /**
  * The engines with all that runs on them. Machines and workflows use services that are built after the engines, since those may use
- * the engines. Both engines close first all the same: until they have, work that runs here needs the services.
+ * the engines. Both engines still close first: until they have, work that runs here needs the services.
  */
 const inhabited = (options: Opening) =>
   Effect.gen(function* () {

@@ -42,7 +42,7 @@ export interface BatchSource {
   readonly manifest: ManifestFile
 }
 
-/** What the batch has to read, as absolute paths and addresses. Folders of a bucket are checked when they are read. */
+/** The files and folders that the batch reads, as absolute paths and addresses. Folders of a bucket are checked when they are read. */
 export const readBySource = (input: SourceInput): Effect.Effect<ReadBySource, NothingFound | WrongUsage> =>
   Effect.suspend((): Effect.Effect<ReadBySource, NothingFound | WrongUsage> => {
     const kind = kindOf(input.source)

@@ -136,7 +136,7 @@ export const batchExitCode = ({ _tag }: BatchState): number => {
   return _tag === "PartiallyCompleted" ? ExitCode.inPart : ExitCode.failed
 }
 
-/** What can be done next, by how it ended. */
+/** The next step, by how it ended. */
 export const batchNextStep = (state: BatchState, place: Place): string | undefined => {
   const { _tag, batchId } = state
   const here = placeText(place)

@@ -21,7 +21,7 @@ export const ownName = (): string => {
   }
 }
 
-/** What can be done with facts of a review list. */
+/** The actions on facts of a review list. */
 export type ReviewAction = "accept" | "reject" | "reopen"
 
 interface DecideReview {

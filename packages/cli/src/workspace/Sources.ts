@@ -51,7 +51,7 @@ export const sourcesNow = (data: string): ReadonlyArray<string> | Promise<Readon
   })
 }
 
-/** What a batch reads. */
+/** The sources of a batch. */
 export interface ReadBySource {
   /** Where its documents are. */
   readonly folder: string

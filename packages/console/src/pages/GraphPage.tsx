@@ -314,7 +314,7 @@ interface EntityViewProps {
 
 const EntityView = ({ namespace, entity, version }: EntityViewProps) => {
   const query = useQueryState()
-  // What was expanded besides, in that order: undo closes the last.
+  // The other expanded nodes, in that order: undo closes the last.
   const expandedText = query.getAll("expand").join("\n")
   const expanded = useMemo(() => (expandedText === "" ? [] : expandedText.split("\n")), [expandedText])
   const setExpanded = (iris: ReadonlyArray<string>) => setQuery({ expand: iris })

@@ -201,7 +201,7 @@ const QueueView = ({
         ))}
       </dl>
       <p className="flex flex-wrap gap-x-4 text-xs text-muted">
-        {concurrency === undefined ? null : <span>at most {concurrency} at once</span>}
+        {concurrency === undefined ? null : <span>concurrency {concurrency}</span>}
         {oldestPendingAt === undefined ? <span>no lag</span> : <span>lag {durationText(Math.max(0, now - oldestPendingAt))}</span>}
         {rate === undefined ? null : (
           <span>
@@ -254,11 +254,11 @@ const Limits = ({
       >
         <p className="text-muted">They hold for all workers together. Leave a field empty for no limit.</p>
         <label className="grid gap-1">
-          <span className="label">Executed at once</span>
+          <span className="label">Concurrency</span>
           <input type="number" min="1" className="field" value={atOnce} onChange={({ target }) => setAtOnce(target.value)} />
         </label>
         <label className="grid gap-1">
-          <span className="label">Begun in a second</span>
+          <span className="label">Started per second</span>
           <input
             type="number"
             min="0.1"

@@ -103,7 +103,7 @@ export const DropFile = () => {
         void upload(event.dataTransfer.files[0])
       }}
     >
-      <p className="text-muted">{isBusy ? "The file is on its way…" : "Drop a file of JSON or lines of JSON here, plain or gzip, or"}</p>
+      <p className="text-muted">{isBusy ? "Uploading the file…" : "Drop a file of JSON or lines of JSON here, plain or gzip, or"}</p>
       <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => void upload(target.files?.[0])} />
       <ActButton icon="upload" disabled={isBusy} onClick={() => input.current?.click()}>
         Choose a file

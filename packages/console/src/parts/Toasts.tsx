@@ -1,4 +1,4 @@
-/** Short messages at the edge of the page: what became of an action, with a link to it. */
+/** Short messages at the edge of the page: the result of an action, with a link to it. */
 import { createContext, type ReactNode, use, useCallback, useRef, useState } from "react"
 import { Link } from "../app/Router.tsx"
 import { Icon } from "./Icon.tsx"

@@ -1,4 +1,4 @@
-/** Runs a write, says in a toast what became of it, and reads again what may have changed. */
+/** Runs a write, shows its result in a toast, and reads the data again that may have changed. */
 import { useQueryClient } from "@tanstack/react-query"
 import { useCallback, useRef, useState } from "react"
 import { submit, type Write } from "../api/Client.ts"

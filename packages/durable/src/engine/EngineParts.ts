@@ -47,7 +47,7 @@ export interface EngineParts {
   readonly context: InstanceContext
   /** Starts an instance on the node that has it, and returns its state. */
   readonly begin: (registered: RegisteredMachine, id: string, input: unknown) => Effect.Effect<Tagged, StartError>
-  /** Takes nothing more, ends the work of all instances, and stores what was accepted. Needs the lease of the node until it ends. */
+  /** Takes no new events, ends the work of all instances, and stores accepted events. Needs the lease of the node until it ends. */
   readonly drain: Effect.Effect<void>
 }
 
@@ -93,7 +93,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       refused: (key, timer) => timers.refused(key, timer),
     },
     prune: (key, through, after, pruned) => {
-      // What is not pruned now is pruned with the next snapshot.
+      // Events that are not pruned now are pruned with the next snapshot.
       environment.run(
         Effect.matchEffect(journal.prune(key, through, after), {
           onFailure: (error) => Effect.logWarning(`the journal of ${key.machine} ${key.id} could not be pruned`, error.message),

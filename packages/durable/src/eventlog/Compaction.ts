@@ -86,7 +86,7 @@ export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>,
 export const placed = (after: number, entries: ReadonlyArray<NewEntry>): ReadonlyArray<StoredEntry> =>
   entries.map((one, index) => ({ ...one, position: after + index + 1 }))
 
-/** Events of a remote may be older than stored ones. Events written here never are, whatever the clock. */
+/** Events of a remote may be older than stored ones. Events written here never are, also when the clock is wrong. */
 const lateOnes = (store: EventStore, entries: ReadonlyArray<NewEntry>) =>
   Effect.gen(function* () {
     const foreign = entries.filter(({ origin }) => origin !== undefined)

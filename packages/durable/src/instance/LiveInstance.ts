@@ -330,7 +330,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return false
     }
     if (isIdOfAnother(envelope, first.event))
-      this.#refused(envelope, idTaken(this.key, envelope, `${first.event._tag}, which is under way`))
+      this.#refused(envelope, idTaken(this.key, envelope, `${first.event._tag}, which is in progress`))
     else envelope.follow(first)
     return true
   }

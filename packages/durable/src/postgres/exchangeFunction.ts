@@ -64,7 +64,7 @@ export const withErrors: ExchangeVersion = {
 }
 
 /**
- * Parameters: who asks; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how
+ * Parameters: the worker; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how
  * long a claim lasts. Answers rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
  *
  * A claim alone need not survive a crash of the server: a lost claim is made again. So it does not wait for the disk, unless

@@ -88,7 +88,7 @@ export class Executions implements ExecutionHost {
     this.#peeks = new Batcher({ ...batching, perform: (keys: ReadonlyArray<InstanceKey>) => openExecutions(journal, keys) })
   }
 
-  /** The lane of an execution that comes into memory. It stays in its lane: the store must not get two commits of one at once. */
+  /** The lane of an execution that comes into memory. It stays in its lane: the store must not get two commits of one at the same time. */
   get committer(): GroupCommit {
     return this.#lanes[this.#created++ % this.#lanes.length] ?? this.#lanes[0]
   }
@@ -119,7 +119,7 @@ export class Executions implements ExecutionHost {
     return this.#mode !== "open"
   }
 
-  /** Whether a node runs what it owns. What is for this node to run is run by no other node, whichever the journal names. */
+  /** Whether a node runs the executions it owns. No other node runs an execution of this node, whichever owner the journal names. */
   isAlive(owner: string, key: InstanceKey): Effect.Effect<boolean> {
     if (this.#placement.routing?.isLocal(key) === true) return Effect.succeed(owner === this.owner)
     return this.#placement.isAlive(owner)
@@ -180,7 +180,7 @@ export class Executions implements ExecutionHost {
   }
 
   /**
-   * Takes over an execution whose owner does not run it: a node that died, or this node in its former life. A caller that asks for
+   * Takes over an execution whose owner does not run it: a node that died, or this node before it lost its lease. A caller that asks for
    * the execution need not wait until the scan finds it.
    */
   takeUp(key: InstanceKey, owner: string | undefined) {
@@ -196,8 +196,8 @@ export class Executions implements ExecutionHost {
   }
 
   /**
-   * Whether no node runs what this owner has: it is dead and can no longer commit, or it is this node, which has not got it in
-   * memory.
+   * Whether no node runs the execution of this owner: it is dead and can no longer commit, or it is this node, which does not have
+   * it in memory.
    */
   isDead(owner: string | undefined, key?: InstanceKey): Effect.Effect<boolean> {
     if (owner === undefined || owner === this.owner) return Effect.succeed(true)
@@ -211,7 +211,7 @@ export class Executions implements ExecutionHost {
     if (routing !== undefined) this.environment.run(Effect.ignore(routing.request(key, { _tag: "Wake" })))
   }
 
-  /** What other nodes ask of the executions that are for this node to run. `gained`: looks for those that have come to it. */
+  /** The requests of other nodes for the executions of this node. `gained`: looks for those that have come to it. */
   receiver(gained: () => void): Receiver {
     return {
       serves: (machine) => this.#workflows.has(machine),
@@ -239,8 +239,8 @@ export class Executions implements ExecutionHost {
   }
 
   /**
-   * Uses an execution that is in memory or in the journal; at once where it is in memory. One that came into memory and left it while
-   * it was read is read again: what was read may be older than what it stored, and it would run a second time.
+   * Uses an execution that is in memory or in the journal; immediately where it is in memory. One that came into memory and left it while
+   * it was read is read again: the first reading may be outdated, and it would run a second time.
    */
   use(key: InstanceKey, use: (found: Execution | Unreadable | undefined) => void) {
     const name = instanceName(key)
@@ -400,7 +400,7 @@ export class Executions implements ExecutionHost {
 
   readonly #leaving = new Set<() => void>()
 
-  /** Accepts no call from now on, ends all runs and stores what they did, then interrupts callers that still wait. */
+  /** Accepts no call from now on, ends all runs and stores their steps, then interrupts callers that still wait. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.#mode = "closing"
     return Effect.andThen(
@@ -413,7 +413,7 @@ export class Executions implements ExecutionHost {
     )
   })
 
-  /** Runs that do not end in time, and events that are not stored by then, are dropped: the journal has how far they got. */
+  /** Runs that do not end in time, and events that are not stored by then, are dropped: the journal has their stored steps. */
   #leaveAll(leaves: (execution: Execution) => boolean): Effect.Effect<void> {
     const left = Effect.callback<void>((resume) => {
       const leaving = [...this.#live.values()].filter(leaves)

@@ -165,7 +165,7 @@ const malformed = (source: string, problem: string, linesBefore: number): Docume
 const quotationMark = 0x22
 const lineBreak = 0x0a
 
-/** What stands most often in the first line. */
+/** The separator that is most frequent in the first line. */
 const delimiterOf = (text: string): string => {
   const line = (text.split("\n", 1)[0] ?? "").replace(/"[^"]*"/g, "")
   const count = (mark: string) => line.split(mark).length

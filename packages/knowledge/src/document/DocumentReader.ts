@@ -173,7 +173,7 @@ const sourceOf = (uri: StorageUri, contentType: string | undefined): DocumentSou
   ...(contentType === undefined ? {} : { contentType }),
 })
 
-/** What a document is called: by its front matter, by a heading at its beginning, or else by its file's name without the ending. */
+/** The title of a document: by its front matter, by a heading at its beginning, or else by its file's name without the ending. */
 export const titleOf = (address: string, beginning: string): string => {
   const [first = "", ...rest] = beginning.trimStart().split(/\n[^\S\n]*\n/, 2)
   const named = /^title:[^\S\n]*(\S[^\n]*)$/imu.exec(first)?.[1]

@@ -5,7 +5,7 @@
 import type { Place, Span } from "../extract/Fact.ts"
 import type { Encoding } from "./TextDecoding.ts"
 
-/** A stretch of the text and where it comes from. What lies between two segments was put in by the reader. */
+/** A stretch of the text and where it comes from. The text between two segments was inserted by the reader. */
 export interface Segment extends Span {
   readonly place: Place
 }

@@ -17,7 +17,7 @@ export type DecodingError = DocumentBinary | DocumentWronglyEncoded
 export interface TextDecoding {
   readonly push: (bytes: Uint8Array) => Result.Result<string, DecodingError>
   readonly end: () => Result.Result<string, DecodingError>
-  /** What it was taken for so far. */
+  /** The encoding assumed so far. */
   readonly encoding: () => Encoding
 }
 
@@ -64,7 +64,7 @@ interface Input {
 
 interface Output {
   readonly text: string
-  /** What cannot be decoded before more is known. */
+  /** Bytes that cannot be decoded before more arrive. */
   readonly rest: Uint8Array
   readonly state: State
 }
@@ -217,7 +217,7 @@ const latin1Text = (bytes: Uint8Array): string =>
     .toString("latin1")
     .replace(/[\x80-\x9f]/g, (control) => windows[control.charCodeAt(0) - 0x80] ?? control)
 
-/** What files begin with that are not text, for an error that names them. */
+/** The first bytes of formats that are not text, for an error that names them. */
 const signatures: ReadonlyArray<readonly [string, string]> = [
   ["255044462d", "a PDF"],
   ["504b0304", "a ZIP archive, as DOCX, XLSX and EPUB are"],

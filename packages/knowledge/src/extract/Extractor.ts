@@ -1,5 +1,5 @@
 /**
- * What turns a piece of text into facts. The built-in one works offline and always gives the same answer; others ask a
+ * An extractor turns a piece of text into facts. The built-in one works offline and always gives the same answer; others ask a
  * model. All work in two steps, entities first and facts between them second, so that each can be stored on its own.
  */
 import * as Context from "effect/Context"

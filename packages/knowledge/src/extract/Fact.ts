@@ -1,5 +1,5 @@
 /**
- * What an extractor finds in a text: mentions of entities, and facts between them. Each one names the exact words it rests
+ * The findings of an extractor in a text: mentions of entities, and facts between them. Each one names the exact words it rests
  * on, so that a reader can check it and a fact whose words are not in the text can be refused.
  */
 import * as Schema from "effect/Schema"
@@ -35,7 +35,7 @@ export interface Mention {
   readonly name?: string
 }
 
-/** What a fact's object is: another mention, or a value with its datatype. */
+/** The object of a fact: another mention, or a value with its datatype. */
 export type FactObject =
   | { readonly _tag: "Entity"; readonly mention: Mention }
   | {

@@ -15,7 +15,7 @@ export type Label = typeof Label.Type
 export const ClassExpression = Schema.Array(Schema.Array(Schema.String))
 export type ClassExpression = typeof ClassExpression.Type
 
-/** What a class demands of the values of one of its properties. */
+/** The restriction of a class on the values of one of its properties. */
 export const Restriction = Schema.Struct({
   property: Schema.String,
   kind: Schema.Literals(["some", "all", "value", "min", "max", "exactly"]),

@@ -13,7 +13,7 @@ import { isStandardDatatype, rdfs, xsd } from "../rdf/Vocabulary.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
 
-/** What a label stands for. */
+/** The terms of a label. */
 export interface Labelled {
   readonly classes: ReadonlyArray<string>
   readonly properties: ReadonlyArray<string>
@@ -124,12 +124,12 @@ export class OntologyIndex {
     return [one, ...this.ancestors(one)].some((iri) => this.classes.get(iri)?.disjoint.some((apart) => others.has(apart)) ?? false)
   }
 
-  /** What the subject has to be, with what the properties above demand. Empty: anything. */
+  /** The required classes of the subject, with those of the properties above. Empty: anything. */
   domainOf(property: string): ClassExpression {
     return this.demanded(property, "domain")
   }
 
-  /** What the object has to be: classes or datatypes. Empty: anything. */
+  /** The required classes or datatypes of the object. Empty: anything. */
   rangeOf(property: string): ClassExpression {
     return this.demanded(property, "range")
   }
@@ -264,7 +264,7 @@ export class OntologyIndex {
     if (known !== undefined) return known
     const other = side === "domain" ? "range" : "domain"
     const own = this.meetable(property[side])
-    // What the inverse demands of its objects, this one demands of its subjects.
+    // The requirements of the inverse on its objects apply to the subjects here.
     const inverse = own.length > 0 ? [] : property.inverses.flatMap((iri) => this.properties.get(iri)?.[other] ?? [])
     const expression = [...own, ...inverse]
     this.ownDemands[side].set(property.iri, expression)
@@ -310,7 +310,7 @@ const joined = ([head = empty, ...parts]: ReadonlyArray<Ontology>): Ontology => 
   properties: parts.flatMap(({ properties }) => properties),
 })
 
-/** What each label stands for, by its key. */
+/** The terms of each label, by its key. */
 const labelsOf = (ontology: Ontology): ReadonlyMap<string, Labelled> => {
   const labelled = new Map<string, { classes: Array<string>; properties: Array<string> }>()
   const add = (term: OntologyClass | OntologyProperty, kind: "classes" | "properties") => {

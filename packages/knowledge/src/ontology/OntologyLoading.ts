@@ -214,7 +214,7 @@ const refuseToLoad = {
   load: (url: string) => Promise.reject(new Error(`${url} is not fetched; write the context into the file itself`)),
 }
 
-/** What a streaming parser has of a Node stream. */
+/** The part of a Node stream that a streaming parser has. */
 interface QuadStream {
   on(event: "data", listener: (quad: LibraryQuad) => void): unknown
   on(event: "error", listener: (error: unknown) => void): unknown

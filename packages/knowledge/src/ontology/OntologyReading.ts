@@ -51,7 +51,7 @@ const cycleNotes = (terms: ReadonlyArray<WithParents>, what: "class" | "property
     detail: `is a sub${what} of itself through ${others.join(", ")}; they are taken to be the same ${what}`,
   }))
 
-/** What most terms begin with, up to the last `#`, `/` or `:`. The ontology's own IRI often differs from it. */
+/** The prefix of most terms, up to the last `#`, `/` or `:`. The ontology's own IRI often differs from it. */
 const namespaceOf = (iris: ReadonlyArray<string>): string | undefined => {
   const counts = new Map<string, number>()
   for (const iri of iris) {
@@ -117,7 +117,7 @@ const superclassesOf = (graph: StatementGraph, iri: string, notes: Array<Ontolog
   const parents: Array<string> = []
   const restrictions: Array<Restriction> = []
   const definitions = graph.keys(iri, owl.equivalentClass).filter(isBlank)
-  // What a class is defined as an intersection of, it is below each of.
+  // A class that is defined as an intersection is below each of its members.
   const parts = [...graph.keys(iri, rdfs.subClassOf), ...definitions, ...(graph.has(iri, owl.intersectionOf) ? [iri] : [])]
   const visited = new Set<string>()
   while (parts.length > 0) {

@@ -32,7 +32,7 @@ export const documentIri = (document: DocumentId): string => `${documentPrefix}$
 /** The id in the IRI of a document, or the IRI as it is when it is none of ours. */
 export const documentOfIri = (iri: string): string => (iri.startsWith(documentPrefix) ? iri.slice(documentPrefix.length) : iri)
 
-/** Within a document, the same words of the same class are the same entity. What is one across documents is resolved later. */
+/** Within a document, the same words of the same class are the same entity. Entities of several documents are resolved later. */
 export const entityIri = (document: DocumentId, mention: Mention): string =>
   `${entityPrefix}${document}:${entityDigest(mention.type, mention.name ?? mention.text)}`
 

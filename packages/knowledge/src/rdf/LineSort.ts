@@ -76,7 +76,7 @@ export const sortLines = <E, R>(
 /** How many lines are handed on at once. */
 const batchSize = 1024
 
-/** What a string costs besides its characters. */
+/** The memory of a string besides its characters. */
 const overhead = 32
 
 const sorted = (lines: ReadonlyArray<string>): Array<string> => {

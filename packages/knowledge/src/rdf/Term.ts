@@ -68,7 +68,7 @@ export class InvalidTerm extends Schema.TaggedError<InvalidTerm>()("InvalidTerm"
 export const checkTriple = ({ subject, predicate, object }: Triple): InvalidTerm | undefined =>
   checkNode(subject) ?? checkIri(predicate.value) ?? (object.termType === "Literal" ? checkLiteral(object) : checkNode(object))
 
-/** What is wrong with an IRI, if anything: it must be absolute, and hold nothing that the angle brackets around it do not. */
+/** The problem with an IRI, if any: it must be absolute, and hold nothing that the angle brackets around it do not. */
 export const checkIri = (iri: string): InvalidTerm | undefined => {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(iri)) return new InvalidTerm({ term: iri, problem: "is not an absolute IRI" })
   const found = forbiddenInIris.exec(iri)

@@ -1,6 +1,6 @@
 /**
  * Triples as Turtle or N-Triples, and back. Written triples are checked, in order and each once, so that the same triples are the same
- * bytes, in whatever order and however often they come. Both directions work piece by piece: a graph may be larger than memory.
+ * bytes, in any order and number. Both directions work piece by piece: a graph may be larger than memory.
  */
 import { Stream as Pushed } from "node:stream"
 import * as Effect from "effect/Effect"

@@ -3,7 +3,7 @@
 /** The terms of our own: they stand in every graph we write. */
 export const detentVocabulary = "urn:detent:vocabulary:"
 
-/** What the IRIs of each vocabulary begin with, by the prefix that is usual for it. */
+/** The base IRI of each vocabulary, by its usual prefix. */
 export const vocabularies = {
   dcterms: "http://purl.org/dc/terms/",
   detent: detentVocabulary,

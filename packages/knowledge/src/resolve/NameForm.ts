@@ -142,7 +142,7 @@ const standsFor = (short: string, full: string): boolean => short === full || (s
 
 const unspoken = new Set("of the and for de la du des und der die das y et".split(" "))
 
-/** What an acronym of the name would be, or the acronym itself; undefined where the name is too short to have one. */
+/** The acronym of the name, or the acronym itself; undefined where the name is too short to have one. */
 export const firstLetters = (form: NameForm): string | undefined => {
   if (form.acronym) return form.key.replaceAll(" ", "")
   const spoken = form.core.filter((word) => !unspoken.has(word))

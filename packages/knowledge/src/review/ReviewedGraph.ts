@@ -50,7 +50,7 @@ export const withoutAcceptance = <E, R>(
         return !(acceptancePredicates.has(predicate) && statements.has(subject.slice(1, -1)))
       })
 
-/** What the document calls the entities of a fact, as they stand in lines. */
+/** The IRIs of a fact's entities in its document, as they stand in lines. */
 export const entitiesOf = ({ documentId, fact: { subject, object } }: ReviewFact): ReadonlyArray<string> =>
   [subject, ...(object._tag === "Entity" ? [object.mention] : [])].map((mention) => `<${entityIri(documentId, mention)}>`)
 
@@ -99,7 +99,7 @@ export const sortedLines = (lines: ReadonlyArray<string>): ReadonlyArray<string>
 
 /** The decisions in a contribution to the graph. */
 export interface Standing {
-  /** What the graph calls an entity, by what its document calls it. */
+  /** The IRI of an entity in the graph, by its IRI in its document. */
   readonly canonical: ReadonlyMap<string, string>
   /** The statements that are there and attributed to a reviewer. */
   readonly attributed: ReadonlySet<string>
@@ -161,7 +161,7 @@ export const statedLineOf = ({ fact }: Decision, lines: ReadonlyArray<string>): 
   return [...[rdf.subject, rdf.predicate, rdf.object].map((part) => parts.get(`<${part}>`) ?? ""), "."].join(" ")
 }
 
-/** What resolution calls entities, by what their documents call them. */
+/** The IRIs of resolved entities, by their IRIs in their documents. */
 export const namesOf = (lines: ReadonlyArray<string>): ReadonlyMap<string, string> =>
   new Map(
     lines

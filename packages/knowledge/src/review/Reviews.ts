@@ -405,7 +405,7 @@ const make = (folder: StorageFolder) =>
         yield* canonical.contributeAt(current.namespace, { batchId, ...written, ...list }, Option.some(current.version))
       })
 
-    /** What the graph calls the entities of facts. Those that it does not know are resolved against it. */
+    /** The IRIs of the facts' entities in the graph. Unknown ones are resolved against it. */
     const namesIn = ({
       namespace,
       existing,

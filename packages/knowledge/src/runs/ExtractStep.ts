@@ -84,7 +84,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
     const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
     const { registry, usage } = found
-    // What an earlier step states is in the graph.
+    // Facts of an earlier step are in the graph.
     const review = found.review.filter((fact) => !input.earlier.has(statementOf(fact, source)))
     const statements = new Map(found.facts.map((fact) => [statementOf(fact, source), fact.span.end]))
     const at = yield* Clock.currentTimeMillis
@@ -129,7 +129,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     return { result, step, registry, statements: new Map([...input.earlier, ...statements]) }
   })
 
-// What a step says: entities, then facts between them, checked, as a graph and as a registry. Nothing of it is
+// The findings of a step: entities, then facts between them, checked, as a graph and as a registry. Nothing of it is
 // stored here, so that it can be had without a run too.
 
 export interface FindingInput {

@@ -15,5 +15,5 @@ export const innermostReason = (error: unknown): string => {
   return said === "" && inner instanceof Error && "code" in inner && typeof inner.code === "string" ? inner.code : said
 }
 
-/** What a user does about a file that is in none of the folders that may be read. */
+/** The next step for a file that is in none of the folders that may be read. */
 export const openingStep = "put the file below the data folder, or run `detent batch run` on its folder once"

@@ -108,7 +108,7 @@ type Waiting = typeof Target.Type
 
 /**
  * Why the batch does not wait for this task; undefined where it does. A call without an attempt is one by hand: a batch or a graph that
- * it names wrongly is its mistake, and a stage that is over gives its result again, which the next call needs.
+ * it names wrongly is its mistake, and a stage that has ended returns its result again, which the next call needs.
  */
 const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, validatedUri }: Waiting) =>
   Effect.gen(function* () {

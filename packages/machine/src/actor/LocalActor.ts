@@ -84,7 +84,7 @@ export class LocalActor implements RuntimeOwner {
     this.record = new ActorState(id, compiled, host, environment, state, at)
   }
 
-  /** What follows the first state: hooks that take time, timers, work, requested commands. */
+  /** Completes the first state: hooks that take time, timers, work, requested commands. */
   begin(beginning: Beginning<Tagged, Tagged>) {
     const { record } = this
     this.#busy = true

@@ -1,4 +1,4 @@
-/** A command as diagrams and reports need it. What the durable queue stores fits this shape. */
+/** A command as diagrams and reports need it. The rows of the durable queue fit this shape. */
 
 export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "handled" | "skipped"
 

@@ -22,7 +22,7 @@ export class ChangeReader {
   readonly #overlapMillis: number
   /** The time of the latest change that was read. */
   #since = 0
-  /** What was read of the overlap, by name. */
+  /** The records of the overlap, by name. */
   #seen = new Map<string, InstanceRecord>()
 
   constructor(journal: JournalService, overlapMillis: number) {

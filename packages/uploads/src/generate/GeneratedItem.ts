@@ -88,7 +88,7 @@ const spoiled = (kind: BadKind, item: Fields, chance: Chance, good: ReadonlyArra
   const { id, type, ...others } = item
   switch (kind) {
     case "not_json":
-      // What surrounds it is still in balance, as after a faulty script.
+      // The brackets around it are still balanced, as after a faulty script.
       return `{"id":${id},"type":${type},"by":undefined}`
     case "not_an_object":
       return chance.pick(["42", "null", '"comment"', "[1,2,3]", "true"])

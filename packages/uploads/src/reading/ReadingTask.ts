@@ -24,7 +24,7 @@ export interface ReadItemsInput {
 /** The definition is loaded, or an item is read. */
 export type ReadItemsOutput = { readonly _tag: "Loaded" } | { readonly _tag: "Read"; readonly read: ReadContent }
 
-/** What makes two definitions of one name different is code, and the code of a function is its text. */
+/** Two definitions of one name differ in code, and the code of a function is its text. */
 export const fingerprintOf = ({ check, integrity }: Pick<ItemKind, "check" | "integrity">): string =>
   hash("sha256", `${integrity} ${String(check)}`)
 

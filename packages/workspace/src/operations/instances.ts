@@ -89,7 +89,7 @@ export const get = (key: InstanceKey) =>
     return yield* Effect.catchIf(viewOf(found), isMisfit, (error) => heldView(found.json, key, error))
   })
 
-/** An event that the definition cannot replay. What a newer version wrote may replay there. */
+/** An event that the definition cannot replay. An event of a newer version may replay there. */
 const isMisfit = (error: { readonly _tag: string }): error is EventReplayError =>
   error._tag === "EventReplayError" && !(error instanceof NewerVersion)
 

@@ -45,7 +45,10 @@ const events = Effect.gen(function* () {
   for (const statement of statements) yield* sql.unsafe(statement)
 })
 
-/** Writers wait for other processes, readers do not; the client of the store waits in a way of its own. Switching to WAL fails at once while another process does the same, so it is tried again. */
+/**
+ * Writers wait for other processes, readers do not; the client of the store has its own way of waiting. Switching to WAL fails
+ * immediately while another process does the same, so it is tried again.
+ */
 const configure = Effect.gen(function* () {
   const sql = yield* SqlClient
   const [row] = yield* sql<{ readonly timeout: number }>`pragma busy_timeout`

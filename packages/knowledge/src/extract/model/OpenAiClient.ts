@@ -49,7 +49,7 @@ const ResponsesReply = Schema.Struct({
   usage: optional(Schema.Struct({ input_tokens: optional(Schema.Finite), output_tokens: optional(Schema.Finite) })),
 })
 
-/** What both ways of asking come down to. */
+/** The common result of both APIs. */
 interface Reply {
   readonly text: string
   readonly refusal: string | undefined
