@@ -55,7 +55,8 @@ describe("the Kubernetes manifests", () => {
     const parsed = parseLine(line)
     expect(parsed).toMatchObject({ _tag: "Run", command: { name: "cluster drain" } })
     expect(line).toContain("$NODE_ADDRESS")
-    expect(line.at(line.indexOf("--data") + 1)).toBe(valueOf("data"))
+    // The place of the data is in DETENT_DATA: an argument would beat what a user sets there.
+    expect([...args, ...line].filter((word) => word.startsWith("--data"))).toEqual([])
     expect(Number(pod["terminationGracePeriodSeconds"])).toBeGreaterThan(10 + 5 + 5)
   })
 
@@ -63,11 +64,12 @@ describe("the Kubernetes manifests", () => {
     const documented = JSON.stringify([table, globalOptions])
     const names = environment.map((variable) => String(variable["name"]))
     const own = names.filter((name) => name.startsWith("DETENT_"))
-    expect(own.toSorted()).toEqual(["DETENT_CLUSTER_TOKEN", "DETENT_DATABASE_URL", "DETENT_TOKEN"])
+    expect(own.toSorted()).toEqual(["DETENT_CLUSTER_TOKEN", "DETENT_DATA", "DETENT_DATABASE_URL", "DETENT_TOKEN"])
     for (const name of own) expect(documented).toContain(name)
     for (const variable of environment.filter(({ name }) => String(name).startsWith("DETENT_"))) {
       expect(variable["value"]).toBeUndefined()
-      expect(String(variable["valueFrom"]?.["secretKeyRef"]?.["name"])).toBe("detent")
+      const source = String(variable["name"]) === "DETENT_DATA" ? "configMapKeyRef" : "secretKeyRef"
+      expect(String(variable["valueFrom"]?.[source]?.["name"])).toBe("detent")
     }
     // A variable may name only those before it.
     const used = [...args, ...environment.map((variable) => String(variable["value"] ?? ""))].flatMap((text) =>

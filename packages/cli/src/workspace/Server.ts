@@ -158,7 +158,7 @@ const refusalOf = (url: string, status: number, { type, detail }: typeof Problem
         nextStep: "set it to the one that the server was started with",
       }),
     )
-  if (status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "give its token as DETENT_TOKEN" }))
+  if (status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "set DETENT_TOKEN to a token of the role operate" }))
   if (status >= 500) return Effect.fail(new ServerFailed({ url, problem: detail }))
   const tag = type.slice(type.lastIndexOf(":") + 1)
   const { exitCode, message } = onCommandLine({ tag, status, detail })
