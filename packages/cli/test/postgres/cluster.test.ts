@@ -79,7 +79,7 @@ describe("servers as nodes of a cluster", () => {
             assert.include(unknown.err, first?.address ?? "")
             const second = shared.find(({ address }) => address !== first?.address)
             const last = await detent(["cluster", "drain", second?.address ?? ""], { cwd, env })
-            assert.include(last.err, "no other node takes them: start one")
+            assert.include(last.err, "no other node can take them: start one")
             await waitFor(nodes, (found) => found.every(({ shards }) => shards === 0))
             const idle = await detent(["cluster", "status"], { cwd, env })
             assert.match(idle.out, /^ADDRESS +SHARDS +AT WORK +LATE +STARTED\n127\.0\.0\.1:\d+ +draining +0 /)

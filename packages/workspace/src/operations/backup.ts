@@ -283,7 +283,8 @@ const rowsInto = (
   onProgress: RestoreRequest["onProgress"],
 ) =>
   Effect.gen(function* () {
-    yield* trying("the remains of a killed restore", () => removeLeftCopies(folder))
+    const now = yield* Clock.currentTimeMillis
+    yield* trying("the remains of a killed restore", () => removeLeftCopies(folder, now))
     const working = join(folder, `restoring-${restoringProcess()}.db`)
     yield* Effect.acquireRelease(
       trying("the database", () => copyFile(file, working)),
@@ -305,12 +306,12 @@ const rowsInto = (
   })
 
 /** Working copies of restores whose process was killed. Of a process on another host only the age of its copy says so. */
-const removeLeftCopies = async (folder: string): Promise<void> => {
+const removeLeftCopies = async (folder: string, now: number): Promise<void> => {
   for (const name of readdirSync(folder)) {
     const restoring = /^restoring-(.+)\.db$/.exec(name)?.[1]
     if (restoring === undefined) continue
     const file = join(folder, name)
-    if (hasEnded(restoring) || (await stat(file)).mtimeMs < Date.now() - longestRestore) await removeDatabase(file)
+    if (hasEnded(restoring) || (await stat(file)).mtimeMs < now - longestRestore) await removeDatabase(file)
   }
 }
 
