@@ -58,7 +58,7 @@ const demo = Effect.gen(function* () {
   const { stats } = end
   out.write(
     `\n${stats.documentsProcessed} documents gave ${style.bold(`${stats.relationsExtracted} facts`)} about ${style.bold(`${stats.clustersResolved} entities`)}` +
-      ` (${stats.entitiesExtracted} mentions); ${stats.violations} violations, ${stats.triplesIngested} triples in ${(stats.totalDurationMs / 1000).toFixed(1)} s\n\n`,
+      ` (${stats.entitiesExtracted} mentions); ${stats.violations} ${stats.violations === 1 ? "violation" : "violations"}, ${stats.triplesIngested} triples in ${(stats.totalDurationMs / 1000).toFixed(1)} s\n\n`,
   )
   const { documents } = Schema.decodeSync(ManifestJson)(readFileSync(new URL(end.manifestUri), "utf8"))
   for (const { subject, property, object, quote, source } of yield* someFacts(namespace, documents, 5))
