@@ -1,4 +1,4 @@
-/** Which documents a batch brings to a graph and which it withdraws, stored beside the lines of its contribution. */
+/** The documents that a batch adds to a graph and those it withdraws, stored beside the lines of its contribution. */
 import type * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -11,20 +11,20 @@ import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
 import { documentsOfLines } from "./DocumentLines.ts"
 import { type StoredLines, storedLines } from "./StoredLines.ts"
 
-/** One version of one document, as a batch extracted it. A batch of an earlier release noted its id alone. */
+/** One version of one document, as a batch extracted it. Batches of earlier releases recorded only its id. */
 export const GraphDocument = Schema.Struct({
   documentId: DocumentId,
-  /** When it was extracted. Of several batches that have it, the latest has it in the graph. */
+  /** Time of extraction. If several batches extracted the document, the graph shows the latest extraction. */
   at: Schema.Int,
   source: Schema.optionalKey(StorageUri),
   title: Schema.optionalKey(Schema.String),
   /** A tag such as `de`. */
   language: Schema.optionalKey(Schema.String),
-  /** Why the extractor left out its prose. */
+  /** Why the extractor skipped the document's prose. */
   unread: Schema.optionalKey(UnreadProse),
-  /** Of its bytes. */
+  /** Hash of the document's bytes. */
   contentHash: Schema.optionalKey(ContentHash),
-  /** Of the ontology, extractor and configuration it was extracted with. */
+  /** Hash of the ontology, extractor and configuration of the extraction. */
   setting: Schema.optionalKey(ContentHash),
   runId: Schema.optionalKey(RunId),
   /** The folder or manifest that the batch was made from. */
@@ -34,7 +34,7 @@ export type GraphDocument = typeof GraphDocument.Type
 
 const BatchDocuments = Schema.Struct({
   documents: Schema.Array(GraphDocument),
-  /** Documents that were gone from where the batch's documents are. */
+  /** Documents that the batch no longer found in its collection. */
   withdrawn: Schema.Array(Schema.Struct({ documentId: DocumentId, at: Schema.Int })),
 })
 export type BatchDocuments = typeof BatchDocuments.Type
@@ -43,7 +43,7 @@ const BatchDocumentsJson = Schema.fromJsonString(BatchDocuments)
 
 export const decodeDocuments = Schema.decodeEffect(BatchDocumentsJson)
 
-/** Stores them under a name that their content gives. */
+/** Stores the documents under a content-addressed name. */
 export const writeDocuments = (
   storage: StorageService,
   folder: StorageFolder,
@@ -60,7 +60,7 @@ const Sources = Schema.fromJsonString(
   Schema.Struct({ documents: Schema.Array(Schema.Struct({ documentId: Schema.String, sourceUri: StorageUri })) }),
 )
 
-/** The documents of a contribution that was made before they were noted: its lines name them, and its manifest where they are. */
+/** The documents of a contribution whose release did not record them yet: the ids come from its lines, the sources from its manifest. */
 export const knownDocuments = (
   storage: StorageService,
   folder: StorageFolder,
@@ -80,7 +80,7 @@ export const knownDocuments = (
     }
   })
 
-/** Without its manifest, a document is known by its id alone. */
+/** Source by document id, from the batch's manifest. Empty where the manifest is missing or cannot be decoded. */
 const sourcesOf = (storage: StorageService, folder: StorageFolder, batch: BatchId) =>
   getText(storage, blobIn(folder, pathsOfBatch(batch).manifest)).pipe(
     Effect.flatMap(Schema.decodeEffect(Sources)),

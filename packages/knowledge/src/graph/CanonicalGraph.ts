@@ -1,11 +1,11 @@
 /**
  * The graph of a namespace, to which batches contribute. A contribution is a file of sorted triples that is never changed; a
- * version of the graph is a list of contributions; the pointer to the current version is swapped only if no one else swapped it
- * since it was read. So a batch adds its facts without copying those of others, withdrawing it takes only its own away, and
- * every earlier version can still be read.
+ * version of the graph is a list of contributions; the pointer to the current version is replaced by compare-and-swap. So a batch
+ * adds its facts without copying those of others, withdrawing a batch removes only its own facts, and every earlier version can
+ * still be read.
  *
- * A document is in the graph once: as the batch that extracted it last has it. The facts of an earlier batch about it are hidden, and
- * is back when the later batch is withdrawn.
+ * A document is in the graph once, as extracted by the latest batch. The facts that an earlier batch has about it are hidden, and
+ * reappear when the later batch is withdrawn.
  */
 import * as Context from "effect/Context"
 import * as DateTime from "effect/DateTime"
@@ -33,16 +33,16 @@ export const Contribution = Schema.Struct({
   batchId: BatchId,
   ...lines,
   ingestedAt: Schema.DateTimeUtc,
-  /** Its documents. Absent until another batch has documents too: see `knownDocuments`. */
+  /** Its documents. Absent until another batch has recorded documents too: see `knownDocuments`. */
   documents: Schema.optionalKey(Schema.Struct({ uri: StorageUri, hash: ContentHash })),
-  /** The visible part of it, where a later batch has replaced or withdrawn some of its documents. */
+  /** Its visible lines, present where a later batch has replaced or withdrawn some of its documents. */
   shown: Schema.optionalKey(Schema.Struct(lines)),
 })
 export type Contribution = typeof Contribution.Type
 
 export const GraphVersion = Schema.Struct({
   namespace: Namespace,
-  /** The hash of its contributions: equal versions are equal graphs. */
+  /** Hash of the contributions: equal versions are equal graphs. */
   version: ContentHash,
   previous: Schema.OptionFromNullOr(ContentHash),
   contributions: Schema.Array(Contribution),
@@ -82,7 +82,7 @@ export type GraphError = StorageError | GraphVersionDamaged | ArtifactDamaged
 /** The input of a contribution. */
 export type NewContribution = Omit<Contribution, "ingestedAt" | "shown">
 
-/** A document that the graph shows, and the batch whose version of it that is. */
+/** A document that the graph shows, and the batch whose extraction of it is shown. */
 export interface ShownDocument extends GraphDocument {
   readonly batchId: BatchId
 }
@@ -92,20 +92,20 @@ export interface CanonicalGraphService {
   readonly current: (namespace: Namespace) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
   /** An earlier version. */
   readonly version: (namespace: Namespace, version: ContentHash) => Effect.Effect<GraphVersion, GraphError | GraphVersionUnknown>
-  /** Adds the contribution of a batch, in place of its earlier one. The same again changes nothing. */
+  /** Adds the contribution of a batch, in place of its earlier one. Idempotent: the same contribution again changes nothing. */
   readonly contribute: (namespace: Namespace, contribution: NewContribution) => Effect.Effect<GraphVersion, GraphError>
   /**
-   * The same, if the graph is still at the version that the contribution was resolved against, or has the contribution already;
-   * none stands for a graph without any version.
+   * Like `contribute`, but fails with `GraphMoved` unless the graph is still at the version that the contribution was resolved
+   * against, or has the contribution already. `None` stands for a graph without any version.
    */
   readonly contributeAt: (
     namespace: Namespace,
     contribution: NewContribution,
     against: Option.Option<ContentHash>,
   ) => Effect.Effect<GraphVersion, GraphError | GraphMoved>
-  /** Removes the contribution of a batch, regardless of later ones. None when it had contributed nothing. */
+  /** Removes the contribution of a batch, regardless of later ones. `None` when the batch has no contribution. */
   readonly withdraw: (namespace: Namespace, batch: BatchId) => Effect.Effect<Option.Option<GraphVersion>, GraphError>
-  /** The same, if the graph is still at a version, or has nothing of the batch. */
+  /** Like `withdraw`, but fails with `GraphMoved` unless the graph is still at version `against`, or has no contribution of the batch. */
   readonly withdrawAt: (
     namespace: Namespace,
     batch: BatchId,
@@ -113,12 +113,12 @@ export interface CanonicalGraphService {
   ) => Effect.Effect<Option.Option<GraphVersion>, GraphError | GraphMoved>
   /** The triples of a version as sorted lines, each once. */
   readonly lines: (version: GraphVersion) => Stream.Stream<string, StorageError | ArtifactDamaged>
-  /** The documents that a version shows, by id. The contribution of `batch` counts as absent. */
+  /** The documents that a version shows, by id. The contribution of the batch `without` counts as absent. */
   readonly documents: (
     version: GraphVersion,
     options?: { readonly without?: BatchId },
   ) => Effect.Effect<ReadonlyMap<string, ShownDocument>, GraphError>
-  /** The sorted lines that a version would have if a batch contributed nothing, and none of these documents were in it. */
+  /** The sorted lines that a version would have without the contribution of a batch and without the given documents. */
   readonly linesBeside: (version: GraphVersion, batch: BatchId, documents: ReadonlySet<string>) => Stream.Stream<string, GraphError>
 }
 
@@ -134,7 +134,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         Effect.catchTag("BlobNotFound", () => Effect.succeed(Option.none())),
       )
 
-    /** Of two concurrent swaps one is refused, reads the other's version, and decides again. */
+    /** Optimistic concurrency: of two concurrent swaps one is refused, reads the other's version, and calls `change` again. */
     const swap = <E extends { readonly _tag: string } = never>(
       namespace: Namespace,
       change: (before: Option.Option<GraphVersion>, now: DateTime.Utc) => Effect.Effect<ReadonlyArray<Contribution> | undefined, E>,
@@ -146,7 +146,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         if (changed === undefined) return before
         const next = versionOf(namespace, before, yield* arranged(namespace, changed))
         const text = yield* Effect.orDie(Schema.encodeEffect(GraphVersionJson)(next))
-        // Versions are written before the pointer: the version it names always exists.
+        // The version is written before the pointer, so the version that the pointer names always exists.
         yield* keep(blobIn(folder, pathOfVersion(namespace, next.version)), text)
         const condition = Option.match(found, { onNone: () => ifAbsent, onSome: ([, blob]) => ifGeneration(blob.generation) })
         yield* storage.set(pointerOf(namespace), text, condition)
@@ -157,12 +157,12 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
       Effect.catchTag(Effect.asVoid(storage.set(uri, text, ifAbsent)), "PreconditionFailed", () => Effect.void)
 
     /**
-     * Each contribution with its visible part. A contribution of which everything is shown stays as it is; files that an
-     * earlier version made are used again.
+     * Each contribution with its visible lines. A contribution that is shown completely stays as it is; files of visible lines
+     * that an earlier version wrote are reused.
      */
     const arranged = (namespace: Namespace, contributions: ReadonlyArray<Contribution>) =>
       Effect.gen(function* () {
-        // Before documents were noted no batch could replace those of another.
+        // Earlier releases recorded no documents, so no batch could replace those of another.
         if (contributions.every(({ documents }) => documents === undefined)) return contributions
         const noted = yield* Effect.forEach(contributions, (one) => noting(one))
         const hidden = hiddenDocuments(noted.map(([, documents]) => documents))
@@ -178,7 +178,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         )
       })
 
-    /** A contribution with its documents, which are found in its lines where it was made before they were noted. */
+    /** A contribution with its documents. Where its release did not record them, they are read from its lines and stored. */
     const noting = (one: Contribution): Effect.Effect<readonly [Contribution, BatchDocuments], GraphError> =>
       Effect.gen(function* () {
         if (one.documents !== undefined) return [one, yield* readDocuments(one.documents)] as const
@@ -196,7 +196,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         )
       })
 
-    /** Like `noting`, to look only. */
+    /** Like `noting`, but stores nothing. */
     const documentsOf = (one: Contribution) =>
       one.documents === undefined ? knownDocuments(storage, folder, one) : readDocuments(one.documents)
 
@@ -242,7 +242,7 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         return had ? version : Option.none()
       })
 
-    /** Fails where the graph is at another version. */
+    /** Fails unless the graph is at version `against`. */
     const isAt = (namespace: Namespace, before: Option.Option<GraphVersion>, against: ContentHash | undefined) => {
       const version = Option.getOrUndefined(before)?.version
       return version === against ? Effect.void : Effect.fail(new GraphMoved({ namespace, version: version ?? contentHashOf("") }))
@@ -296,12 +296,12 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
     } satisfies CanonicalGraphService
   })
 
-/** Graphs below a folder of the storage. */
+/** Stores graphs below a folder of the storage. */
 export const layer = (folder: StorageFolder): Layer.Layer<CanonicalGraph, never, Storage> => Layer.effect(CanonicalGraph, make(folder))
 
 const shownOf = ({ shown, ...own }: Contribution) => shown ?? own
 
-/** For each contribution, the documents that it has and another one replaces or withdraws: the latest to name a document decides. */
+/** For each contribution, its documents that another contribution replaces or withdraws: the latest one to name a document decides. */
 const hiddenDocuments = (all: ReadonlyArray<BatchDocuments>): ReadonlyArray<ReadonlySet<string>> => {
   const latest = new Map<string, { readonly at: number; readonly index: number }>()
   const note = (id: string, at: number, index: number) => {

@@ -1,7 +1,7 @@
 /**
- * Which lines of a graph are whose. A line belongs to the documents that say it: a statement names its document, a fact belongs to
- * the documents of its statements, and a label or class of an entity to the documents whose own IRI of the entity was made of it.
- * So a document can be taken out of a graph, and facts that another document states too remain.
+ * Assigns the lines of a graph to documents. A statement names its document; a fact belongs to the documents of its statements; a
+ * label or class of an entity belongs to the documents whose IRI for the entity is a digest of that label and class. So a document
+ * can be removed from a graph, and facts that another document states too remain.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -18,7 +18,7 @@ const documentStart = "<urn:detent:document:"
 
 const iriOf = (term: string): string => term.slice(1, -1)
 
-/** The document that a line describes; undefined for a line about anything else. */
+/** The document that a line describes; undefined if the line's subject is not a document. */
 export const documentOfLine = (line: string): string | undefined =>
   line.startsWith(documentStart) ? documentOfIri(iriOf(lineParts(line).subject)) : undefined
 
@@ -41,7 +41,7 @@ export const documentsOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effe
     return found
   })
 
-/** The sorted lines that remain when documents are taken out. `lines` is read three times, unless no document is given. */
+/** The sorted lines that remain without the given documents. `lines` is read three times, unless no document is given. */
 export const withoutDocuments = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Stream.Stream<string, E, R> =>
   documents.size === 0
     ? lines
@@ -52,8 +52,8 @@ export const withoutDocuments = <E, R>(lines: Stream.Stream<string, E, R>, docum
       )
 
 /**
- * The sorted lines that remain when some statements are taken out, by their IRIs. A fact goes with the last statement of it. `lines`
- * is read three times, unless no statement is given.
+ * The sorted lines that remain without the statements of the given IRIs. A fact is removed with its last statement. `lines` is read
+ * three times, unless no statement is given.
  */
 export const withoutStatements = <E, R>(
   lines: Stream.Stream<string, E, R>,
@@ -78,7 +78,7 @@ const withoutFacts = <E, R>(
     ),
   )
 
-/** The facts that no other statement states. */
+/** The facts that only taken statements state. */
 const factsOnlyOf = <E, R>(
   lines: Stream.Stream<string, E, R>,
   isTaken: (statement: string) => boolean,
@@ -101,7 +101,7 @@ const factsOnlyOf = <E, R>(
     return facts
   })
 
-/** The lines of a node, in order, without those that only the documents say. Facts are not examined. */
+/** The lines of a node, in order, without those that only the given documents state. Facts are left to `factsOnlyOf`. */
 const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): ReadonlyArray<string> => {
   const { subject, values } = node
   const iri = iriOf(subject)
@@ -120,7 +120,7 @@ const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): Read
   return linesOf(node, isTaken)
 }
 
-/** The classes and labels that only the documents give an entity: the IRI a document gave it is a digest of one of each. */
+/** The classes and labels that only the given documents give an entity: its IRI in a document is a digest of one class and one label. */
 const takenNames = ({ values }: NodeOfLines, documents: ReadonlySet<string>): ReadonlySet<string> => {
   const owners = Map.groupBy(
     (values.get(sameAs) ?? []).flatMap((object) => entityPlace(iriOf(object)) ?? []),

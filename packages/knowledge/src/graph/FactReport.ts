@@ -1,6 +1,7 @@
 /**
- * The content of a graph's report: each document with its text and the facts it states, accepted, on the review list or held back by
- * validation, each at its place in the text. Texts are read one at a time; the facts of the documents that are shown are in memory.
+ * The content of a graph's report: each document with its text and the facts it states, each at its place in the text. A fact is
+ * accepted, on the review list or quarantined by validation. Texts are read one at a time; the facts of the shown documents are held
+ * in memory.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -19,7 +20,7 @@ import { labelPredicate, nodesOfLines, statementType } from "./StoredLines.ts"
 
 export type FactStatus = "accepted" | "review" | "quarantined"
 
-/** One fact at one place of a document. */
+/** One fact at one place in a document. */
 export interface ReportedFact {
   readonly status: FactStatus
   /** A label, or an IRI where there is none. */
@@ -28,14 +29,14 @@ export interface ReportedFact {
   readonly types: ReadonlyArray<string>
   readonly property: string
   readonly object: string
-  /** Of a value. */
+  /** Present if the object is a value. */
   readonly datatype?: string
   readonly confidence?: number
   readonly extractor?: string
   readonly start: number
   readonly end: number
   readonly quote: string
-  /** Why validation held it back. */
+  /** Why validation quarantined the fact. */
   readonly reason?: string
 }
 
@@ -44,28 +45,28 @@ export interface ReportedDocument {
   readonly source?: string
   readonly title: string
   readonly language?: string
-  /** Why its prose was left out. */
+  /** Why the extractor skipped the document's prose. */
   readonly unread?: ShownDocument["unread"]
   readonly runId?: RunId
-  /** By where they stand. */
+  /** In the order of the text. */
   readonly facts: ReadonlyArray<ReportedFact>
 }
 
 export interface FactReport {
   readonly namespace: string
   readonly version: string
-  /** Of the graph or batch, shown or not. */
+  /** Number of documents of the graph or batch, shown or not. */
   readonly documentsTotal: number
   readonly documents: ReadonlyArray<ReportedDocument>
-  /** Entities that the shown documents name. */
+  /** Number of entities that the shown documents name. */
   readonly entities: number
 }
 
 export interface ReportOptions {
-  /** Only the documents that the graph shows as this batch extracted them. */
+  /** Only documents whose shown extraction is by this batch. */
   readonly batch?: BatchId
   readonly limit: number
-  /** The statements that validation held back, of the batches concerned. */
+  /** The statements that validation quarantined in the batches concerned. */
   readonly quarantined: ReadonlyArray<QuarantinedStatement>
 }
 
@@ -87,7 +88,7 @@ interface Entity {
   readonly types: ReadonlyArray<string>
 }
 
-/** A statement before the names of its ends are known. */
+/** A statement whose subject and object are still N-Triples terms without labels. */
 interface Stated extends Omit<ReportedFact, "subject" | "types" | "object" | "datatype" | "status"> {
   readonly document: string
   readonly subject: string
@@ -123,7 +124,7 @@ export const factReport = (
 
 const nameOf = ({ title, source, documentId }: ShownDocument): string => title ?? source ?? documentId
 
-/** The statements of some documents, and the entities they speak of. */
+/** The statements of the given documents, and the entities that these documents name. */
 const graphOf = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>) =>
   Effect.gen(function* () {
     const entities = new Map<string, Entity>()
@@ -191,10 +192,10 @@ const reviewFact = ({ fact: { subject, property, object, confidence, span, quote
   quote,
 })
 
-/** Facts of a review list that are read in one page. */
+/** Facts per page when reading a review list. */
 const pageSize = 500
 
-/** The facts of the shown versions of documents that wait for a decision, by document. */
+/** The facts of the shown document versions that await a review decision, by document. */
 const openReviews = (shown: ReadonlyArray<ShownDocument>) =>
   Effect.gen(function* () {
     const reviews = yield* ReviewStore
@@ -218,7 +219,7 @@ const openReviews = (shown: ReadonlyArray<ShownDocument>) =>
     return found
   })
 
-/** By document. A statement that validation held back is in no graph, so its ends have labels only where others name them too. */
+/** By document. A quarantined statement is not in the graph, so its subject and object have labels only where other facts name them. */
 const heldByDocument = (
   quarantined: ReadonlyArray<QuarantinedStatement>,
   entities: ReadonlyMap<string, Entity>,
@@ -246,10 +247,10 @@ const heldByDocument = (
   return held
 }
 
-/** In UTF-16 code units: longer texts are cut in a report. */
+/** In UTF-16 code units. A report truncates longer texts. */
 const longestReportedText = 1_000_000
 
-/** The text that the spans of a document's facts count in; undefined where it is no longer stored. */
+/** The text that the spans of a document's facts refer to; undefined where it is no longer stored. */
 export const reportedText = ({ runId }: ReportedDocument): Effect.Effect<string | undefined, ArtifactError, Extractions> =>
   runId === undefined
     ? Effect.undefined

@@ -1,6 +1,6 @@
 /**
- * The changes between two versions of a graph: the facts that documents state in the one and not in the other, by document.
- * A fact that a document still states, at another place or in another run, is not a change.
+ * The changes between two versions of a graph: the facts that documents state in only one of them, by document. A fact that a
+ * document still states, at another place or in another run, is not a change.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,7 @@ import { detached, lineParts, nameOfNode, termOf } from "../rdf/NTriples.ts"
 import { rdf, vocabularies, xsd } from "../rdf/Vocabulary.ts"
 import { labelPredicate, mergedStreams } from "./StoredLines.ts"
 
-/** A fact that a document states in one version of the graph and not in the other. */
+/** A fact that a document states in only one of two versions of the graph. */
 export const DiffFact = Schema.Struct({
   subject: Schema.String,
   subjectLabel: Schema.optionalKey(Schema.String),
@@ -18,16 +18,16 @@ export const DiffFact = Schema.Struct({
   /** An IRI, or the text of a value. */
   object: Schema.String,
   objectLabel: Schema.optionalKey(Schema.String),
-  /** Of a value; an IRI has none. */
+  /** Absent for an IRI. */
   datatype: Schema.optionalKey(Schema.String),
-  /** The words that say so. */
+  /** The words of the document that state the fact. */
   quote: Schema.String,
 })
 export type DiffFact = typeof DiffFact.Type
 
 export const DocumentDiff = Schema.Struct({
   documentId: Schema.String,
-  /** Where it is; absent where the graph does not say. */
+  /** The document's address; absent where the graph does not record it. */
   source: Schema.optionalKey(Schema.String),
   added: Schema.Array(DiffFact),
   removed: Schema.Array(DiffFact),
@@ -35,7 +35,7 @@ export const DocumentDiff = Schema.Struct({
 export type DocumentDiff = typeof DocumentDiff.Type
 
 export const GraphDiff = Schema.Struct({
-  /** How many statements of documents the graph gained and lost, listed or not. */
+  /** Number of statements the graph gained and lost, listed or not. */
   added: Schema.Int,
   removed: Schema.Int,
   documents: Schema.Array(DocumentDiff),
@@ -64,7 +64,7 @@ export const diffGraphs = <E>(
   { limit = 1000 }: { readonly limit?: number } = {},
 ): Effect.Effect<GraphDiff, E> =>
   Effect.gen(function* () {
-    // Statements are named by document, so those of one document stand together, in both graphs.
+    // A statement's IRI starts with its document, so the statements of one document are adjacent in both graphs.
     const signed = (lines: Stream.Stream<string, E>, sign: Sign) => Stream.map(lines, (line) => line + sign)
     const comparison = new Comparison(limit)
     yield* Stream.runForEachArray(mergedStreams([signed(before, "-"), signed(after, "+")]), (batch) =>
@@ -111,7 +111,7 @@ class Comparison {
   #added = 0
   #removed = 0
   #document = ""
-  /** The statements of the document, by IRI. */
+  /** The statements of the current document, by IRI. */
   #statements: Readonly<Record<Sign, Map<string, Statement>>> = { "-": new Map(), "+": new Map() }
 
   constructor(limit: number) {
@@ -136,7 +136,7 @@ class Comparison {
     return { added: this.#added, removed: this.#removed, documents: this.#documents, mentioned: this.#mentioned }
   }
 
-  /** Ends a document and begins the next. */
+  /** Compares the statements of the current document, then starts the next. */
   #compare(next: string): void {
     const [old, young] = [byFact(this.#statements["-"]), byFact(this.#statements["+"])]
     const added = [...young].flatMap(([fact, statement]) => (old.has(fact) ? [] : [statement]))
@@ -159,7 +159,7 @@ class Comparison {
   }
 }
 
-/** Each fact once, however often the document states it. */
+/** Each fact once, even if the document states it at several places. */
 const byFact = (statements: ReadonlyMap<string, Statement>): ReadonlyMap<string, Statement> =>
   new Map([...statements.values()].map((one) => [`${one.subject} ${one.property} ${one.object}`, one]))
 

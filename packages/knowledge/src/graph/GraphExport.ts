@@ -1,6 +1,6 @@
 /**
- * A graph in the forms other programs read: Turtle, N-Triples, JSON-LD, and two tables for spreadsheets, one of entities and
- * one of the relations between them. All stream from sorted lines.
+ * Exports a graph for other programs: Turtle, N-Triples, JSON-LD, and two tables for spreadsheets, one of entities and one of the
+ * relations between them. All formats stream from sorted lines.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -12,11 +12,11 @@ import { turtleText } from "../rdf/Turtle.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./StoredLines.ts"
 
-/** The forms of an exported graph. */
+/** The formats of an exported graph. */
 export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])
 export type ExportFormat = typeof ExportFormat.Type
 
-/** The content type of each form. */
+/** The content type of each format. */
 export const contentTypes: Readonly<Record<ExportFormat, string>> = {
   turtle: "text/turtle; charset=utf-8",
   ntriples: "application/n-triples; charset=utf-8",
@@ -25,7 +25,7 @@ export const contentTypes: Readonly<Record<ExportFormat, string>> = {
   relations: "text/csv; charset=utf-8",
 }
 
-/** The text in pieces. `lines` is read twice for relations: once for the names of what they point to. */
+/** The exported text in chunks. For `relations`, `lines` is read twice: the first pass collects the labels. */
 export const exportGraph = <E, R>(
   lines: Stream.Stream<string, E, R>,
   format: ExportFormat,
@@ -73,7 +73,7 @@ const jsonLdValue = (term: Triple["object"]): Readonly<Record<string, string>> =
 
 const isPlain = ({ datatype }: Literal): boolean => datatype.value === xsd.string
 
-/** Statements and documents say where facts come from: they are not entities. */
+/** Statements and documents record where facts come from; they are not entities. */
 const isProvenance = ({ subject, values }: NodeOfLines): boolean =>
   subject.startsWith("<urn:detent:document:") || (values.get(typePredicate)?.includes(statementType) ?? false)
 
@@ -127,7 +127,7 @@ const relationRows = ({ subject, values }: NodeOfLines, labels: ReadonlyMap<stri
   return text
 }
 
-/** A field that begins like a formula gets an apostrophe, so that no spreadsheet runs what a document said. */
+/** A field that begins like a formula gets an apostrophe, so that no spreadsheet executes text of a document. */
 const field = (value: string): string => {
   const safe = /^[=+\-@\t\r]/.test(value) && !/^[+-]?\d+(\.\d+)?$/.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe

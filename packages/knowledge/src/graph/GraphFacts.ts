@@ -1,7 +1,6 @@
 /**
- * Queries of a graph for users: its entities by name or class, the relations between them, and the facts of an entity
- * with the words each rests on. Everything comes in pages; `next` of one page is `after` of the following, and a page continues
- * where the last one ended, independent of what was read before it.
+ * Queries of a graph for users: its entities by name or class, the relations between them, and the facts of an entity with the
+ * words that state each. Results come in pages with a stateless cursor: `next` of one page is `after` of the following one.
  *
  * ```ts
  * const facts = yield* GraphFacts
@@ -28,7 +27,7 @@ import { GraphQuery, type QueryError, type QueryOptions, QueryRefused } from "./
 export const GraphEntity = Schema.Struct({
   iri: Schema.String,
   label: Schema.String,
-  /** Other names it has in the documents. */
+  /** Other names of the entity in the documents. */
   otherLabels: Schema.Array(Schema.String),
   types: Schema.Array(Schema.String),
 })
@@ -49,14 +48,14 @@ const stated = {
 
 export const GraphRelation = Schema.Struct({
   ...stated,
-  /** Of the surest of its witnesses. */
+  /** The highest confidence among its statements. */
   confidence: Schema.Finite,
-  /** The number of its sources. */
+  /** Number of statements of the relation. */
   witnesses: Schema.Int,
 })
 export type GraphRelation = typeof GraphRelation.Type
 
-/** One place in one document that says a fact. */
+/** One place in one document that states a fact. */
 export const SourcedFact = Schema.Struct({
   ...stated,
   confidence: Schema.Finite,
@@ -65,13 +64,13 @@ export const SourcedFact = Schema.Struct({
   source: Schema.optionalKey(Schema.String),
   title: Schema.optionalKey(Schema.String),
   contentHash: Schema.optionalKey(Schema.String),
-  /** The words, and where they stand in the text of the document: from `start` on, `end` not included. */
+  /** The words and their span in the text of the document; `end` is exclusive. */
   quote: Schema.String,
   start: Schema.Int,
   end: Schema.Int,
   extractor: Schema.String,
   runId: Schema.String,
-  /** Of a fact that was on the review list: who accepted it, and when. */
+  /** For a fact that was on the review list: the reviewer who accepted it, and when. */
   acceptedBy: Schema.optionalKey(Schema.String),
   acceptedAt: Schema.optionalKey(Schema.String),
 })
@@ -85,18 +84,18 @@ export interface Page<Item> {
 
 export interface PageOptions extends QueryOptions {
   readonly after?: string
-  /** At most 1000; default: 100. */
+  /** At most 1000. Default: 100. */
   readonly limit?: number
 }
 
 export interface EntityOptions extends PageOptions {
-  /** A part of one of its names, in capitals or not. */
+  /** A part of one of the entity's names; case-insensitive. */
   readonly search?: string
   readonly type?: string
 }
 
 export interface RelationOptions extends PageOptions {
-  /** Relations from or to it. */
+  /** Only relations from or to this entity. */
   readonly entity?: string
   readonly property?: string
 }
@@ -107,8 +106,8 @@ export interface GraphFactsService {
   /** Every place that states a fact of the entity, by document. */
   readonly factsOf: (version: GraphVersion, entity: string, options?: PageOptions) => Effect.Effect<Page<SourcedFact>, QueryError>
   /**
-   * Where the words of facts stand in the sources of their documents: a cell of a table, a value in JSON, a page, or characters. A fact
-   * has none where its document is gone, has changed since or cannot be read. At most twenty documents are read.
+   * The places of facts in the source files of their documents: a cell of a table, a value in JSON, a page, or characters. A fact
+   * has no places if its document is gone, has changed since or cannot be read. At most twenty documents are read.
    */
   readonly placesOf: (facts: ReadonlyArray<SourcedFact>) => Effect.Effect<ReadonlyMap<SourcedFact, ReadonlyArray<Place>>>
 }
@@ -124,7 +123,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
   const queries = yield* GraphQuery
   const storage = yield* Effect.serviceOption(Storage)
   const pool = yield* WorkerPool.inContext
-  /** One row more than the page, to see whether there is another page. */
+  /** Requests one row more than the page, to see whether there is another page. */
   const paged = <Item>(version: GraphVersion, select: (limit: number) => string, itemOf: (row: Row) => Item, options: PageOptions) =>
     Effect.gen(function* () {
       const limit = Math.max(1, Math.min(options.limit ?? 100, 1000))
@@ -157,7 +156,7 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
   return service
 })
 
-/** Text that is not an IRI could end its term, and continue as a part of the query. */
+/** The IRI as a SPARQL term. Fails for text that is not an IRI, which could inject SPARQL into the query. */
 const iriOf = (iri: string | undefined): Effect.Effect<string | undefined, QueryRefused> => {
   if (iri === undefined) return Effect.undefined
   const invalid = checkIri(iri)
@@ -198,7 +197,7 @@ const statedOf = (row: Row) => {
 
 const relationOf = (row: Row): GraphRelation => ({ ...statedOf(row), witnesses: Number(valueOf(row, "witnesses")) })
 
-/** A field of the fact under its own name, where the row has it. */
+/** The field `name` with the value of a column; nothing where the row has no such column. */
 const present = (row: Row, column: string, name: string) => {
   const found = row[column]?.value
   return found === undefined ? {} : { [name]: found }
@@ -219,8 +218,7 @@ const factOf = (row: Row): SourcedFact => ({
   ...present(row, "acceptedAt", "acceptedAt"),
 })
 
-// The questions behind `GraphFacts`, in SPARQL. Each first finds the keys of a page and then gathers what belongs to them: what
-// is not on the page is not looked up.
+// The SPARQL queries of `GraphFacts`. Each first selects the keys of a page and then reads the details of these keys only.
 
 const { dcterms, detent, prov, rdf, rdfs } = vocabularies
 
@@ -230,14 +228,14 @@ PREFIX prov: <${prov}>
 PREFIX dcterms: <${dcterms}>
 PREFIX detent: <${detent}>`
 
-/** Between names that are given as one text; in no name, since names have single spaces. */
+/** Separates names in one text. No name contains it, since names have single spaces as their only whitespace. */
 const namesApart = "\n"
 
 interface Keyed {
   readonly after?: string
 }
 
-/** The type is a term of SPARQL. */
+/** `type` is a SPARQL term. */
 const entitiesQuery = ({ search, after }: Keyed & { readonly search?: string }, type: string | undefined, limit: number) => `${prefixes}
 SELECT ?key (GROUP_CONCAT(DISTINCT ?name; separator=${textOf(namesApart)}) AS ?labels) (GROUP_CONCAT(DISTINCT ?kind; separator=" ") AS ?types) WHERE {
   { SELECT DISTINCT ?entity ?key WHERE {
@@ -250,11 +248,11 @@ SELECT ?key (GROUP_CONCAT(DISTINCT ?name; separator=${textOf(namesApart)}) AS ?l
   BIND(STR(?label) AS ?name) BIND(STR(?class) AS ?kind)
 } GROUP BY ?key ORDER BY ?key`
 
-/** An IRI and a text that look alike are two objects, so the kind is in the key too. */
+/** An IRI and a literal with the same text are two objects, so the key includes the kind of the object. */
 const relationKey = `CONCAT(STR(?subject), " ", STR(?property), " ", STR(?object), " ",
   IF(ISIRI(?object), "", CONCAT(STR(DATATYPE(?object)), "@", LANG(?object))))`
 
-/** Entity and property are terms of SPARQL. */
+/** `entity` and `property` are SPARQL terms. */
 const relationsQuery = ({ after }: Keyed, entity: string | undefined, property: string | undefined, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHERE {
   { SELECT ?key ?subject ?property ?object (MAX(?sure) AS ?confidence) (COUNT(DISTINCT ?fact) AS ?witnesses) WHERE {
@@ -267,8 +265,8 @@ SELECT ?key ?subject ?property ?object ?confidence ?witnesses ${leastLabels} WHE
 } GROUP BY ?key ?subject ?property ?object ?confidence ?witnesses ORDER BY ?key`
 
 /**
- * Statements are named by document, so those of one document stand together. A document that two batches have read has two
- * runs in one statement; the first of them is given.
+ * A statement's IRI starts with its document, so the facts of one document are adjacent. If two batches have read a document, its
+ * statements have two runs each; the query returns the first.
  */
 const factsQuery = ({ after }: Keyed, entity: string, limit: number) => `${prefixes}
 SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?start) (MIN(?to) AS ?end) (MAX(?sure) AS ?confidence)
@@ -286,30 +284,30 @@ SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?st
   ${labels}
 } GROUP BY ?key ?subject ?property ?object ORDER BY ?key`
 
-/** Of several names, always the same one. */
+/** Picks the same label each time where there are several. */
 const leastLabels = "(MIN(STR(?subjectName)) AS ?subjectLabel) (MIN(STR(?objectName)) AS ?objectLabel)"
 
 const labels = `OPTIONAL { ?subject rdfs:label ?subjectName } OPTIONAL { ?object rdfs:label ?objectName }`
 
 const following = (after: string | undefined) => (after === undefined ? "" : `FILTER(?key > ${textOf(after)})`)
 
-/** JSON escapes what SPARQL wants escaped, in the same way. */
+/** A SPARQL string literal: JSON escapes the same characters in the same way. */
 const textOf = (text: string): string => JSON.stringify(text.toWellFormed())
 
-// Where facts stand in the sources of their documents: a cell of a table, a value in JSON, a page, or characters. A graph has the places
-// of facts in the text that a document was read as; this reads the document once more and follows the words back.
+// The places of facts in the source files of their documents: a cell of a table, a value in JSON, a page, or characters. A graph stores
+// spans in the text extracted from a document; this code reads the document again and maps the spans back to its source file.
 
-/** The words of a fact, and the version of the document that they stand in. */
+/** The span of a fact, and the version of the document that it refers to. */
 interface SourcedSpan extends Span {
   readonly source?: string
   readonly contentHash?: string
 }
 
-/** Each document is read as a whole. */
+/** Each document is read whole, so their number is bounded. */
 const mostDocuments = 20
 
 /**
- * The places of each fact, in order. Absent where the document is gone, has changed since or cannot be read, and of all documents but
+ * The places of each fact, in order. A fact is absent if its document is gone, has changed since or cannot be read, or is not among
  * the first twenty.
  */
 const placesOfFacts = <Fact extends SourcedSpan>(
@@ -343,6 +341,6 @@ const placesIn = (storage: StorageService, pool: Option.Option<WorkerPoolService
     const spans = facts.map(({ start, end }) => ({ start, end }))
     return yield* readPlaces(pool, { source: { name: source }, bytes, spans })
   }).pipe(
-    // A document that cannot be read has no places: the fact itself is shown without them.
-    Effect.catch((error) => Effect.as(Effect.logDebug("the places of facts are not known", error), undefined)),
+    // If a document cannot be read, its facts are shown without places.
+    Effect.catch((error) => Effect.as(Effect.logDebug("cannot find the places of facts in their document", error), undefined)),
   )

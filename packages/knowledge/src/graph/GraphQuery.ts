@@ -1,6 +1,6 @@
 /**
- * SPARQL over a version of a graph, on workers of their own: a query that exceeds its time or memory ends with its worker, and
- * another worker answers the others meanwhile. A worker keeps the version it has loaded, so that a second query starts immediately.
+ * SPARQL over a version of a graph, on a worker pool of its own: a query that exceeds its time or memory is killed with its worker,
+ * while another worker answers other queries. A worker keeps the version it has loaded, so that a second query starts immediately.
  */
 
 import { limitText, type WorkerError } from "@detent/durable/ProcessPool"
@@ -20,11 +20,11 @@ import { graphLines, type LoadInput, type QueryAnswer, type QueryInput } from ".
 import { nestingOf } from "./SparqlText.ts"
 
 export interface QueryOptions {
-  /** Default: the time limit of queries. Waiting for a worker and loading the graph count. */
+  /** Default: the time limit of queries. Includes waiting for a worker and loading the graph. */
   readonly timeout?: Duration.Input
-  /** How long the answer may be, in characters. */
+  /** Maximum length of the answer, in characters. */
   readonly maxLength?: number
-  /** A query that this package itself wrote: one worker is kept free of all others for these. */
+  /** Marks a query written by this package: one worker is reserved for these. */
   readonly isFixed?: boolean
 }
 
@@ -74,13 +74,13 @@ export class GraphQuery extends Context.Service<GraphQuery, GraphQueryService>()
     Layer.effect(GraphQuery, make(limits))
 }
 
-/** One for any query, and one more for the fixed ones. Each holds a copy of the graph it was last asked about. */
+/** One for any query, and one reserved for fixed queries. Each holds a copy of the graph it queried last. */
 const workers = 2
 
-/** How long a graph that is not asked about is kept in memory. */
+/** How long an idle worker keeps its graph in memory. */
 const patience = "10 minutes"
 
-/** Deeper than any query that a person writes; the parser needs a part of its stack for each level. */
+/** Deeper than any query that a person writes. Bounded because the parser recurses on each level. */
 const deepestNesting = 100
 
 const make = (options: ContentLimitOptions): Effect.Effect<GraphQueryService, never, CanonicalGraph | Scope.Scope> =>
@@ -89,13 +89,13 @@ const make = (options: ContentLimitOptions): Effect.Effect<GraphQueryService, ne
     const scope = yield* Effect.scope
     const pool = yield* makeWorkerPool({ size: workers, queue: 64, limits: options, keptBelow: Number.POSITIVE_INFINITY, patience })
     const limit = pool.limits.query
-    const unknown = Semaphore.makeUnsafe(workers - 1)
+    const callerQueries = Semaphore.makeUnsafe(workers - 1)
 
-    /** The answer of a task over a version, which the worker loads unless it holds it. */
+    /** Runs a task on a version of the graph; the worker loads the version unless it holds it already. */
     const ask = (version: GraphVersion, task: "graph.load" | "graph.query", input: LoadInput | QueryInput) =>
       pool.run(task, input, undefined, { limit, attempts: 1, affinity: version.version, sources: { [graphLines]: graph.lines(version) } })
 
-    /** A worker that ended took its copy of the graph along. The next query does not wait for another one to load it. */
+    /** A killed worker loses its copy of the graph. Loads it again in the background, so that the next query need not wait. */
     const reload = (version: GraphVersion) =>
       Effect.asVoid(
         Effect.forkIn(
@@ -115,10 +115,10 @@ const make = (options: ContentLimitOptions): Effect.Effect<GraphQueryService, ne
         const asked = ask(version, "graph.query", { version: version.version, sparql, maxLength }).pipe(
           Effect.mapError((error) => (isOfWorker(error) ? queryError(error, timedOut, limitText(limit, "memory")) : error)),
         )
-        return (isFixed ? asked : unknown.withPermit(asked)).pipe(
+        return (isFixed ? asked : callerQueries.withPermit(asked)).pipe(
           Effect.timeoutOrElse({ duration: allowed, orElse: () => Effect.fail(timedOut) }),
           Effect.tapError(({ _tag }) => (_tag === "QueryTimedOut" || _tag === "QueryMemoryExceeded" ? reload(version) : Effect.void)),
-          // An answer of the pool is the result of the task of that name.
+          // The pool returns the result type of the named task.
           Effect.map((output) => output as QueryAnswer),
           Effect.flatMap((answer) =>
             answer._tag === "TooLarge"
@@ -140,6 +140,6 @@ const queryError = (error: WorkerError, timedOut: QueryTimedOut, memory: string)
     case "LimitExceeded":
       return error.exceeded === "time" ? timedOut : new QueryMemoryExceeded({ limit: memory })
     case "WorkerCrashed":
-      return new QueryRefused({ problem: `the worker that answers queries ended (${error.problem}); ask again, or ask for less` })
+      return new QueryRefused({ problem: `the query worker crashed (${error.problem}); retry, or ask for less` })
   }
 }

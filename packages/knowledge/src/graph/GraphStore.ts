@@ -1,4 +1,4 @@
-/** The side of the worker that answers queries: holds one version of a graph in memory. */
+/** Answers queries inside a worker, which holds one version of a graph in memory. */
 import { type TaskChannel, UnsoundWorker } from "@detent/durable/ProcessPool"
 import { formStart } from "./SparqlText.ts"
 
@@ -8,7 +8,7 @@ export interface LoadInput {
 
 export interface QueryInput extends LoadInput {
   readonly sparql: string
-  /** How long the answer may be, in characters. */
+  /** Maximum length of the answer, in characters. */
   readonly maxLength: number
 }
 
@@ -16,7 +16,7 @@ export type QueryAnswer =
   | { readonly _tag: "Answered"; readonly contentType: string; readonly body: string }
   | { readonly _tag: "TooLarge"; readonly length: number }
 
-/** The source of a graph: its lines. */
+/** Name of the task's source that streams the graph's lines. */
 export const graphLines = "lines"
 
 const selected = "application/sparql-results+json"
@@ -52,7 +52,7 @@ export const makeGraphStore = () => {
   }
 }
 
-/** WebAssembly that ends in the middle of a call leaves its memory as it was at that moment, and no later call can rely on it. */
+/** A WebAssembly call that throws midway leaves its memory in an inconsistent state, so the worker must not be used again. */
 const sound = <A>(call: () => A): A => {
   try {
     return call()

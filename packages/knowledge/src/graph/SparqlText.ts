@@ -1,6 +1,6 @@
 /**
- * Properties of a SPARQL query that are found without parsing it, in one pass over its text: a query is written by any reader of a graph and
- * may be made to cost as much as possible.
+ * Properties of a SPARQL query, found in one pass over its tokens without parsing it. Queries are untrusted: any reader of a graph can
+ * write one that costs as much as possible.
  */
 
 interface Token {
@@ -14,7 +14,7 @@ const isSpace = (code: number): boolean => code === 32 || (code >= 9 && code <= 
 /** Characters that end a word. */
 const marks = new Set("{}()[]<>,;\"'#".split("").map((mark) => mark.charCodeAt(0)))
 
-/** The parts of a query. A text without an end reaches to the end of the query. */
+/** The tokens of a query. An unterminated string reaches to the end of the query. */
 export function* tokensOf(sparql: string): Generator<Token> {
   let at = 0
   while (at < sparql.length) {
@@ -57,7 +57,7 @@ const textEnd = (sparql: string, start: number, quote: string): number => {
   return sparql.length
 }
 
-/** Behind the IRI, or behind the mark alone where it is a comparison. */
+/** The offset after the IRI, or after `<` alone where it is a comparison. */
 const iriEnd = (sparql: string, start: number): number => {
   for (let at = start + 1; at < sparql.length; at++) {
     const character = sparql[at]
@@ -68,11 +68,11 @@ const iriEnd = (sparql: string, start: number): number => {
 }
 
 /**
- * Where the word stands that says which form of query it is: behind prefixes, base and comments. A declaration that is not complete
- * stands there itself. The length of the text where there is no word.
+ * The offset of the keyword of the query form (`SELECT`, `ASK`, ...), after prefixes, base and comments. The offset of a declaration
+ * if it is incomplete; the length of the text if there is no keyword.
  */
 export const formStart = (sparql: string): number => {
-  /** The tokens that the current declaration still needs, and where it began. */
+  /** The tokens that the current declaration still needs, and its offset. */
   let owed: ReadonlyArray<"name" | "iri"> = []
   let declaration = 0
   for (const { kind, start, end } of tokensOf(sparql)) {
@@ -101,7 +101,7 @@ export const nestingOf = (sparql: string): number => {
   return deepest
 }
 
-/** The query without addresses, texts and comments: a space stands for each. */
+/** The query with a space in place of each IRI, string and comment. */
 export const withoutTexts = (sparql: string): string => {
   const parts: Array<string> = []
   let done = 0

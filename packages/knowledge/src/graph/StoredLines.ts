@@ -1,4 +1,4 @@
-/** Lines of stored files: written and read in pieces, checked against the hash of the whole, and merged where several are sorted alike. */
+/** Lines of stored files: written and read as streams, verified against the file's hash, and merged in sorted order. */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { mergeParts, type Part, type SortFailed, sortLines } from "../rdf/LineSort.ts"
@@ -14,7 +14,7 @@ export interface StoredLines {
   readonly hash: ContentHash
 }
 
-/** The lines of one file, without line breaks. Fails after the last line if the content of the file has changed. */
+/** The lines of one file, without line breaks. Fails after the last line if the file does not match its hash. */
 export const storedLines = (
   storage: StorageService,
   { uri, hash: expected }: StoredLines,
@@ -43,7 +43,7 @@ export const storedLines = (
     return Stream.concat(body, end)
   })
 
-/** Writes sorted lines to a file of their own. */
+/** Writes sorted lines to a file. */
 export const writeLines = <E, R>(
   uri: StorageUri,
   lines: Stream.Stream<string, E, R>,
@@ -66,28 +66,28 @@ export const mergedLines = (
   files: ReadonlyArray<StoredLines>,
 ): Stream.Stream<string, StorageError | ArtifactDamaged> => mergedStreams(files.map((file) => storedLines(storage, file)))
 
-/** Merging holds a part of each stream in memory at once; more of them are sorted anew, which takes little of it. */
+/** Merging buffers a chunk of each stream. More streams than this are sorted again instead, in bounded memory. */
 const mergedAtOnce = 32
 
-/** Sorted streams as one, each line once, however many they are. */
+/** Merges any number of sorted streams into one; each line occurs once. */
 export const mergedParts = <E>(streams: ReadonlyArray<Stream.Stream<string, E>>): Stream.Stream<string, E | SortFailed> =>
   streams.length <= mergedAtOnce ? mergedStreams(streams) : sortLines(Stream.flatten(Stream.fromIterable(streams)))
 
-/** Sorted streams as one, each line once. */
+/** Merges a few sorted streams into one; each line occurs once. */
 export const mergedStreams = <E>(streams: ReadonlyArray<Stream.Stream<string, E>>): Stream.Stream<string, E> => {
   const [first, ...others] = streams
   if (first === undefined) return Stream.empty
   if (others.length === 0) return first
   return Stream.suspend(() =>
-    // An async iteration throws the failure of its stream. An iteration runs once, so each reading begins another.
+    // An async iteration throws the failure of its stream. An iterator can be consumed once, so each run creates a new one.
     Stream.flattenIterable(Stream.fromAsyncIterable(mergeParts(streams.map(partOf)), (thrown) => thrown as E)),
   )
 }
 
-/** The sorted lines of one stream that another one has not. */
+/** The sorted lines of `lines` that `others` lacks. */
 export const linesOnlyIn = <E, F>(lines: Stream.Stream<string, E>, others: Stream.Stream<string, F>): Stream.Stream<string, E | F> =>
   Stream.suspend(() => {
-    // A line break sorts before the next character of a longer line, so that the order stays. Of equal lines the other one comes first.
+    // The line break sorts before any character of a longer line, so the marks keep the order. Of equal lines, the other comes first.
     const marked = mergedStreams<E | F>([Stream.map(others, (line) => `${line}\n0`), Stream.map(lines, (line) => `${line}\n1`)])
     let other = ""
     return Stream.flattenIterable(
@@ -106,18 +106,18 @@ const partOf = <E>(lines: Stream.Stream<string, E>): Pick<Part, "lines"> => ({
   },
 })
 
-// Sorted lines of N-Triples gathered by subject.
+// Sorted lines of N-Triples, grouped by subject.
 
 export const labelPredicate = `<${rdfs.label}>`
 export const statementType = `<${rdf.statement}>`
 
-/** Everything a graph says of one subject, in terms of N-Triples. */
+/** All lines about one subject: objects by predicate, as N-Triples terms. */
 export interface NodeOfLines {
   readonly subject: string
   readonly values: ReadonlyMap<string, ReadonlyArray<string>>
 }
 
-/** The fact that a statement is about, as a line; undefined for a node that is not a statement of a fact. */
+/** The line of the fact that a statement states; undefined for a node that is not a statement. */
 export const statedLine = ({ values }: NodeOfLines): string | undefined => {
   const [subject] = values.get(`<${rdf.subject}>`) ?? []
   const [predicate] = values.get(`<${rdf.predicate}>`) ?? []
@@ -125,7 +125,7 @@ export const statedLine = ({ values }: NodeOfLines): string | undefined => {
   return subject === undefined || predicate === undefined || object === undefined ? undefined : [subject, predicate, object, "."].join(" ")
 }
 
-/** Lines of one subject stand together, so only one is held at a time. */
+/** Groups sorted lines by subject. Lines of one subject are adjacent, so only one node is in memory at a time. */
 export const nodesOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<NodeOfLines, E, R> =>
   Stream.suspend(() => {
     let subject = ""

@@ -1,7 +1,7 @@
 /**
- * What lies above and below each term of a subclass or subproperty graph. Terms of a cycle are above and below each other: that is
- * what the statements entail, namely that they are the same. Each answer is worked out when it is first asked for: all of them at
- * once would take the square of the number of terms in a long chain.
+ * The ancestors and descendants of each term of a subclass or subproperty graph. Terms of a cycle are ancestors and descendants of each
+ * other, since the statements entail that they are equivalent. Each set is computed on first use: computing all of them up front takes
+ * quadratic time and memory in a long chain.
  */
 
 export class Hierarchy {
@@ -34,9 +34,9 @@ export class Hierarchy {
     return this.#below.from(term, () => new Set([...reachableFrom(term, this.#children)].sort(byOrder(this.#order))))
   }
 
-  /** The terms that lie below another one of these. One pass, however long the chains between them are. */
+  /** The terms below a given term other than themselves. One pass, regardless of the length of the chains between them. */
   belowAny(terms: Iterable<string>): ReadonlySet<string> {
-    /** Of the given terms, two that lie above a term: one of them is not the term itself. */
+    /** Up to two given terms above each term: with two, at least one is not the term itself. */
     const above = new Map<string, ReadonlyArray<string>>()
     const waiting = [...terms].map((term) => [term, term] as const)
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -51,7 +51,7 @@ export class Hierarchy {
     return new Set([...above].flatMap(([term, found]) => (found.some((one) => one !== term) ? [term] : [])))
   }
 
-  /** How many terms lie below a term, where one with several parents counts below its first only: so all counts take one pass. */
+  /** Number of terms below a term. A term with several parents counts below its first only, so one pass computes all counts. */
   generality(term: string): number {
     this.#generality ??= generalityOf(this.#parents)
     return this.#generality.get(term) ?? 0
@@ -62,10 +62,10 @@ export class Hierarchy {
   }
 }
 
-/** How many terms all kept answers may name together. */
+/** Maximum total size of the cached sets, in terms. */
 const mostKept = 2_000_000
 
-/** Answers that are kept as long as there is room. */
+/** A cache of sets that stops admitting entries when it is full. */
 class Reached {
   readonly #kept = new Map<string, ReadonlySet<string>>()
   #size = 0
@@ -101,7 +101,7 @@ const reachableFrom = (start: string, edges: ReadonlyMap<string, ReadonlyArray<s
   return reached
 }
 
-/** From the leaves upwards: a term is counted when all below it are. The terms of a cycle count what lies below the cycle. */
+/** Counts from the leaves upwards: a term is complete when all terms below it are. Terms of a cycle count only those below the cycle. */
 const generalityOf = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyMap<string, number> => {
   const below = new Map<string, number>()
   const waitsFor = new Map<string, number>()
@@ -122,7 +122,7 @@ const generalityOf = (parents: ReadonlyMap<string, ReadonlyArray<string>>): Read
   return below
 }
 
-/** The groups of terms that are above themselves, each once, beginning with the term that comes first. */
+/** The cycles, each once, as groups of terms. Groups and their terms are in the order of the graph. */
 export const cyclesOf = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
   const compare = byOrder(orderOf(parents))
   return connectedGroups(parents)
@@ -138,7 +138,7 @@ interface Visit {
   next: number
 }
 
-/** The strongly connected groups, by Tarjan's algorithm, without recursion: a chain may be longer than the stack is deep. */
+/** The strongly connected components, by Tarjan's algorithm. Iterative, since a chain may be longer than the call stack allows. */
 const connectedGroups = (parents: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
   const groups: Array<ReadonlyArray<string>> = []
   const numbers = new Map<string, number>()

@@ -1,6 +1,6 @@
 /**
- * Finds the place where a text stops being JSON. `JSON.parse` names the offending character but, for most faults, not its
- * line, and in a file of thousands of lines that is what one needs.
+ * Finds the first syntax error in a JSON text. `JSON.parse` names the offending character but, for most errors, not its line, which
+ * a user needs to find the error in a file of thousands of lines.
  */
 
 export interface JsonFault {
@@ -28,7 +28,7 @@ const stringPattern = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})
 class Scanner {
   at = 0
   readonly text: string
-  /** The closing brackets that are still owed, so that deep nesting needs no deep stack. */
+  /** The closing brackets still expected. Kept here rather than on the call stack, so that deep nesting cannot overflow it. */
   private readonly open: Array<"}" | "]"> = []
 
   constructor(text: string) {
@@ -40,7 +40,7 @@ class Scanner {
     while (problem === undefined && this.open.length > 0) problem = this.afterValue()
     if (problem !== undefined) return problem
     this.space()
-    return this.at < this.text.length ? "something follows the end of the value" : undefined
+    return this.at < this.text.length ? "unexpected text after the end of the value" : undefined
   }
 
   private value(): string | undefined {

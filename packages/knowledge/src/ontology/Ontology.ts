@@ -1,6 +1,6 @@
 /**
- * An ontology as data: what classes and properties there are and what is said of them, without anything derived. It is
- * plain JSON, so that it can be stored with a batch and handed to a worker thread.
+ * An ontology as data: its classes and properties as the source declares them, without inferences. It is plain JSON, so that it
+ * can be stored with a batch and sent to a worker thread.
  */
 import * as Schema from "effect/Schema"
 
@@ -11,7 +11,7 @@ export const Label = Schema.Struct({
 })
 export type Label = typeof Label.Type
 
-/** All of these, where each is any of its members: `[["Person", "Company"]]` is a person or a company. */
+/** An intersection of unions: `[["Person", "Company"]]` is a person or a company. */
 export const ClassExpression = Schema.Array(Schema.Array(Schema.String))
 export type ClassExpression = typeof ClassExpression.Type
 
@@ -19,7 +19,7 @@ export type ClassExpression = typeof ClassExpression.Type
 export const Restriction = Schema.Struct({
   property: Schema.String,
   kind: Schema.Literals(["some", "all", "value", "min", "max", "exactly"]),
-  /** The class or datatype the values are to be of; any of them where there are several. */
+  /** The class or datatype of the values; a union where there are several. */
   fillers: Schema.Array(Schema.String),
   /** For `min`, `max` and `exactly`. */
   count: Schema.optionalKey(Schema.Int),
@@ -39,7 +39,7 @@ const described = {
 
 export const OntologyClass = Schema.Struct({
   ...described,
-  /** False for a class that is only referred to. */
+  /** False for a class that the source references but does not declare. */
   declared: Schema.Boolean,
   parents: Schema.Array(Schema.String),
   equivalents: Schema.Array(Schema.String),
@@ -66,7 +66,7 @@ export const OntologyProperty = Schema.Struct({
 })
 export type OntologyProperty = typeof OntologyProperty.Type
 
-/** Something in the source that was understood in one way out of several, or not at all. */
+/** A part of the source that the reader interpreted in one of several ways, or ignored. */
 export const OntologyNote = Schema.Struct({
   kind: Schema.Literals(["cycle", "import", "undeclared", "unsupported"]),
   subject: Schema.String,
@@ -83,7 +83,7 @@ export const Ontology = Schema.Struct({
   title: Schema.optionalKey(Schema.String),
   classes: Schema.Array(OntologyClass),
   properties: Schema.Array(OntologyProperty),
-  /** Datatypes the ontology itself declares. */
+  /** Datatypes that the ontology declares. */
   datatypes: Schema.Array(Schema.String),
   notes: Schema.Array(OntologyNote),
 })
@@ -91,7 +91,7 @@ export type Ontology = typeof Ontology.Type
 
 // Why an ontology could not be read.
 
-/** The ways of writing RDF that ontologies come in. */
+/** The RDF syntaxes of ontologies. */
 export const OntologyFormat = Schema.Literals(["turtle", "ntriples", "rdfxml", "jsonld"])
 export type OntologyFormat = typeof OntologyFormat.Type
 
@@ -109,7 +109,7 @@ export class OntologySyntaxError extends Schema.TaggedError<OntologySyntaxError>
   }
 }
 
-/** The source is well-formed but says nothing an extractor could look for. */
+/** The source is well-formed but declares no class or property for an extractor to look for. */
 export class OntologyEmpty extends Schema.TaggedError<OntologyEmpty>()("OntologyEmpty", {
   source: Schema.String,
   statements: Schema.Number,

@@ -231,6 +231,6 @@ describe("the place where JSON breaks", () => {
   it("is reported with its line", () => {
     assert.deepStrictEqual(findJsonFault('{\n"a": 1,\n"b" 2}'), { line: 3, problem: 'expected a colon but found "2"' })
     assert.deepStrictEqual(findJsonFault("[1, 2"), { line: 1, problem: "expected a comma or ] but the file ends" })
-    assert.deepStrictEqual(findJsonFault("{} {}"), { line: 1, problem: "something follows the end of the value" })
+    assert.deepStrictEqual(findJsonFault("{} {}"), { line: 1, problem: "unexpected text after the end of the value" })
   })
 })
