@@ -1,6 +1,6 @@
 /**
- * The folded ontology: everything an extractor, a prompt or a validator asks of it, computed once. It turns into plain JSON
- * and back, so that a worker thread can have one too.
+ * The indexed ontology: answers the lookups of extractors, prompts and validators, and caches what it derives. It converts to plain
+ * JSON and back, so that a worker thread can have one too.
  */
 
 import { deserialize, serialize } from "node:v8"
@@ -13,7 +13,7 @@ import { isStandardDatatype, rdfs, xsd } from "../rdf/Vocabulary.ts"
 import { Hierarchy } from "./Hierarchy.ts"
 import { type ClassExpression, Ontology, type OntologyClass, type OntologyProperty, type Restriction } from "./Ontology.ts"
 
-/** The terms of a label. */
+/** The terms that have a label. */
 export interface Labelled {
   readonly classes: ReadonlyArray<string>
   readonly properties: ReadonlyArray<string>
@@ -23,13 +23,13 @@ export class OntologyIndex {
   readonly ontology: Ontology
   readonly classes: ReadonlyMap<string, OntologyClass>
   readonly properties: ReadonlyMap<string, OntologyProperty>
-  // Made when they are first asked for: of an ontology of 100,000 classes they take a second.
+  // Computed on first use: for an ontology of 100,000 classes they take a second.
   private classesAbove: Hierarchy | undefined
   private propertiesAbove: Hierarchy | undefined
   private labelled: ReadonlyMap<string, Labelled> | undefined
   private bytes: PackedOntology | undefined
   private readonly demands = { domain: new Map<string, ClassExpression>(), range: new Map<string, ClassExpression>() }
-  /** Without what the properties above demand. */
+  /** Without the requirements inherited from superproperties. */
   private readonly ownDemands = { domain: new Map<string, ClassExpression>(), range: new Map<string, ClassExpression>() }
   private readonly datatypes: ReadonlySet<string>
   private readonly stems = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
@@ -60,7 +60,7 @@ export class OntologyIndex {
     return this.ontology
   }
 
-  /** For another process. */
+  /** Serializes the ontology for another process. */
   pack(): PackedOntology {
     this.bytes ??= packOntology(this.ontology)
     return this.bytes
@@ -70,7 +70,7 @@ export class OntologyIndex {
     return new OntologyIndex(joined(packed.map(unpackedPart)), packed)
   }
 
-  /** The same, with turns for other work of the thread. */
+  /** Like `unpack`, but yields to the event loop between parts. */
   static unpackInTurns(packed: PackedOntology): Effect.Effect<OntologyIndex> {
     return Effect.map(
       Effect.forEach(packed, (part) =>
@@ -92,7 +92,7 @@ export class OntologyIndex {
     return this.ontology.namespace
   }
 
-  /** The classes above, equivalent ones included, without the class itself. */
+  /** The superclasses, including equivalent classes, without the class itself. */
   ancestors(iri: string): ReadonlySet<string> {
     return this.classHierarchy.ancestors(iri)
   }
@@ -113,23 +113,23 @@ export class OntologyIndex {
     return this.propertyHierarchy.descendants(iri)
   }
 
-  /** How much of the ontology a class or a property stands for: see `Hierarchy.generality`. */
+  /** Number of terms below a class or a property: see `Hierarchy.generality`. */
   generality(iri: string): number {
     return (this.classes.has(iri) ? this.classHierarchy : this.propertyHierarchy).generality(iri)
   }
 
-  /** Whether nothing can be of both classes, by their own statements or by those of classes above them. */
+  /** Whether the classes, or two of their superclasses, are declared disjoint. */
   areDisjoint(one: string, other: string): boolean {
     const others = new Set([other, ...this.ancestors(other)])
     return [one, ...this.ancestors(one)].some((iri) => this.classes.get(iri)?.disjoint.some((apart) => others.has(apart)) ?? false)
   }
 
-  /** The required classes of the subject, with those of the properties above. Empty: anything. */
+  /** The required classes of the subject, including those inherited from superproperties. Empty: any subject. */
   domainOf(property: string): ClassExpression {
     return this.demanded(property, "domain")
   }
 
-  /** The required classes or datatypes of the object. Empty: anything. */
+  /** The required classes or datatypes of the object, including inherited ones. Empty: any object. */
   rangeOf(property: string): ClassExpression {
     return this.demanded(property, "range")
   }
@@ -138,7 +138,7 @@ export class OntologyIndex {
     return isStandardDatatype(iri) || this.datatypes.has(iri)
   }
 
-  /** The datatypes of the property's values; empty when they are entities or the ontology does not say. */
+  /** The datatypes of the property's values; empty if the values are entities or the ontology declares no datatype. */
   datatypesOf(property: string): ReadonlyArray<string> {
     return this.rangeOf(property)
       .flat()
@@ -156,8 +156,8 @@ export class OntologyIndex {
   }
 
   /**
-   * Whether a literal of the datatype may be the object. An object property without a range takes literals too: many
-   * ontologies declare so what they then use for dates and numbers.
+   * Whether a literal of the datatype may be the object. An object property without a range accepts literals too: many ontologies
+   * declare properties that way and then use them for dates and numbers.
    */
   acceptsValue(property: string, datatype: string): boolean {
     const kind = this.properties.get(property)?.kind
@@ -165,7 +165,7 @@ export class OntologyIndex {
     return this.rangeOf(property).every((members) => members.includes(datatype) || members.some(acceptsEveryLiteral))
   }
 
-  /** In the time of one pass through all properties, however long the chains of properties are. */
+  /** The properties of which an entity of the type may be the subject. One pass over all properties, however deep their hierarchy. */
   propertiesOf(subjectType: string): ReadonlyArray<OntologyProperty> {
     return this.propertiesMetBy(subjectType, "domain")
   }
@@ -180,12 +180,12 @@ export class OntologyIndex {
     return this.propertiesOf(subjectType).filter((property) => possible.has(property))
   }
 
-  /** The class's own restrictions, then those of the classes above it. */
+  /** The class's own restrictions, then those of its superclasses. */
   restrictionsOf(iri: string): ReadonlyArray<Restriction> {
     return [iri, ...this.ancestors(iri)].flatMap((one) => this.classes.get(one)?.restrictions ?? [])
   }
 
-  /** The label to show: in the language, else without one, else in English, else the first. */
+  /** The label to show: one in the language, else one without a language, else one in English, else the first. */
   label(iri: string, language = "en"): string {
     const labels = (this.classes.get(iri) ?? this.properties.get(iri))?.labels ?? []
     const inLanguage = labels.find((label) => label.language === language || label.language.startsWith(`${language}-`))
@@ -193,13 +193,13 @@ export class OntologyIndex {
     return (found ?? labels[0])?.text ?? iri
   }
 
-  /** Every word or phrase the term is known by, in all languages. */
+  /** All labels of the term, preferred and alternative, in all languages. */
   names(iri: string): ReadonlyArray<string> {
     const term = this.classes.get(iri) ?? this.properties.get(iri)
     return term === undefined ? [] : [...new Set([...term.labels, ...term.alternativeLabels].map((label) => label.text))]
   }
 
-  /** The stems of the content words of each of a term's names. Kept, since a large ontology is asked for them chunk by chunk. */
+  /** The stems of the content words of each of a term's names. Cached, since each chunk of a text needs them again. */
   nameStems(iri: string): ReadonlyArray<ReadonlyArray<string>> {
     const kept = this.stems.get(iri)
     if (kept !== undefined) return kept
@@ -208,13 +208,13 @@ export class OntologyIndex {
     return stems
   }
 
-  /** The terms known by this label; case, hyphens and spacing make no difference. */
+  /** The terms that have this label; case, hyphens and spacing are ignored. */
   withLabel(text: string): Labelled {
     this.labelled ??= labelsOf(this.ontology)
     return this.labelled.get(labelKey(text)) ?? { classes: [], properties: [] }
   }
 
-  /** The part of the ontology that a text could speak of, with everything above it; the whole where it is small. */
+  /** The terms of the ontology that a text may refer to, with their ancestors; the whole ontology if it is small. */
   relevantTo(text: string, options: RelevanceOptions = {}): OntologyIndex {
     const { classes, properties } = relevantTerms(this, text, options)
     if (classes.size === this.classes.size && properties.size === this.properties.size) return this
@@ -230,8 +230,8 @@ export class OntologyIndex {
   }
 
   /**
-   * Several statements of a range or a domain ask for all that they name at once. Where no class can be all of it, the property
-   * could never be used: then they can only be meant as alternatives.
+   * Several ranges or domains of one property form an intersection. If no class satisfies it, the property could never be used, so
+   * the author must have meant a union.
    */
   private meetable(expression: ClassExpression): ClassExpression {
     const [first, ...others] = expression
@@ -240,7 +240,7 @@ export class OntologyIndex {
     return possible ? expression : [[...new Set(expression.flat())]]
   }
 
-  /** Worked out when it is first asked for: of a long chain of properties each inherits from all above it. */
+  /** Computed on first use: in a long chain of properties each inherits from all above it. */
   private demanded(property: string, side: Side): ClassExpression {
     const known = this.demands[side].get(property)
     if (known !== undefined) return known
@@ -279,16 +279,16 @@ export class OntologyIndex {
   }
 }
 
-/** An end of a property: its subjects, or its objects. */
+/** A side of a property: its subjects, or its objects. */
 type Side = "domain" | "range"
 
 /**
- * An ontology as bytes, in parts. Between processes bytes are copied, while an object is taken apart and put together again, which
- * takes half a second of 100,000 classes.
+ * An ontology serialized to bytes, in parts. Passing bytes to another process is a plain copy, while cloning the object takes half a
+ * second for 100,000 classes.
  */
 export type PackedOntology = ReadonlyArray<Uint8Array>
 
-/** How many terms a part has. */
+/** Maximum number of classes, and of properties, per part. */
 const partSize = 5000
 
 const packOntology = (ontology: Ontology): PackedOntology => {
@@ -301,7 +301,7 @@ const packOntology = (ontology: Ontology): PackedOntology => {
 
 const empty: Ontology = { hash: "", namespace: "", classes: [], properties: [], datatypes: [], notes: [] }
 
-/** The bytes were packed by the same program. */
+/** The cast is safe: `packOntology` wrote the bytes. */
 const unpackedPart = (bytes: Uint8Array): Ontology => deserialize(bytes) as Ontology
 
 const joined = ([head = empty, ...parts]: ReadonlyArray<Ontology>): Ontology => ({
@@ -310,7 +310,7 @@ const joined = ([head = empty, ...parts]: ReadonlyArray<Ontology>): Ontology => 
   properties: parts.flatMap(({ properties }) => properties),
 })
 
-/** The terms of each label, by its key. */
+/** The terms that have each label, by label key. */
 const labelsOf = (ontology: Ontology): ReadonlyMap<string, Labelled> => {
   const labelled = new Map<string, { classes: Array<string>; properties: Array<string> }>()
   const add = (term: OntologyClass | OntologyProperty, kind: "classes" | "properties") => {
@@ -333,7 +333,7 @@ const contentStems = (name: string): ReadonlyArray<string> =>
 
 const acceptsEveryLiteral = (iri: string): boolean => iri === rdfs.literal
 
-/** Equivalents lie above each other. */
+/** Equivalent terms count as parents of each other. */
 const parentsOf = (
   terms: ReadonlyArray<{ readonly iri: string; readonly parents: ReadonlyArray<string>; readonly equivalents: ReadonlyArray<string> }>,
 ): ReadonlyMap<string, ReadonlyArray<string>> => {
@@ -342,15 +342,15 @@ const parentsOf = (
   return parents
 }
 
-// Relevance: the terms of an ontology that a text could speak of. A small ontology is kept whole. Of a large one, the terms that words of
-// the text name come first, then those that they may mean, then the most general ones.
+// Relevance: the terms of an ontology that a text may refer to. A small ontology is kept whole. In a large one, terms whose names occur in
+// the text rank first, then terms with related words, then the most general ones.
 
 export interface RelevanceOptions {
-  /** How many classes, and how many properties, at most; what these need besides is added. */
+  /** Maximum number of classes, and of properties; their ancestors, domains and ranges are added. */
   readonly most?: number
 }
 
-/** Providers limit how many names an answer's schema may hold, and a model overlooks what stands in too long a list. */
+/** Providers limit the number of names in a response schema, and a model overlooks entries of a long list. */
 const defaultMost = 80
 
 interface RelevantTerms {
@@ -366,7 +366,7 @@ const relevantTerms = (index: OntologyIndex, text: string, { most = defaultMost 
     (iri) => index.generality(iri),
     most,
   )
-  // A property is of no use without the classes it holds between.
+  // A property is of no use without the classes of its domain and range.
   const needed = properties.flatMap((iri) => [...index.domainOf(iri).flat(), ...index.rangeOf(iri).flat()])
   const classes = best(
     [...index.classes.keys()],
@@ -392,7 +392,7 @@ const stemsOf = (text: string): ReadonlySet<string> =>
       .map(stem),
   )
 
-/** How much of the best of a term's names stands in the text; a word of like meaning is half the word. */
+/** The share of words of a term's best matching name that occur in the text; a related word counts half. */
 const named = (index: OntologyIndex, iri: string, said: ReadonlySet<string>): number =>
   index.nameStems(iri).reduce((highest, stems) => {
     const found = stems.reduce(
@@ -402,7 +402,7 @@ const named = (index: OntologyIndex, iri: string, said: ReadonlySet<string>): nu
     return Math.max(highest, stems.length === 0 ? 0 : found / stems.length)
   }, 0)
 
-/** Whether the text has values of the kind the property takes. */
+/** 1 if the text may contain values of the property's datatypes, else 0. */
 const shownByValues = (index: OntologyIndex, iri: string, text: string): number => {
   const datatypes = index.datatypesOf(iri)
   if (datatypes.length === 0 || !/\d/.test(text)) return 0

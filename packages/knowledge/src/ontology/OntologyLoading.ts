@@ -1,6 +1,6 @@
 /**
- * From the text of an ontology file to its index. Turtle, N-Triples, RDF/XML and JSON-LD are read. Nothing is fetched: contexts and imports
- * from elsewhere are refused or ignored, so that a file means the same ontology everywhere and always.
+ * Loads the text of an ontology file into an index. Reads Turtle, N-Triples, RDF/XML and JSON-LD. Fetches nothing: remote contexts are
+ * refused and imports ignored, so that a file always yields the same ontology.
  *
  * ```ts
  * const index = yield* loadOntology({ name: "library.ttl", text })
@@ -21,11 +21,11 @@ import { OntologyIndex, type PackedOntology } from "./OntologyIndex.ts"
 import { readOntology } from "./OntologyReading.ts"
 
 export interface OntologySource {
-  /** Its name in error messages: a path or a URI. Its ending gives the format. */
+  /** Its name in error messages: a path or a URI. The file extension determines the format. */
   readonly name: string
   readonly text: string
   readonly format?: OntologyFormat
-  /** The base of relative IRIs in it. */
+  /** The base of relative IRIs in the text. */
   readonly base?: string
 }
 
@@ -47,26 +47,26 @@ export const loadOntology = Effect.fnUntraced(function* (source: OntologySource)
   return new OntologyIndex(ontology)
 })
 
-/** Longer than any address that is meant to be used: IRIs are in every prompt, shape and line that names their terms. */
+/** Longer than any IRI in practical use. Bounded because IRIs are repeated in every prompt, shape and line that names their terms. */
 const longestIri = 4096
 
 const isOverlong = ({ subject, predicate, object }: Triple): boolean =>
   [subject, predicate, object].some(({ termType, value }) => termType === "NamedNode" && value.length > longestIri)
 
 /**
- * Like `loadOntology`, on the pool in the context: a file can be made so that reading it takes any time and memory. Without a pool, the
- * caller's thread loads.
+ * Like `loadOntology`, on the worker pool in the context, whose limits stop a file crafted to exhaust time or memory. Without a pool,
+ * the caller's thread loads.
  */
 export const loadOnWorker = (source: OntologySource): Effect.Effect<OntologyIndex, OntologyError> =>
   Effect.gen(function* () {
     const pool = yield* WorkerPool.inContext
     if (Option.isNone(pool)) return yield* loadOntology(source)
     const outcome = yield* Effect.mapError(
-      // Once is enough: nothing has started that would have to be kept.
+      // One attempt: a failed load leaves nothing to recover.
       pool.value.run("ontology.load", source, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
       (error) => failureOf(source, error),
     )
-    // The answer of the pool is the output of the task of that name.
+    // The pool returns the output type of the named task.
     return yield* OntologyIndex.unpackInTurns(yield* fromOutcome(OntologyError, outcome as Outcome<PackedOntology>))
   })
 
@@ -76,11 +76,11 @@ const failureOf = (source: OntologySource, error: WorkerError): OntologyError =>
     ? new OntologySyntaxError({ source: name, format: source.format ?? formatOf(name, text), problem: error.problem })
     : new OntologyLimitExceeded({
         source: name,
-        problem: error._tag === "LimitExceeded" ? error.problem : `its reader ended: ${error.problem}`,
+        problem: error._tag === "LimitExceeded" ? error.problem : `the worker that read it crashed: ${error.problem}`,
       })
 }
 
-/** The task of a worker: `ontology.load`. */
+/** The worker task `ontology.load`. */
 export const tasks = {
   load: (source: OntologySource) =>
     outcomeOf(
@@ -89,7 +89,7 @@ export const tasks = {
     ),
 }
 
-// From text to triples, by format.
+// Parses text to triples, by format.
 
 interface RdfSource {
   readonly text: string
@@ -102,14 +102,14 @@ interface RdfSource {
 
 const parseRdf = (source: RdfSource): Effect.Effect<ReadonlyArray<Triple>, OntologySyntaxError> => parsers[source.format](source)
 
-/** The format by the name's ending, else by how the text begins. */
+/** The format by file extension, else by the start of the text. */
 export const formatOf = (name: string, text: string): OntologyFormat => {
   const ending = /\.([a-z]+)$/.exec(name.toLowerCase())?.[1] ?? ""
   const named = endings[ending]
   if (named !== undefined) return named
   const start = text.replace(/^\uFEFF/, "").trimStart()
   if (/^<(?:\?xml|!--|!DOCTYPE|rdf:RDF)/i.test(start)) return "rdfxml"
-  // A Turtle file may begin with a bracket too, but not with one followed by what begins a JSON value.
+  // A Turtle file may start with a bracket too, but not with one followed by the start of a JSON value.
   if (/^[[{]\s*["{[\]}]/.test(start)) return "jsonld"
   return "turtle"
 }
@@ -125,7 +125,7 @@ const endings: Readonly<Record<string, OntologyFormat>> = {
   json: "jsonld",
 }
 
-// Each parser is loaded when its format is first met: the three together take 50 ms.
+// Each parser is loaded on first use of its format: the three together take 50 ms.
 const parseByN3 = (source: RdfSource) =>
   Effect.tryPromise({
     try: async () => {
@@ -149,10 +149,10 @@ const parseRdfXml = (source: RdfSource) =>
     })
   })
 
-/** The parser looks through all elements that are open for each one that it meets. */
+/** Bounded because the parser walks all open elements for each element, which is quadratic in the depth. */
 const deepestXml = 500
 
-/** How deep elements are nested, in one pass. */
+/** Maximum nesting depth of elements, found in one pass. */
 const xmlDepth = (text: string): number => {
   let [depth, deepest] = [0, 0]
   for (let at = text.indexOf("<"); at !== -1; at = text.indexOf("<", at + 1)) {
@@ -172,7 +172,7 @@ const endOf = (text: string, mark: string, from: number): number => {
   return found === -1 ? text.length : found
 }
 
-/** Where a tag is closed: not inside the value of an attribute. */
+/** The offset of the `>` that closes a tag; one inside an attribute value does not count. */
 const tagEnd = (text: string, from: number): number => {
   let quote = ""
   for (let at = from; at < text.length; at++) {
@@ -204,7 +204,7 @@ const parsers: Readonly<Record<OntologyFormat, (source: RdfSource) => Effect.Eff
   jsonld: parseJsonLd,
 }
 
-/** Statements about statements name nothing an ontology needs, so they are left out. */
+/** Skips statements about statements, which declare no terms. */
 const triplesOf = (quad: LibraryQuad): ReadonlyArray<Triple> => {
   const triple = tripleOf(quad)
   return triple === undefined ? [] : [triple]
@@ -214,7 +214,7 @@ const refuseToLoad = {
   load: (url: string) => Promise.reject(new Error(`${url} is not fetched; write the context into the file itself`)),
 }
 
-/** The part of a Node stream that a streaming parser has. */
+/** The part of Node's stream interface that the streaming parsers implement. */
 interface QuadStream {
   on(event: "data", listener: (quad: LibraryQuad) => void): unknown
   on(event: "error", listener: (error: unknown) => void): unknown
@@ -231,7 +231,7 @@ const collect = (parser: QuadStream, text: string) =>
     parser.end(text)
   })
 
-// The parsers give the line only in their messages: "… on line 3.", "3:79: …", "Line 3 column 84: …".
+// The parsers report the line only in their messages: "… on line 3.", "3:79: …", "Line 3 column 84: …".
 const linePatterns = [/^(\d+):\d+: /, /^Line (\d+) column \d+: /, / on line (\d+)\.?$/]
 
 const syntaxError = (source: RdfSource, message: string, line?: number): OntologySyntaxError => {

@@ -1,4 +1,4 @@
-/** Turns the triples of an RDF file into an {@link Ontology}: OWL and RDFS, and what schema.org says in its own words. */
+/** Converts the triples of an RDF file into an {@link Ontology}: OWL, RDFS, and schema.org's `domainIncludes` and `rangeIncludes`. */
 import type { Triple } from "../rdf/Term.ts"
 import { dc, isStandardDatatype, owl, rdf, rdfs, schemaOrg, skos } from "../rdf/Vocabulary.ts"
 import { cyclesOf } from "./Hierarchy.ts"
@@ -43,7 +43,7 @@ interface WithParents {
   readonly parents: ReadonlyArray<string>
 }
 
-/** A cycle is not an error: it says that its members are the same. It is seldom meant, so the notes name it. */
+/** A cycle is not an error: it entails that its members are equivalent. Authors seldom intend one, so the notes report it. */
 const cycleNotes = (terms: ReadonlyArray<WithParents>, what: "class" | "property"): ReadonlyArray<OntologyNote> =>
   cyclesOf(new Map(terms.map((term) => [term.iri, term.parents]))).map(([first = "", ...others]) => ({
     kind: "cycle",
@@ -91,7 +91,7 @@ const readClasses = (
     ...unions.keys(),
     ...disjoint.keys(),
   ].filter(isClass)
-  // A class may be named only by its subclasses or in a domain; those in turn may have superclasses that are named nowhere else.
+  // An undeclared class may be named only by its subclasses or in a domain, and may itself name further undeclared superclasses.
   const waiting = [...referred, ...[...classes.values()].flatMap(mentionedBy)]
   for (let at = 0; at < waiting.length; at++) {
     const iri = waiting[at] ?? ""
@@ -117,7 +117,7 @@ const superclassesOf = (graph: StatementGraph, iri: string, notes: Array<Ontolog
   const parents: Array<string> = []
   const restrictions: Array<Restriction> = []
   const definitions = graph.keys(iri, owl.equivalentClass).filter(isBlank)
-  // A class that is defined as an intersection is below each of its members.
+  // A class that is defined as an intersection is a subclass of each member.
   const parts = [...graph.keys(iri, rdfs.subClassOf), ...definitions, ...(graph.has(iri, owl.intersectionOf) ? [iri] : [])]
   const visited = new Set<string>()
   while (parts.length > 0) {
@@ -139,7 +139,7 @@ const superclassesOf = (graph: StatementGraph, iri: string, notes: Array<Ontolog
   return { parents, restrictions }
 }
 
-/** The classes that are defined as unions, by member: each member is below them. */
+/** The classes that are defined as unions, by member: each member is a subclass of its unions. */
 const unionsOf = (graph: StatementGraph): ReadonlyMap<string, ReadonlyArray<string>> => {
   const unions = new Map<string, Array<string>>()
   for (const iri of graph.subjects()) {
@@ -183,7 +183,7 @@ const restrictionsOf = (graph: StatementGraph, node: string): ReadonlyArray<Rest
 const fillersOf = (graph: StatementGraph, keys: ReadonlyArray<string>): ReadonlyArray<string> =>
   distinct(keys.flatMap((key) => graph.classExpression(key)?.[0] ?? []).filter((iri) => iri !== owl.thing))
 
-/** Disjointness holds for both sides, and in a group for every pair. */
+/** Disjointness is symmetric, and holds for every pair of a group. */
 const disjointnessOf = (graph: StatementGraph): ReadonlyMap<string, ReadonlyArray<string>> => {
   const pairs = new Map<string, Array<string>>()
   const group = (members: ReadonlyArray<string>) => {
@@ -247,7 +247,7 @@ const traits: ReadonlyArray<readonly [string, PropertyTrait]> = [
 
 const isBuiltIn = (iri: string): boolean => iri === owl.topObjectProperty || iri === owl.topDataProperty
 
-/** An inverse holds for both sides, though it is written at one. */
+/** `owl:inverseOf` is symmetric, though the source states it for one side only. */
 const inversesOf = (graph: StatementGraph): ReadonlyMap<string, ReadonlyArray<string>> => {
   const inverses = new Map<string, Array<string>>()
   const add = (from: string, to: string) => inverses.set(from, [...(inverses.get(from) ?? []), to])
@@ -281,7 +281,7 @@ const objectOnly = [
   owl.irreflexiveProperty,
 ]
 
-/** Several `rdfs:domain` are all to hold; of several `schema:domainIncludes` any one. */
+/** Several `rdfs:domain` statements form an intersection, several `schema:domainIncludes` a union. */
 const expressionOf = (
   graph: StatementGraph,
   iri: string,
@@ -298,13 +298,13 @@ const expressionOf = (
     return []
   })
   const expression = anyOf.length === 0 ? all : [...all, anyOf]
-  // Everything is a thing, so a part that says so demands nothing.
+  // Every entity is an `owl:Thing`, so a union with it requires nothing.
   return expression.filter((members) => !members.some(isAnything))
 }
 
 const isAnything = (iri: string): boolean => iri === owl.thing || iri === rdfs.resource
 
-/** The labels, comments and status that classes and properties are described with alike. */
+/** The labels, comments and deprecation that classes and properties have in common. */
 const describe = (graph: StatementGraph, iri: string) => {
   const labels = graph.literals(iri, [skos.prefLabel, rdfs.label, ...dc.title])
   return {
@@ -316,7 +316,7 @@ const describe = (graph: StatementGraph, iri: string) => {
   }
 }
 
-/** `https://example.org/terms#hasHeadOffice` says "has head office". */
+/** A label from the last part of an IRI: "has head office" for `https://example.org/terms#hasHeadOffice`. */
 const labelFromIri = (iri: string): Label => {
   const last = decode(lastName(iri) || iri)
   const words = last
@@ -328,7 +328,7 @@ const labelFromIri = (iri: string): Label => {
   return { text: text.join(" ") || iri, language: "" }
 }
 
-/** What stands behind the last mark that something follows. */
+/** The last non-empty part of an IRI, split at `#`, `/` and `:`. */
 const lastName = (iri: string): string => {
   let end = iri.length
   while (end > 0 && isMark(iri[end - 1])) end--
@@ -343,12 +343,12 @@ const decode = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A stray percent sign is part of the name, then.
+    // A percent sign that starts no escape is part of the name.
     return text
   }
 }
 
-// Triples, found by subject and predicate. Blank nodes that stand for class expressions and lists are followed here.
+// Triples, indexed by subject and predicate. Resolves the blank nodes of class expressions and lists.
 
 class StatementGraph {
   private readonly bySubject = new Map<string, Map<string, Array<Triple["object"]>>>()
@@ -389,7 +389,7 @@ class StatementGraph {
     return distinct(this.objects(subject, predicate).flatMap((node) => (node.termType === "NamedNode" ? [node.value] : [])))
   }
 
-  /** The objects as keys, blank nodes too. */
+  /** The objects as keys, including blank nodes. */
   keys(subject: string, predicate: string): ReadonlyArray<string> {
     return distinct(this.objects(subject, predicate).flatMap((node) => (node.termType === "Literal" ? [] : [keyOf(node)])))
   }
@@ -412,7 +412,7 @@ class StatementGraph {
     return node?.termType === "Literal" && /^\+?\d+$/.test(node.value.trim()) ? Number(node.value) : undefined
   }
 
-  /** The members of an RDF list. A list that runs into itself ends where it does. */
+  /** The members of an RDF list. Stops at the first repeated node of a cyclic list. */
   list(head: string): ReadonlyArray<string> {
     const members: Array<string> = []
     const visited = new Set<string>()
@@ -427,8 +427,8 @@ class StatementGraph {
   }
 
   /**
-   * A named class, or what a union or an intersection of named classes comes to. Undefined for what cannot be written so:
-   * complements, enumerations, restrictions.
+   * A named class, or a union or intersection of named classes. Undefined for expressions of another form: complements, enumerations,
+   * restrictions.
    */
   classExpression(key: string): ClassExpression | undefined {
     return this.expressionWithin(key, new Set())
@@ -441,7 +441,7 @@ class StatementGraph {
     const [union] = this.keys(key, owl.unionOf)
     if (union !== undefined) {
       const members = this.list(union).map((member) => this.expressionWithin(member, visited))
-      // A union of intersections is widened to the union of their first parts: too much is allowed rather than too little.
+      // A union of intersections is widened to the union of their first members: rather too permissive than too strict.
       return members.some((member) => member === undefined) ? undefined : [distinct(members.flatMap((member) => member?.[0] ?? []))]
     }
     const [intersection] = this.keys(key, owl.intersectionOf)

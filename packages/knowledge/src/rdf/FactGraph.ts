@@ -1,6 +1,6 @@
 /**
- * The graph of one document: its entities with class and label, the facts between them, and for every fact the words it rests
- * on. Where a fact comes from is said with RDF's own vocabulary for statements and PROV, so that any tool can ask for it.
+ * The graph of one document: its entities with class and label, the facts between them, and for every fact the words that state it.
+ * Provenance uses RDF reification and PROV, so that any RDF tool can query it.
  */
 import { createHash } from "node:crypto"
 import * as DateTime from "effect/DateTime"
@@ -13,9 +13,9 @@ import { detentVocabulary, vocabularies } from "./Vocabulary.ts"
 export interface FactSource {
   readonly documentId: DocumentId
   readonly runId: RunId
-  /** The extractor's name, as provenance gives it. */
+  /** The extractor's name, as recorded in the provenance. */
   readonly extractor: string
-  /** Of the document. */
+  /** Language of the document. */
   readonly language?: string
 }
 
@@ -29,17 +29,17 @@ const statementPrefix = "urn:detent:statement:"
 
 export const documentIri = (document: DocumentId): string => `${documentPrefix}${document}`
 
-/** The id in the IRI of a document, or the IRI as it is when it is none of ours. */
+/** The id in the IRI of a document; any other IRI is returned unchanged. */
 export const documentOfIri = (iri: string): string => (iri.startsWith(documentPrefix) ? iri.slice(documentPrefix.length) : iri)
 
-/** Within a document, the same words of the same class are the same entity. Entities of several documents are resolved later. */
+/** Within a document, mentions with the same words and class are the same entity. Resolution merges entities across documents later. */
 export const entityIri = (document: DocumentId, mention: Mention): string =>
   `${entityPrefix}${document}:${entityDigest(mention.type, mention.name ?? mention.text)}`
 
-/** The last part of an entity's IRI in its document: the same for its label as for the words it was found by. */
+/** The last part of an entity's IRI in its document. Whitespace is normalized, so label and original words have the same digest. */
 export const entityDigest = (type: string, label: string): string => digest(type, label.normalize("NFC").replace(/\s+/gu, " ").trim())
 
-/** The document and the digest in the IRI that a document gave an entity; undefined for any other IRI. */
+/** The document and digest in the IRI of an entity in its document; undefined for any other IRI. */
 export const entityPlace = (iri: string): { readonly document: string; readonly digest: string } | undefined => {
   if (!iri.startsWith(entityPrefix)) return undefined
   const [document = "", of = ""] = iri.slice(entityPrefix.length).split(":")
@@ -57,7 +57,7 @@ export interface DocumentNode {
   readonly source: string
   readonly runId: RunId
   readonly title?: string
-  /** Of its bytes. */
+  /** Hash of the document's bytes. */
   readonly contentHash?: string
   /** A tag such as `de`. */
   readonly language?: string
@@ -65,7 +65,7 @@ export interface DocumentNode {
   readonly extractedAt?: number
 }
 
-/** The document as a node of PROV, as sorted lines of N-Triples: they stand before the lines of its entities. */
+/** The document as a PROV entity, in sorted lines of N-Triples. They sort before the lines of its entities. */
 export const documentLines = ({
   documentId,
   source,
@@ -90,8 +90,8 @@ export const documentLines = ({
   return said.map(lineOf).sort()
 }
 
-/** An address may hold characters that an IRI writes as escapes. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped.
+/** Percent-encodes the characters of an address that an IRI must not contain. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern escapes control characters.
 const asIri = (address: string): string => address.replace(/[\u0000-\u0020<>"{}|^`\\]/g, encodeURIComponent)
 
 export const factTriples = (facts: ReadonlyArray<Fact>, source: FactSource): ReadonlyArray<Triple> =>
@@ -105,7 +105,7 @@ export const factTriples = (facts: ReadonlyArray<Fact>, source: FactSource): Rea
     ]
   })
 
-/** The IRI of the statement that a fact becomes: facts that become one statement are one fact. */
+/** The IRI of a fact's statement. Facts with the same statement IRI are the same fact. */
 export const statementOf = (fact: Fact, source: FactSource): string => statementIri(statedTriple(fact, source), fact.span, source)
 
 const statedTriple = (fact: Fact, source: FactSource): Triple => {
@@ -120,11 +120,11 @@ const valueLiteral = ({ lexical, datatype }: { readonly lexical: string; readonl
 
 const english = "en"
 
-/** Names of English documents, and of those whose language could not be detected, have no tag: they are looked up as plain text. */
+/** Labels of English documents, and of documents of undetected language, have no language tag, so that plain text finds them. */
 const labelOf = (text: string, language: string | undefined): Literal =>
   language === undefined || language === english || language === "und" ? literal(text) : languageLiteral(text, language)
 
-/** An entity that is named, whether or not a fact speaks of it. */
+/** The triples of a mentioned entity, whether or not a fact involves it. */
 export const mentionTriples = (mention: Mention, source: FactSource): ReadonlyArray<Triple> => {
   const entity = namedNode(entityIri(source.documentId, mention))
   return [
@@ -152,7 +152,7 @@ const statementTriples = (fact: Fact, stated: Triple, source: FactSource): Reado
   ]
 }
 
-/** The same fact at the same place is the same statement; at another place it is another witness. */
+/** The same fact at the same place is the same statement; at another place it is another statement of the fact. */
 const statementIri = ({ subject, predicate, object }: Triple, span: Span, source: FactSource): string =>
   `${statementPrefix}${source.documentId}:${digest(subject.value, predicate.value, kind(object), object.value, `${span.start}-${span.end}`)}`
 

@@ -1,6 +1,6 @@
 /**
- * Sorts lines, and leaves out repeated ones, in bounded memory: what does not fit is sorted in parts that are written to disk
- * and merged as the result is read. The parts are files without a name, so that they are gone however it ends.
+ * External merge sort: sorts lines and drops duplicates in bounded memory. Lines that do not fit are sorted in parts, which are
+ * written to disk and merged as the result is read. The parts are unlinked files, so that the system frees them even after a crash.
  */
 
 import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises"
@@ -13,15 +13,15 @@ import * as Stream from "effect/Stream"
 import { describe } from "../storage/Describe.ts"
 
 export interface LineSortOptions {
-  /** How many characters may be held in memory. */
+  /** Maximum number of characters in memory. */
   readonly memory?: number
-  /** Where parts go that do not fit; the system's folder for temporary files if not given. */
+  /** Folder of the parts on disk. Default: the system's folder for temporary files. */
   readonly folder?: string
-  /** How many parts are merged at once; with more of them, some are merged into one beforehand. */
+  /** Maximum number of parts. When it is reached, all parts are merged into one. */
   readonly width?: number
 }
 
-/** 1,000,000 triples, ten times this much, were written in order with a heap of 128 MB, at 6 µs each. */
+/** Measured: 1,000,000 triples, ten times this size, sort with a heap of 128 MB, at 6 µs each. */
 const defaultMemory = 16_000_000
 
 const defaultWidth = 64
@@ -29,11 +29,11 @@ const defaultWidth = 64
 /** A part could not be written or read back. */
 export class SortFailed extends Schema.TaggedError<SortFailed>()("SortFailed", { cause: Schema.Defect() }) {
   override get message() {
-    return `the folder for temporary files failed: ${describe(this.cause)}; free some space there, or name another folder`
+    return `cannot use the folder for temporary files: ${describe(this.cause)}; free some space there, or name another folder`
   }
 }
 
-/** The lines in the order of code points, each once. A line holds no line break. */
+/** The lines in code point order, each once. Lines must not contain line breaks. */
 export const sortLines = <E, R>(
   lines: Stream.Stream<string, E, R>,
   options: LineSortOptions = {},
@@ -51,7 +51,7 @@ export const sortLines = <E, R>(
         held = []
         size = 0
         if (parts.length < width) return
-        // The files of merged parts are closed with the stream: unnamed, they only take up room.
+        // Closing the merged parts frees their disk space now rather than at the end of the stream.
         const merged = yield* keep(options, mergeParts(parts))
         for (const part of parts) yield* attempt(() => part.close())
         parts = [merged]
@@ -73,14 +73,14 @@ export const sortLines = <E, R>(
     }),
   )
 
-/** How many lines are handed on at once. */
+/** Number of lines per emitted batch. */
 const batchSize = 1024
 
-/** The memory of a string besides its characters. */
+/** Estimated memory of a string beyond its characters. */
 const overhead = 32
 
 const sorted = (lines: ReadonlyArray<string>): Array<string> => {
-  // 100,000 lines take 60 ms in the engine's own order, and 290 ms with a comparing function.
+  // 100,000 lines take 60 ms in the engine's default order, and 290 ms with a comparator.
   const inOrder = lines.some(hasSurrogates) ? lines.toSorted(compareCodePoints) : lines.toSorted()
   return inOrder.filter((line, index) => index === 0 || line !== inOrder[index - 1])
 }
@@ -88,7 +88,7 @@ const sorted = (lines: ReadonlyArray<string>): Array<string> => {
 const keep = (options: LineSortOptions, batches: Batches): Effect.Effect<Part, SortFailed, Scope.Scope> =>
   Effect.tap(openedPart(options), (part) => attempt(() => part.write(batches)))
 
-/** Apart from the writing: a finalizer holds on to all it could see, and would hold every line until the end. */
+/** Separate from `keep`: the finalizer's closure would otherwise retain every line until the scope closes. */
 const openedPart = (options: LineSortOptions): Effect.Effect<Part, SortFailed, Scope.Scope> =>
   Effect.acquireRelease(
     attempt(() => openPart(options.folder)),
@@ -97,7 +97,7 @@ const openedPart = (options: LineSortOptions): Effect.Effect<Part, SortFailed, S
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: (cause) => new SortFailed({ cause }) })
 
-/** Where the merging stands in one part. */
+/** The read position of the merge in one part. */
 interface Cursor {
   readonly batches: AsyncGenerator<ReadonlyArray<string>>
   lines: ReadonlyArray<string>
@@ -106,8 +106,8 @@ interface Cursor {
 }
 
 /**
- * Merges sorted parts into one sorted sequence in which no line is repeated. A batch at a time, since a promise for every line would
- * take longer than the merging.
+ * Merges sorted parts into one sorted sequence without duplicates. It yields batches, since a promise per line would take longer than
+ * the merge itself.
  */
 export async function* mergeParts(parts: ReadonlyArray<Pick<Part, "lines">>): AsyncGenerator<ReadonlyArray<string>> {
   const heap: Array<Cursor> = []
@@ -141,7 +141,7 @@ const removeTop = (heap: Array<Cursor>): void => {
   sink(heap)
 }
 
-/** Most steps stay within the buffer and need not wait; the others read on. */
+/** Synchronous while the buffer has lines; otherwise reads the next batch. False at the end of the part. */
 const advance = (cursor: Cursor): true | Promise<boolean> => {
   const next = cursor.lines[cursor.index]
   if (next === undefined) return refill(cursor)
@@ -189,13 +189,13 @@ const swap = (heap: Array<Cursor>, one: number, other: number): void => {
 
 export type Batches = Iterable<ReadonlyArray<string>> | AsyncIterable<ReadonlyArray<string>>
 
-/** Sorted lines in a file that has no name: it is deleted as soon as it is open, and gone for good when it is closed. */
+/** Sorted lines in an unlinked file: it is deleted as soon as it is open, and the system frees it on close. */
 export interface Part {
-  /** Once, before it is read. */
+  /** Must be called once, before `lines`. */
   readonly write: (batches: Batches) => Promise<void>
-  /** The lines from the beginning, a buffer at a time. */
+  /** All lines from the start, one buffer at a time. */
   readonly lines: () => AsyncGenerator<ReadonlyArray<string>>
-  /** May be called more than once. */
+  /** Idempotent. */
   readonly close: () => Promise<void>
 }
 
@@ -257,8 +257,8 @@ async function* readLines(handle: FileHandle): AsyncGenerator<ReadonlyArray<stri
 }
 
 /**
- * Strings in the order of their code points, which is also the order of their UTF-8 bytes: what `LC_ALL=C sort` and object
- * stores use. JavaScript's own order differs where characters beyond U+FFFF meet those from U+E000 on.
+ * Compares strings by code point, which is also the order of their UTF-8 bytes, as in `LC_ALL=C sort` and object stores. JavaScript's
+ * default order by UTF-16 code unit puts characters beyond U+FFFF before those from U+E000 on.
  */
 export const compareCodePoints = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length)
@@ -266,13 +266,13 @@ export const compareCodePoints = (a: string, b: string): number => {
     const x = a.charCodeAt(index)
     const y = b.charCodeAt(index)
     if (x === y) continue
-    // A surrogate stands for a code point above all others, so it is moved behind U+FFFF.
+    // A surrogate encodes a code point beyond U+FFFF, so it sorts after all other units.
     return raised(x) - raised(y)
   }
   return a.length - b.length
 }
 
-/** Whether JavaScript's own order could differ. */
+/** Whether JavaScript's default order may differ. */
 const hasSurrogates = (text: string): boolean => /[\ud800-\udfff]/.test(text)
 
 const raised = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit)

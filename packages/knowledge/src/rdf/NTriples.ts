@@ -1,22 +1,22 @@
 /**
- * A triple as one line of canonical N-Triples. There is just one way to write it, so that equal lines are equal triples, and
- * lines in order are triples in order with those of one subject together.
+ * A triple as one line of canonical N-Triples. Each triple has exactly one line, so equal lines are equal triples, and sorting lines
+ * sorts triples, with those of one subject adjacent.
  */
 import { type BlankNode, blankNode, type Literal, languageLiteral, literal, type NamedNode, namedNode, type Triple } from "./Term.ts"
 import { rdf, xsd } from "./Vocabulary.ts"
 
 /**
- * Without the line break. The triple has been checked. Joined rather than put together in a template, which leaves the line in
- * pieces until it is read: sorting a million took 608 MB that way and takes 408 MB this way.
+ * The line without its line break. The caller has checked the triple. Uses `join`, since a template literal creates a rope string
+ * that retains its pieces: sorting a million lines took 608 MB with templates and takes 408 MB with `join`.
  */
 export const lineOf = ({ subject, predicate, object }: Triple): string =>
   [nodeText(subject), nodeText(predicate), termText(object), "."].join(" ")
 
-/** A term as it stands in a line. */
+/** The N-Triples text of a term. */
 export const termText = (term: NamedNode | BlankNode | Literal): string =>
   term.termType === "Literal" ? literalText(term) : nodeText(term)
 
-/** The term that stands in a line. */
+/** The term of an N-Triples text. */
 export const termOf = (text: string): NamedNode | BlankNode | Literal => {
   if (!text.startsWith('"')) return nodeIn(text)
   const end = text.lastIndexOf('"')
@@ -32,7 +32,7 @@ export interface LineParts {
   readonly object: string
 }
 
-/** Neither subject nor predicate can hold a space, so the first two part the line. */
+/** Neither subject nor predicate can contain a space, so the first two spaces separate the parts. */
 export const lineParts = (line: string): LineParts => {
   const first = line.indexOf(" ")
   const second = line.indexOf(" ", first + 1)
@@ -41,14 +41,14 @@ export const lineParts = (line: string): LineParts => {
 
 export const typePredicate = `<${rdf.type}>`
 
-/** The triple that a line states. The line has been taken apart, and has come from a triple. */
+/** The triple of a line that `lineOf` wrote and `lineParts` split. */
 export const tripleOfParts = ({ subject, predicate, object }: LineParts): Triple => ({
   subject: nodeIn(subject),
   predicate: namedNode(unescaped(predicate.slice(1, -1))),
   object: termOf(object),
 })
 
-/** How people and other programs know a node: an IRI, or a label with `_:` before it. */
+/** A node's name for users and other programs: an IRI, or a blank node label with its `_:`. */
 export const nameOfNode = (text: string): string => (text.startsWith("_:") ? text : termOf(text).value)
 
 const nodeIn = (text: string): NamedNode | BlankNode =>
@@ -90,12 +90,12 @@ const unescaped = (text: string): string =>
 const meanings: Readonly<Record<string, string>> = { t: "\t", n: "\n", r: "\r", b: "\b", f: "\f" }
 
 /**
- * A copy of a text that stands by itself. The engine makes a part of a text by pointing into the whole, which then stays in
- * memory as long as the part does: a name of twenty letters would keep the lines of its whole document.
+ * A copy of a string with its own memory. The engine represents a slice as a pointer into its parent string, which stays in memory as
+ * long as the slice: a name of twenty letters would retain the lines of its whole document.
  */
 export const detached = (text: string): string => Buffer.from(text).toString()
 
-/** Texts that are kept for long and come again and again: each is there once, and stands by itself. */
+/** Interns strings that are long-lived and repeated: each is stored once, detached from its parent string. */
 export class KeptTexts {
   readonly #texts = new Map<string, string>()
 

@@ -1,6 +1,6 @@
 /**
- * Triples as Turtle or N-Triples, and back. Written triples are checked, in order and each once, so that the same triples are the same
- * bytes, in any order and number. Both directions work piece by piece: a graph may be larger than memory.
+ * Writes and reads Turtle and N-Triples. The writer checks, sorts and deduplicates triples, so that equal sets of triples yield equal
+ * bytes. Both directions stream: a graph may be larger than memory.
  */
 import { Stream as Pushed } from "node:stream"
 import * as Effect from "effect/Effect"
@@ -12,18 +12,18 @@ import { lineOf, lineParts, typePredicate } from "./NTriples.ts"
 import { type BlankNode, checkIri, checkTriple, InvalidTerm, type Literal, type NamedNode, type Triple } from "./Term.ts"
 
 export interface TurtleOptions extends LineSortOptions {
-  /** Short names for the beginnings of IRIs. */
+  /** Namespace IRI by prefix name. */
   readonly prefixes?: Readonly<Record<string, string>>
 }
 
-/** The text, in pieces of many lines. */
+/** The text, in chunks of many lines. */
 export const writeNTriples = <E, R>(
   triples: Stream.Stream<Triple, E, R>,
   options: LineSortOptions = {},
 ): Stream.Stream<string, E | InvalidTerm | SortFailed, R> =>
   Stream.mapArray(sortedLines(triples, checkTriple, options), (lines) => [`${lines.join("\n")}\n`])
 
-/** The text, in pieces of many lines. */
+/** The text, in chunks of many lines. */
 export const writeTurtle = <E, R>(
   triples: Stream.Stream<Triple, E, R>,
   options: TurtleOptions = {},
@@ -63,24 +63,26 @@ const sortedLines = <E, R>(
 }
 
 const checkPrefix = (name: string, iri: string): InvalidTerm | undefined =>
-  /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is not a name for a prefix" })
+  /^([A-Za-z][A-Za-z0-9_-]*)?$/.test(name) ? checkIri(iri) : new InvalidTerm({ term: name, problem: "is not a valid prefix name" })
 
-/** An IRI that begins like a short name: in all likelihood the writer forgot to expand it. */
+/** Rejects an IRI that starts with a prefix name: the caller most likely forgot to expand it. */
 const checkExpanded = (triple: Triple, prefixes: ReadonlyArray<readonly [string, string]>): InvalidTerm | undefined => {
   const terms = [triple.subject, triple.predicate, triple.object.termType === "Literal" ? triple.object.datatype : triple.object]
   for (const term of terms) {
     if (term.termType !== "NamedNode") continue
     const prefix = prefixes.find(([name]) => term.value.startsWith(`${name}:`))
     if (prefix === undefined) continue
-    return new InvalidTerm({ term: term.value, problem: `is a short name where an IRI was wanted: write ${prefix[1]} for ${prefix[0]}:` })
+    return new InvalidTerm({
+      term: term.value,
+      problem: `is a prefixed name where an IRI is required: write ${prefix[1]} for ${prefix[0]}:`,
+    })
   }
   return undefined
 }
 
 /**
- * Sorted lines of N-Triples as Turtle, in pieces. A term of N-Triples is a term of Turtle, so lines are only taken apart, shortened
- * and put together by subject; nothing is parsed into terms. The result is as stable as the lines are. Prefixes are written in the
- * order of their names.
+ * Sorted lines of N-Triples as Turtle, in chunks. Every N-Triples term is a Turtle term, so lines are only split, shortened and
+ * grouped by subject; nothing is parsed into terms. Equal lines yield equal text. Prefixes are written in the order of their names.
  */
 export const turtleText = <E, R>(
   lines: Stream.Stream<string, E, R>,
@@ -111,7 +113,7 @@ export const turtleText = <E, R>(
 
 const verb = (predicate: string, shorten: (term: string) => string) => (predicate === typePredicate ? "a" : shorten(predicate))
 
-/** Only names that need no escape are shortened; of several prefixes that fit, the longest. */
+/** Shortens only names that need no escape. Of several matching prefixes, the longest applies. */
 const makeShortener = (prefixes: ReadonlyArray<readonly [string, string]>) => {
   const byLength = prefixes.toSorted(([, left], [, right]) => right.length - left.length)
   const shorten = (iri: string): string => {
@@ -143,11 +145,11 @@ export class RdfSyntaxError extends Schema.TaggedError<RdfSyntaxError>()("RdfSyn
   }
 }
 
-/** The triples of a text. `source` is what errors call it. */
+/** The triples of a text. Errors name it `source`. */
 export const readTurtle = <E, R>(text: Stream.Stream<string, E, R>, source: string): Stream.Stream<Triple, E | RdfSyntaxError, R> =>
   read(text, source, "Turtle")
 
-/** The triples of lines of N-Triples: nothing that only Turtle allows, such as prefixes, short forms and relative IRIs. */
+/** The triples of N-Triples lines. Rejects everything that only Turtle allows, such as prefixes, short forms and relative IRIs. */
 export const readNTriples = <E, R>(text: Stream.Stream<string, E, R>, source: string): Stream.Stream<Triple, E | RdfSyntaxError, R> =>
   read(text, source, "N-Triples")
 
@@ -158,21 +160,21 @@ const read = <E, R>(
 ): Stream.Stream<Triple, E | RdfSyntaxError, R> =>
   Stream.unwrap(
     Effect.map(n3, ({ Parser }) => {
-      // The parser answers while it is pushed to: what it found in a piece is handed on before the next is taken.
+      // The parser calls back synchronously on each push, so the triples of one chunk are emitted before the next chunk is pulled.
       const input = new Pushed()
       let found: Array<Triple> = []
       let failure: RdfSyntaxError | undefined
       const fail = (problem: string, line?: number) => {
         failure ??= new RdfSyntaxError({ source, problem, format, ...(line === undefined ? {} : { line }) })
       }
-      // Blank nodes keep the labels they have in the text, which otherwise are numbered on from one text to the next.
+      // Blank nodes keep their labels. By default, the parser renames them with a counter that continues from text to text.
       new Parser({ format: format === "Turtle" ? "text/turtle" : "application/n-triples", blankNodePrefix: "_:" }).parse(
         input,
         (error, quad) => {
           if (error) fail(...problemOf(error))
           if (error || quad === null) return
           const triple = tripleOf(quad)
-          if (triple === undefined) fail("it holds a statement about a statement")
+          if (triple === undefined) fail("it contains a statement about a statement")
           else found.push(triple)
         },
       )
@@ -190,7 +192,7 @@ const read = <E, R>(
     }),
   )
 
-/** The n3 library, loaded when RDF is first read: it takes 50 ms. */
+/** The n3 library, loaded on first use, since loading takes 50 ms. */
 const n3: Effect.Effect<typeof import("n3")> = Effect.promise(() => import("n3"))
 
 const problemOf = (error: unknown): [problem: string, line?: number] => {
@@ -200,7 +202,7 @@ const problemOf = (error: unknown): [problem: string, line?: number] => {
   return line === null ? [problem] : [problem, Number(line[1])]
 }
 
-/** A term of RDF/JS, as the parsers give it: it has more to it than ours. */
+/** The fields of an RDF/JS term of the parsers that this module uses. */
 interface LibraryTerm {
   readonly termType: string
   readonly value: string
@@ -214,7 +216,7 @@ export interface LibraryQuad {
   readonly object: LibraryTerm
 }
 
-/** As plain data; undefined for what is not a triple of RDF 1.1, such as a statement about a statement. */
+/** The quad as plain data; undefined if it is not an RDF 1.1 triple, such as a statement about a statement. */
 export const tripleOf = (quad: LibraryQuad): Triple | undefined => {
   const subject = nodeOf(quad.subject)
   const predicate = nodeOf(quad.predicate)

@@ -1,6 +1,6 @@
-/** The IRIs that ontologies, shapes and graphs are written with. */
+/** The IRIs of the vocabularies that ontologies, shapes and graphs use. */
 
-/** The terms of our own: they stand in every graph we write. */
+/** The prefix of Detent's own terms, which are in every exported graph. */
 export const detentVocabulary = "urn:detent:vocabulary:"
 
 /** The base IRI of each vocabulary, by its usual prefix. */
@@ -104,7 +104,7 @@ export const dc = {
   description: ["http://purl.org/dc/terms/description", "http://purl.org/dc/elements/1.1/description"],
 }
 
-/** schema.org writes http and https for the same vocabulary. */
+/** schema.org uses both http and https IRIs for the same vocabulary. */
 export const schemaOrg = {
   domainIncludes: ["http://schema.org/domainIncludes", "https://schema.org/domainIncludes"],
   rangeIncludes: ["http://schema.org/rangeIncludes", "https://schema.org/rangeIncludes"],
@@ -125,7 +125,7 @@ export const xsd = {
   anyUri: `${xsdBase}anyURI`,
 }
 
-/** Whether an IRI names a datatype by its vocabulary alone; a custom `rdfs:Datatype` has to be declared. */
+/** Whether an IRI is a datatype of XSD, RDF or RDFS; a custom `rdfs:Datatype` must be declared in the ontology. */
 export const isStandardDatatype = (iri: string): boolean => iri.startsWith(xsdBase) || iri === rdf.langString || iri === rdfs.literal
 
 const dateTypes: ReadonlySet<string> = new Set([xsd.date, xsd.dateTime, xsd.gYear, xsd.gYearMonth])

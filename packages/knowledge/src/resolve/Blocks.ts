@@ -1,10 +1,10 @@
 /**
- * Finds what shares a key among millions without comparing all with all: keys are hashed, sorted together with the number of
- * their owner in one typed array, and equal neighbours form a block. A different key that happens to share a hash is in the
- * block too, so the caller compares what a block holds.
+ * Blocking for entity resolution: groups millions of owners by shared keys without comparing all pairs. Keys are hashed and sorted
+ * together with their owner's number in one typed array; equal neighbours form a block. A block may contain hash collisions, so the
+ * caller compares its members.
  */
 
-/** FNV-1a, with the bits mixed once more at the end. */
+/** FNV-1a with a final mixing step. */
 export const hashOf = (text: string, seed: number): number => {
   let hash = (0x811c9dc5 ^ seed) >>> 0
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193)
@@ -16,19 +16,19 @@ export const hashOf = (text: string, seed: number): number => {
 const base = 0x01000193
 
 /**
- * Hashes the word, and each word that remains when one letter is taken out. The hash of a remaining word is made of those of its
- * two parts, so that no string is built.
+ * Hashes the word, and each word that results from deleting one letter. The hash of a shortened word combines the hashes of its two
+ * parts, so that no string is built.
  */
-export const eachShortening = (word: string, seed: number, tell: (hash: number) => void): void => {
+export const eachShortening = (word: string, seed: number, emit: (hash: number) => void): void => {
   let whole = 0
   for (let index = 0; index < word.length; index++) whole = (Math.imul(whole, base) + word.charCodeAt(index)) | 0
-  tell(mixed(whole, seed))
+  emit(mixed(whole, seed))
   let after = 0
   let power = 1
   for (let left = word.length - 1; left >= 0; left--) {
     const letter = word.charCodeAt(left)
     const before = prefixHash(word, left)
-    tell(mixed((Math.imul(before, power) + after) | 0, seed))
+    emit(mixed((Math.imul(before, power) + after) | 0, seed))
     after = (after + Math.imul(letter, power)) | 0
     power = Math.imul(power, base)
   }
@@ -47,12 +47,12 @@ const mixed = (value: number, seed: number): number => {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** Entries taken in one pass: 128 MB at most, however many there are in all. */
+/** Entries per pass: bounds memory to 128 MB regardless of their total number. */
 const passSize = 16_000_000
 
 /**
- * Calls `use` with the owners of each block of two or more, each owner once and in ascending order. `emit` is called with
- * each owner and tells its keys; it is called again for each pass, and must tell the same.
+ * Calls `use` with the owners of each block of two or more, each owner once and in ascending order. `emit` passes the keys of an owner
+ * to its callback; it is called again for each pass, and must pass the same keys.
  */
 export const eachBlock = (
   owners: number,

@@ -1,8 +1,7 @@
 /**
- * A name in the form in which names are compared: without case, accents of Latin letters, punctuation, titles and legal
- * endings. Letters of other scripts stay as they are: a form is never empty because its script is unfamiliar, so two names
- * in one unfamiliar script are as different as their letters. The rules by which two forms are taken for one name need nothing else
- * but how often words occur.
+ * The normalized form in which names are compared: without case, accents of Latin letters, punctuation, titles and legal endings.
+ * Letters of other scripts stay unchanged, so a form is never empty, and names in an unlisted script compare by their letters. The
+ * rules that match two forms need only the forms and word frequencies.
  */
 import { editDistance, jaroWinkler } from "./Similarity.ts"
 
@@ -10,20 +9,20 @@ export interface NameForm {
   /** The words in the order of the name: equal keys are the same name. */
   readonly key: string
   readonly words: ReadonlyArray<string>
-  /** The words without titles, legal endings and a leading article; all of them where nothing else is left. */
+  /** The words without titles, legal endings and a leading article; all words if none remains. */
   readonly core: ReadonlyArray<string>
-  /** The legal ending, if there is one: Acme Ltd and Acme GmbH are two companies. */
+  /** The legal ending, if any: Acme Ltd and Acme GmbH are two companies. */
   readonly ending: string | undefined
   /** The scripts of its letters: names in different scripts are never compared letter by letter. */
   readonly script: string
-  /** Whether it may stand for the first letters of a longer name. */
+  /** Whether the name may be the acronym of a longer name. */
   readonly acronym: boolean
 }
 
 const titles = new Set("mr mrs ms miss dr prof professor sir dame lord lady rev hon herr frau mme mlle sr sra don".split(" "))
 const endings = new Set("inc ltd llc plc corp co gmbh ag sa sas srl bv nv ab oy as kg kk pty limited incorporated corporation".split(" "))
 
-/** Latin letters that do not come apart into a letter and an accent. */
+/** Latin letters that Unicode does not decompose into a base letter and an accent. */
 const undecomposed: Readonly<Record<string, string>> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i" }
 
 const scripts: ReadonlyArray<readonly [string, RegExp]> = [
@@ -66,17 +65,17 @@ const fold = (name: string): string => {
   return apart.normalize("NFC").replace(/[ßæœøłđðþı]/g, (letter) => undecomposed[letter] ?? letter)
 }
 
-/** Apostrophes belong to the word (O'Neill = ONeill); everything else that is neither letter, mark nor number parts words. */
+/** Apostrophes are dropped (O'Neill = ONeill); every other character that is neither letter, mark nor number separates words. */
 const splitWords = (folded: string): ReadonlyArray<string> => {
   const words = folded
     .replace(/['’ʼ`]/g, "")
     .split(/[^\p{L}\p{M}\p{N}]+/u)
     .filter((word) => word !== "")
-  // A name of symbols only is compared as it stands.
+  // A name of symbols only is compared unchanged.
   return words.length === 0 ? [folded.trim()] : words
 }
 
-/** "Lopez, Maria" is Maria Lopez; "Acme, Inc." and "Paris, London, Rome" are left in order. */
+/** "Lopez, Maria" becomes Maria Lopez; "Acme, Inc." and "Paris, London, Rome" keep their order. */
 const surnameFirst = (folded: string, words: ReadonlyArray<string>): ReadonlyArray<string> => {
   const parts = folded.split(",")
   const [surname = "", given = ""] = parts
@@ -92,13 +91,13 @@ const scriptOf = (name: string): string => {
   return found.length === 0 ? "Other" : found.join("+")
 }
 
-/** In these a letter is one of many in a word. In Han or Hangul a single character is a different word. */
+/** Scripts in which one letter may be a typo. In Han or Hangul, a different character makes a different word. */
 const alphabets = new Set(["Latin", "Cyrillic", "Greek"])
 
-/** Shorter words that differ in a letter are mostly different words: Maria and Mario. */
+/** Shorter words that differ in one letter are mostly different words: Maria and Mario. */
 const shortestSlip = 6
 
-/** A word that a slip may be in, and what stands around it. */
+/** A word that may contain a typo, and the other words of the name. */
 export interface WordSlot {
   readonly word: string
   readonly around: string
@@ -111,10 +110,10 @@ export const wordSlots = (form: NameForm): ReadonlyArray<WordSlot> => {
   )
 }
 
-/** Numbers are never slips of each other. A word of a hundred letters is a text, not a name. */
+/** Numbers are never typos of each other. Words of more than 40 letters are not names. */
 const mayHoldSlip = (word: string) => word.length >= shortestSlip - 1 && word.length <= 40 && !/\p{N}/u.test(word)
 
-/** One letter of one long word is other, missing, added or swapped, and not both spellings are in use. */
+/** Whether the names differ by one edit (a swap of neighbours counts as one) in one long word, of which one spelling is rare. */
 export const isSlip = (left: NameForm, right: NameForm, attested: ReadonlyMap<string, number>): boolean => {
   if (left.script !== right.script || left.core.length !== right.core.length || left.key === right.key) return false
   if (left.ending !== undefined && right.ending !== undefined && left.ending !== right.ending) return false
@@ -127,7 +126,7 @@ export const isSlip = (left: NameForm, right: NameForm, attested: ReadonlyMap<st
   return editDistance(one, other, 1) === 1 && jaroWinkler(one, other) >= 0.9
 }
 
-/** "M. Lopez" and "M. E. Lopez" fit "Maria Elena Lopez"; "M. Lopez" does not fit "Maria". */
+/** "M. Lopez" and "M. E. Lopez" match "Maria Elena Lopez"; "M. Lopez" does not match "Maria". */
 export const initialsFit = (short: NameForm, full: NameForm): boolean => {
   const [shortFirst, fullFirst] = [short.core[0] ?? "", full.core[0] ?? ""]
   if (short.core.at(-1) !== full.core.at(-1) || !standsFor(shortFirst, fullFirst)) return false
@@ -142,14 +141,14 @@ const standsFor = (short: string, full: string): boolean => short === full || (s
 
 const unspoken = new Set("of the and for de la du des und der die das y et".split(" "))
 
-/** The acronym of the name, or the acronym itself; undefined where the name is too short to have one. */
+/** The acronym of the name, or the name itself if it is an acronym; undefined if the name is too short to have one. */
 export const firstLetters = (form: NameForm): string | undefined => {
   if (form.acronym) return form.key.replaceAll(" ", "")
   const spoken = form.core.filter((word) => !unspoken.has(word))
   return spoken.length < 3 ? undefined : spoken.map((word) => word[0]).join("")
 }
 
-/** A name that says too little to stand alone: one word, an acronym, or words of one letter. */
+/** Whether the name is too ambiguous on its own: one word, an acronym, or with words of one letter. */
 export const isShortForm = (form: NameForm): boolean =>
   form.core.length === 1 || form.acronym || (alphabets.has(form.script) && form.core.some((word) => word.length === 1))
 

@@ -1,6 +1,6 @@
 /**
- * The graphs of many documents as one, in which what is the same entity has the same IRI. Each document is read twice: for its
- * entities, and, when all are resolved, for its lines. The IRI of an entity in its document is kept as `owl:sameAs`.
+ * Merges the graphs of many documents into one, in which each entity has one IRI. Each document is read twice: for its entities, and,
+ * after resolution, for its lines. The IRI of an entity in its document is kept as `owl:sameAs`.
  */
 
 import { createHash } from "node:crypto"
@@ -17,9 +17,9 @@ import { WorkerPool } from "../threads/WorkerPool.ts"
 import { type Cluster, type Identifier, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
 
 export interface ResolveOptions<E, R> {
-  /** The sorted lines of each document. Asked for twice, they come in the same order. */
+  /** The sorted lines of each document. Read twice; both reads must yield the same order. */
   readonly documents: Stream.Stream<Stream.Stream<string, E, R>, E, R>
-  /** The sorted lines of the graph as it is, whose entities keep their IRIs. */
+  /** The sorted lines of the existing graph, whose entities keep their IRIs. */
   readonly existing: Stream.Stream<string, E, R>
   readonly ontology: OntologyIndex
   /** The prefix of new IRIs; it ends with a slash or a hash. */
@@ -27,11 +27,11 @@ export interface ResolveOptions<E, R> {
 }
 
 export interface ResolvedGraph<E, R> {
-  /** Not in order, and possibly repeated. */
+  /** Unsorted, and may contain duplicates. */
   readonly lines: Stream.Stream<string, E, R>
-  /** How many entities the documents named, each document counting its own. */
+  /** Number of entities before resolution, counted per document. */
   readonly mentions: number
-  /** How many they are. */
+  /** Number of entities after resolution. */
   readonly entities: number
   readonly merges: ReadonlyArray<Merge>
 }
@@ -73,7 +73,7 @@ const isEntity = ({ values }: NodeOfLines): boolean =>
 const entitiesOf = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<NodeOfLines, E, R> =>
   Stream.filter(nodesOfLines(lines), isEntity)
 
-/** The data of an entity until all documents are read. */
+/** Reads entities from nodes. The data stays in memory until all documents are read, so strings are interned. */
 class EntityReading {
   readonly #kept = new KeptTexts()
   readonly #identifying: ReadonlySet<string>
@@ -110,7 +110,7 @@ class EntityReading {
   }
 }
 
-/** The entities of a document come in the order of its lines, as they did when they were added. */
+/** Replaces document IRIs by canonical ones. Entities are indexed in the order of the lines, as in the first read. */
 const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number) => string | undefined): Stream.Stream<string, E, R> =>
   Stream.unwrap(
     Effect.map(Stream.runCollect(entitiesOf(lines)), (nodes) => {
@@ -118,7 +118,7 @@ const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number
       const links = [...iris].map(([own, canonical]) => `${canonical} ${sameAs} ${own} .`)
       const body = Stream.map(lines, (line) => {
         const { subject, predicate, object } = lineParts(line)
-        // Joined: a template would leave the line in pieces that keep the texts they are parts of.
+        // `join`, since a template literal creates a rope string that retains the strings its pieces come from.
         return [iris.get(subject) ?? subject, predicate, iris.get(object) ?? object, "."].join(" ")
       })
       return Stream.concat(body, Stream.fromIterable(links))
@@ -128,8 +128,8 @@ const rewrite = <E, R>(lines: Stream.Stream<string, E, R>, iriOf: (index: number
 const longestSlug = 60
 
 /**
- * The IRI of a resolved entity: readable, and the same wherever the same entity is resolved from the same name. Keeps the IRI that an
- * earlier batch gave. `base` ends with a slash or a hash.
+ * The IRI of a resolved entity: readable, and deterministic in its class and name. Keeps the IRI that an earlier batch assigned. `base`
+ * ends with a slash or a hash.
  */
 export const canonicalIri = (base: string, cluster: Cluster): string => {
   if (cluster.known !== undefined) return cluster.known
@@ -150,18 +150,18 @@ const slugOf = (text: string): string => {
 }
 
 export interface ResolvedLines<E, R> {
-  /** In order, each once. */
+  /** Sorted, each once. */
   readonly lines: Stream.Stream<string, E | SortFailed | WorkerError, R>
-  /** Known when all lines were read. */
+  /** Available after all lines are read. */
   readonly counts: () => ResolveOutput
 }
 
-/** How many documents are handed over together. */
+/** Number of documents per message to the worker. */
 const documentsAtOnce = 8
 
 /**
- * Like `resolveGraphs` with sorted lines, on the pool in the context: how long names take to be compared depends on what the documents
- * hold. Without a pool, the caller's thread resolves.
+ * Like `resolveGraphs` with sorted lines, on the worker pool in the context, whose limits bound the cost of comparing names. Without a
+ * pool, the caller's thread resolves.
  */
 export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedLines<E, R>, E, R> =>
   Effect.gen(function* () {
@@ -181,7 +181,7 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
         ),
         existing,
       } satisfies Record<ResolveSource, Stream.Stream<unknown, E, R>>,
-      // The task of that name returns this, and emits lines.
+      // The named task returns `ResolveOutput` and emits lines.
       done: (output) => {
         counts = output as ResolveOutput
       },
@@ -200,10 +200,10 @@ interface ResolveOutput {
   readonly merges: ReadonlyArray<Merge>
 }
 
-/** Merges beyond these are not listed: a batch may have as many as it has names. */
+/** Maximum number of listed merges: a batch may have as many merges as names. */
 const mergesListed = 1000
 
-/** Documents come in any order; what is listed of them does not depend on it. */
+/** Normalizes the sides of a merge, so that the list does not depend on the order of the documents. */
 const inOrder = (merge: Merge): Merge => (merge.left <= merge.right ? merge : { ...merge, left: merge.right, right: merge.left })
 
 const byNames = (one: Merge, other: Merge): number => {
@@ -217,10 +217,10 @@ const outputOf = <E, R>({ mentions, entities, merges }: ResolvedGraph<E, R>): Re
   merges: merges.map(inOrder).sort(byNames).slice(0, mergesListed),
 })
 
-/** The lines of each document, and the lines of the graph as it is. */
+/** The lines of each document, and the lines of the existing graph. */
 type ResolveSource = "documents" | "existing"
 
-/** Emits the lines of the resolved graph in order, each once. */
+/** Emits the lines of the resolved graph sorted, each once. */
 const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel): Promise<ResolveOutput> =>
   Effect.runPromise(
     Effect.gen(function* () {
@@ -237,5 +237,5 @@ const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel):
     }),
   )
 
-/** The task of a worker: `resolution.resolve`. */
+/** The worker task `resolution.resolve`. */
 export const tasks = { resolve: resolutionTask }

@@ -1,11 +1,11 @@
 /**
- * Decides which mentions name the same entity. Only mentions of one type, or of one below it, in one script are joined: by a shared
- * identifier, by the same words with or without the name of their class, by one slip of the pen in a long word, by initials and
- * acronyms that fit exactly one, and within a document by a surname that fits exactly one. A name of several words that one document
- * puts under two classes is one entity of both. A name that fits several stays apart: a wrong join spoils two entities, a missing one
- * can be made later.
+ * Entity resolution: decides which mentions name the same entity. It joins only mentions of the same type or of a subtype, in the same
+ * script: by a shared identifier, by the same words with or without the name of their class, by one typo in a long word, by initials
+ * and acronyms that match exactly one name, and within a document by a surname that matches exactly one name. A name of several words
+ * that one document puts under two classes is one entity of both classes. A name that matches several entities stays separate: a wrong
+ * join corrupts two entities, while a missing one can be made later.
  *
- * The time is that of sorting; memory holds each distinct name once. The same mentions in the same order give the same
+ * Time is O(n log n), dominated by sorting; memory holds each distinct name once. The same mentions in the same order give the same
  * result.
  */
 import { eachBlock, eachShortening, hashOf } from "./Blocks.ts"
@@ -18,7 +18,7 @@ export interface NamedMention {
   readonly identifiers?: ReadonlyArray<Identifier>
 }
 
-/** An entity that an earlier batch resolved: its IRI is kept, and two of them are never joined. */
+/** An entity that an earlier batch resolved. It keeps its IRI, and two known entities are never joined. */
 export interface KnownEntity {
   readonly iri: string
   readonly type: string
@@ -36,14 +36,14 @@ export interface Merge {
   readonly reason: MergeReason
 }
 
-/** The data of a group of mentions that are one entity. */
+/** A group of mentions that are one entity. */
 export interface Cluster {
   readonly type: string
-  /** The IRI an earlier batch gave it. */
+  /** The IRI that an earlier batch assigned. */
   readonly known: string | undefined
   /** Its names, most frequent first. */
   readonly names: ReadonlyArray<string>
-  /** The form of the first name and, where identifiers tell namesakes apart, those: what its IRI is made of. */
+  /** The input of the IRI's digest: the form of the first name and, where identifiers distinguish namesakes, the identifiers. */
   readonly identity: string
 }
 
@@ -54,7 +54,7 @@ export interface Resolution {
   readonly merges: ReadonlyArray<Merge>
 }
 
-/** A distinct name of a type, of one identity where identifiers tell namesakes apart. */
+/** A distinct name of a type, and of one set of identifiers where these distinguish namesakes. */
 interface Node {
   readonly type: string
   readonly name: string
@@ -65,10 +65,10 @@ interface Node {
 
 const knownKind = "known"
 
-/** The class relations of an ontology. */
+/** The labels and disjointness of classes. */
 export interface ClassNames {
   readonly labels: (type: string) => ReadonlyArray<string>
-  /** Whether nothing can be of both. */
+  /** Whether no entity can belong to both classes. */
   readonly areDisjoint: (one: string, other: string) => boolean
 }
 
@@ -80,7 +80,7 @@ export class Resolver {
   readonly #identities: Array<string> = []
   /** By type, then by form and identity. */
   readonly #byKey = new Map<string, Map<string, number>>()
-  /** Most mentions repeat a name. */
+  /** Cached, since most mentions repeat a name. */
   readonly #forms = new Map<string, NameForm>()
   readonly #byIdentifier = new Map<string, number>()
   readonly #merges: Array<Merge> = []
@@ -88,10 +88,10 @@ export class Resolver {
   #mentionCount = 0
   readonly #above: (type: string) => ReadonlySet<string>
   readonly #classes: ClassNames
-  /** The names of classes, as the words of a name are compared. */
+  /** The words of each class label, normalized like the words of a name. */
   readonly #classWords = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
 
-  /** `above` returns the classes above a class. Default: every class stands alone. */
+  /** `above` returns the superclasses of a class. Default: none. */
   constructor(above: (type: string) => ReadonlySet<string> = () => new Set(), classes: ClassNames = noNames) {
     this.#above = above
     this.#classes = classes
@@ -101,13 +101,13 @@ export class Resolver {
     return this.#mentionCount
   }
 
-  /** Adds an entity that exists already, before any document. */
+  /** Adds an entity of the existing graph. Must precede `addDocument`. */
   know({ iri, type, names, identifiers = [] }: KnownEntity): void {
     const own: ReadonlyArray<Identifier> = [[knownKind, iri], ...identifiers]
     for (const name of names) this.#nodeOf(type, name, own, iri)
   }
 
-  /** Adds the mentions of one document; they are numbered on from `mentionCount`. */
+  /** Adds the mentions of one document. Their numbers continue from `mentionCount`. */
   addDocument(mentions: ReadonlyArray<NamedMention>): void {
     const forms = mentions.map(({ name }) => this.#formOf(name))
     mentions.forEach((mention, index) => {
@@ -125,7 +125,7 @@ export class Resolver {
     this.#joinTypes(this.#mentions.subarray(this.#mentionCount - mentions.length, this.#mentionCount))
   }
 
-  /** Properties of different domains give one name two classes. A single word may well be the name of two things. */
+  /** Properties of different domains can give one name two classes. Names of one word are left out, since two entities may share one. */
   #joinTypes(nodes: Int32Array): void {
     if (nodes.length < 2) return
     const byName = Map.groupBy(new Set(nodes), (node) => this.#node(node).form.key)
@@ -139,7 +139,7 @@ export class Resolver {
     }
   }
 
-  /** The words of a name without the name of its class: Comet Halgrim is Halgrim. */
+  /** The words of a name without the label of its class: Halgrim for Comet Halgrim. */
   #bareWords({ type, form: { core } }: Node): ReadonlyArray<string> {
     let words = this.#classWords.get(type)
     if (words === undefined) {
@@ -197,7 +197,7 @@ export class Resolver {
     this.#merges.push({ type: leftNode.type, left: leftNode.name, right: rightNode.name, reason })
   }
 
-  /** Joins all, unless identifiers tell some apart: then those without any belong to none of them, and only to each other. */
+  /** Joins all nodes. If identifiers distinguish some of them, joins only the nodes without identifiers to each other. */
   #joinAll(nodes: ReadonlyArray<number>, reason: MergeReason): void {
     const identified = new Set(nodes.filter((node) => this.#clusters.isIdentified(node)).map((node) => this.#clusters.root(node)))
     const joined = identified.size <= 1 ? nodes : nodes.filter((node) => !this.#clusters.isIdentified(node))
@@ -205,7 +205,7 @@ export class Resolver {
     if (first !== undefined) for (const other of others) this.#join(first, other, reason)
   }
 
-  /** Joins a node with the others when they are one entity already; with several it is not known which is meant. */
+  /** Joins a node with the others if they are all one entity already; otherwise the match is ambiguous. */
   #joinIfOne(node: number, others: ReadonlyArray<number>, reason: MergeReason): void {
     const [first] = others
     if (first !== undefined && new Set(others.map((other) => this.#clusters.root(other))).size === 1) this.#join(first, node, reason)
@@ -225,12 +225,12 @@ export class Resolver {
     })
   }
 
-  /** One document may call a company what another calls an organisation: a class and the one below it are one type here. */
+  /** Groups nodes by type. A class and its subclass count as one type: one document may say company, another organisation. */
   #ofOneType(block: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>> {
     const byType = Map.groupBy(block, (index) => this.#node(index).type)
     const types = [...byType.keys()]
     const isBelow = (type: string, other: string) => this.#above(type).has(other)
-    // The class a mention is taken to be of: the only lowest one below its own.
+    // A type is grouped with the most specific type below it, if there is exactly one.
     const lowest = types.filter((type) => !types.some((other) => isBelow(other, type)))
     const groups = Map.groupBy(types, (type) => {
       const below = lowest.filter((low) => low === type || isBelow(low, type))
@@ -248,7 +248,7 @@ export class Resolver {
     for (const group of groups) this.#joinAll(group, "same words")
   }
 
-  /** Words that are one letter apart meet under the same word with that letter left out. */
+  /** Words that differ by one edit share a shortening, so they fall into the same block. */
   #joinSlips(): void {
     const attested = this.#wordCounts()
     eachBlock(
@@ -259,7 +259,7 @@ export class Resolver {
         for (const slot of wordSlots(node.form)) eachShortening(slot.word, hashOf(slot.around, hashOf(node.type, 2)), key)
       },
       (block) => {
-        // Far more than a word has slips: a hash shared by chance, or letters too common to mean anything.
+        // More members than one word has typos: hash collisions, or a shortening too common to be significant.
         if (block.length > 64) return
         for (const [position, left] of block.entries())
           for (const right of block.slice(position + 1)) {
@@ -270,7 +270,7 @@ export class Resolver {
     )
   }
 
-  /** In how many distinct names a word occurs: two words that both occur in several are two words, not a slip. */
+  /** Number of distinct names per word: two spellings that both occur in several names are two words, not a typo. */
   #wordCounts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const { form } of this.#nodes) for (const word of form.core) counts.set(word, (counts.get(word) ?? 0) + 1)
@@ -305,7 +305,7 @@ export class Resolver {
     })
   }
 
-  /** Blocks in which the keys really are equal. */
+  /** Calls `use` with blocks whose keys are equal, not only their hashes. */
   #eachEqual(
     keysPerNode: number,
     emit: (node: Node, key: (hash: number) => void) => void,
@@ -357,10 +357,10 @@ export class Resolver {
   }
 }
 
-/** Of equally frequent names the longer says more. */
+/** Of equally frequent names, the longer is more specific. */
 const byLength = (left: Node, right: Node) => right.name.length - left.name.length || (left.name < right.name ? -1 : 1)
 
-/** A surname, initials or an acronym, where the same document has exactly one full name of the type that fits. */
+/** The full name for a surname, initials or an acronym, if exactly one full name of the type in the document matches. */
 const fullNameInDocument = (mentions: ReadonlyArray<NamedMention>, forms: ReadonlyArray<NameForm>, index: number): string | undefined => {
   const form = forms[index]
   const mention = mentions[index]
@@ -374,8 +374,8 @@ const fullNameInDocument = (mentions: ReadonlyArray<NamedMention>, forms: Readon
   return fitting.size === 1 ? [...fitting.values()][0] : undefined
 }
 
-// Disjoint sets that know what they must not become: a set carries the identifiers of its members, and two sets that have
-// different values of one kind of identifier are never joined.
+// Union-find with constraints: a set carries the identifiers of its members, and two sets with different values for one kind of
+// identifier are never joined.
 
 /** A kind of identifier and its value: `["isbn", "978-3-16-148410-0"]`. */
 export type Identifier = readonly [kind: string, value: string]
@@ -396,7 +396,7 @@ class Clusters {
     let root = node
     let parent = this.#parent[root] ?? root
     while (parent !== root) {
-      // Halving the path as it is walked keeps later walks short.
+      // Path splitting keeps later lookups short.
       const above = this.#parent[parent] ?? parent
       this.#parent[root] = above
       root = parent
@@ -409,7 +409,7 @@ class Clusters {
     return this.#identifiers.has(this.root(node))
   }
 
-  /** Joins two sets unless their identifiers forbid it. The earlier node becomes the root, so that results do not depend on sizes. */
+  /** Joins two sets unless their identifiers conflict. The earlier node becomes the root, so that results do not depend on set sizes. */
   join(left: number, right: number): boolean {
     const leftRoot = this.root(left)
     const rightRoot = this.root(right)

@@ -1,6 +1,6 @@
-/** How alike two words are. Both functions work on UTF-16 code units and allocate once per call. */
+/** Similarity of two words. Both functions work on UTF-16 code units and allocate once per call. */
 
-/** The number of single-letter changes, swaps of neighbours counting as one; anything above `limit` is `limit + 1`. */
+/** Edit distance in which a swap of neighbours counts as one edit; `limit + 1` for any distance above `limit`. */
 export const editDistance = (left: string, right: string, limit: number): number => {
   if (left === right) return 0
   const rows = left.length
@@ -30,7 +30,7 @@ export const editDistance = (left: string, right: string, limit: number): number
   return Math.min(at(rows, columns), limit + 1)
 }
 
-/** From 0 to 1: how many letters agree and stand close, a common beginning counting more. */
+/** Jaro-Winkler similarity, from 0 to 1: the share of letters that match at nearby positions, with a bonus for a common prefix. */
 export const jaroWinkler = (left: string, right: string): number => {
   if (left === right) return 1
   if (left.length === 0 || right.length === 0) return 0

@@ -116,7 +116,7 @@ _:x ex:p "olá"@pt-br .
   it.effect("does not take an IRI that looks like a short name", () =>
     Effect.gen(function* () {
       const invalid = yield* Effect.flip(turtle([triple(namedNode("ex:a"), "urn:p", literal("x"))]))
-      assert.include(invalid.message, "is a short name where an IRI was wanted: write http://example.org/ for ex:")
+      assert.include(invalid.message, "is a prefixed name where an IRI is required: write http://example.org/ for ex:")
     }),
   )
 
