@@ -185,7 +185,7 @@ export class InstanceTable {
       groups: entriesAfter(noEntries, machine.compiled.nodes.get(state._tag) as Node, 0, 0),
       at,
       stopped: undefined,
-      owed: [],
+      selfSent: [],
       delayed: delayedAtStart({ delays }, at),
     }
     const instance = new LiveInstance(this.#context, machine, { opened, recovered })
@@ -316,7 +316,7 @@ export class InstanceTable {
     // An engine that has stopped still reads, but starts nothing. Instances of another node are only read here.
     else if (!this.isClosed && this.#context.isLocal(instance.key)) {
       this.#keep(instance)
-      instance.resume(reloaded.recovered.owed)
+      instance.resume(reloaded.recovered.selfSent)
     }
     return instance
   }

@@ -1,12 +1,12 @@
 /**
- * Takes the events of one instance, or of one execution of a workflow, to the journal. Entries gather while a commit is in flight
- * and go out together with the next.
+ * Commits the events of one instance, or of one execution of a workflow, to the journal. Entries that are appended while a commit
+ * is in flight are stored together by the next commit.
  *
  *     idle -> queued             entries are pending and wait for the next flush of the group commit
- *     queued -> in flight        the flush began: the commit brings the entries pending by then
+ *     queued -> in flight        the flush began: the commit contains the entries pending at that time
  *     in flight -> settling      the store has stored the commit
- *     in flight -> resolving     it has not, or did not confirm it: the owner finds out what to do
- *     resolving -> settling      the owner says which entries remain
+ *     in flight -> resolving     the store refused or did not confirm the commit: the owner reads the journal
+ *     resolving -> settling      the owner returns the entries that are committed again
  *     settling -> idle, queued
  *
  * Guarantees:
@@ -19,25 +19,25 @@ import { PersistenceFailed } from "@detent/machine"
 import type { CommitSource, GroupCommit, Unconfirmed } from "../runtime/GroupCommit.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 
-/** Entries in flight, and the commit that brings them. Undefined: none of them needs to be stored. */
+/** Entries in flight, and the commit that contains them: undefined where none of them needs to be stored. */
 export interface Flight<Entry> {
   readonly batch: ReadonlyArray<Entry>
   readonly commit: Commit | undefined
 }
 
-/** An outcome other than that the commit is stored. */
+/** Any outcome of a commit except `Stored`. */
 export type NotStored = Exclude<CommitOutcome, { readonly _tag: "Stored" }> | Unconfirmed
 
 export interface CommitOwner<Entry> {
-  /** How many of the pending entries, from the first on, the next commit brings. */
+  /** How many of the pending entries, from the first on, the next commit contains. */
   countTogether(pending: ReadonlyArray<Entry>): number
   commitOf(batch: ReadonlyArray<Entry>): Commit | undefined
-  /** Whether the next commit can wait for others that callers wait for. */
+  /** Whether the next commit comes from a fired timer: commits that callers wait for go before it. */
   isFired(first: Entry | undefined): boolean
   stored(flight: Flight<Entry>): void
-  /** The owner finds out what is stored, and then calls `settle`. */
+  /** A commit is refused or not confirmed. The owner finds out which entries are stored, and then calls `settle`. */
   unresolved(flight: Flight<Entry>, outcome: NotStored): void
-  /** Whether a commit is wanted though no entry is pending. */
+  /** Whether the owner needs a commit although no entry is pending. */
   hasMore(): boolean
   /** Called after each change, when no commit is in flight. */
   settled(): void
@@ -51,7 +51,7 @@ export class CommitPipeline<Entry> implements CommitSource {
   readonly #group: GroupCommit
   readonly #owner: CommitOwner<Entry>
   #mode: Mode = "idle"
-  /** Never changed in place while it is empty: an idle pipeline has no array of its own. */
+  /** Never changed in place while it is empty: idle pipelines share one empty array. */
   #pending: Array<Entry> = none
   #flight: Flight<Entry> | undefined = undefined
 
@@ -74,13 +74,13 @@ export class CommitPipeline<Entry> implements CommitSource {
   }
 
   append(entry: Entry) {
-    // An array that grows from empty reserves room for seventeen entries, and nearly always there is one.
+    // A push to an empty array reserves room for seventeen entries, and nearly always there is only one.
     if (this.#pending.length === 0) this.#pending = [entry]
     else this.#pending.push(entry)
     this.commitSoon()
   }
 
-  /** Commits the pending entries, or the owner's changes besides entries. */
+  /** Queues a commit of the pending entries, or of changes that the owner has besides entries. */
   commitSoon() {
     if (this.#mode !== "idle") return
     this.#mode = "queued"
@@ -137,19 +137,19 @@ export class CommitPipeline<Entry> implements CommitSource {
     }
   }
 
-  /** Hands entries over to the owner, which finds out what to do with them. New entries wait until it settles. */
+  /** Hands entries over to the owner, which finds out whether they are stored. New entries wait until it calls `settle`. */
   resolve(flight: Flight<Entry>, outcome: NotStored) {
     this.#mode = "resolving"
     this.#flight = flight
     this.#owner.unresolved(flight, outcome)
   }
 
-  /** Waits for the owner without a commit: it reads the journal. */
+  /** Commits nothing while the owner reads the journal, until it calls `settle`. */
   pause() {
     this.#mode = "resolving"
   }
 
-  /** Ends a commit, or resolving. Entries that `change` returns are committed next, before those that were appended since. */
+  /** Ends a commit, or its resolution. Entries that `change` returns are committed next, before those that were appended since. */
   settle(change: () => ReadonlyArray<Entry> | undefined | void) {
     this.#beginSettling()
     try {

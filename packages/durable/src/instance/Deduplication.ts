@@ -1,7 +1,7 @@
 /**
- * The same id is the same event: it is answered with the outcome of the first. Another kind of event under a used id would be
- * taken for the first and lost, so it is refused. Events of one tag may differ in their fields: an event that is built anew for
- * each attempt, with the time of the attempt, is still the same.
+ * Deduplicates events by their ids: an event with a used id gets the outcome of the first event with that id. An event of another
+ * tag under a used id is refused: otherwise it would be taken for the first event and lost. Events of one tag may differ in their
+ * fields, because a sender may build the event anew for each attempt, for instance with the time of the attempt.
  */
 import { InvalidEvent } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
@@ -10,14 +10,17 @@ import type { Envelope } from "./Envelope.ts"
 import type { FirstOutcome } from "./InstanceContext.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
 
-/** Whether an id belongs to another kind of event. Ids of the engine are shared on purpose: a command reports its success or its failure. */
+/**
+ * Whether the id belongs to an event of another tag. Ids of the engine are shared on purpose: a command reports its success or its
+ * failure under one id.
+ */
 export const isIdOfAnother = ({ dedupeId, event }: Envelope, first: Tagged): boolean =>
   event._tag !== first._tag && dedupeId?.startsWith(reservedPrefix) === false
 
 export const idTaken = ({ machine, id }: InstanceKey, { dedupeId, event }: Envelope, taken: string): InvalidEvent =>
-  new InvalidEvent({ machine, id, event: event._tag, problem: `id ${dedupeId} is that of ${taken}; give each event an id of its own` })
+  new InvalidEvent({ machine, id, event: event._tag, problem: `id ${dedupeId} belongs to ${taken}; give each event an id of its own` })
 
-/** An answer found in the journal, ahead of memory. */
+/** An answer found in the journal, at a sequence that memory has not reached yet. */
 export interface KnownAnswer {
   readonly envelope: Envelope
   readonly first: FirstOutcome
@@ -49,7 +52,7 @@ export class Deduplication {
     if (dedupeId !== undefined && this.#underway.get(dedupeId) === envelope) this.#underway.delete(dedupeId)
   }
 
-  /** A timer that the timer heap and the sweeper both fire is handled once. */
+  /** The event in progress of a timer. A timer that both the timer heap and the sweeper fire is handled once. */
   firing({ name, entry }: TimerRecord): Envelope | undefined {
     if (this.#firing.length === 0) return undefined
     this.#firing = this.#firing.filter((one) => one.result === undefined)

@@ -1,7 +1,7 @@
 /**
  * Delayed events of an instance: set by name in a decision, and independent of its state. The deadline is a timer row like that of
- * a timeout. The event itself is journaled with the decision that set it, and kept in snapshots, so that a state of the past and a
- * fork have the delayed events of their time.
+ * a timeout. The event itself is journaled with the decision that set it, and kept in snapshots, so that a past state and a fork
+ * have the delayed events of their time.
  */
 import type { Beginning, Taken } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
@@ -13,7 +13,7 @@ export interface InstanceTimer extends TimerRecord {
   readonly event?: Tagged | undefined
 }
 
-/** A delayed event that was set, or cancelled: one without an event. */
+/** A delayed event that was set; or cancelled, where `event` is undefined. */
 export interface DelayedChange {
   readonly name: string
   /** Milliseconds since 1970. */
@@ -32,7 +32,7 @@ export interface DelayedEvent {
 
 const prefix = "@after/"
 
-/** The name of its timer row. Names of timeouts are other names. */
+/** The name of the timer row of a delayed event. The prefix keeps it distinct from the names of timeouts. */
 export const delayTimer = (name: string): string => `${prefix}${name}`
 
 export const isDelayTimer = ({ name }: TimerRecord): boolean => name.startsWith(prefix)
@@ -82,7 +82,7 @@ export const delayedOf = (timers: Iterable<InstanceTimer>): ReadonlyArray<Delaye
   return found
 }
 
-/** Timers by their names. Those of delayed events get their events from the replay. */
+/** Timers by name. The timers of delayed events get their events from the replay. */
 export const timersByName = (
   timers: ReadonlyArray<TimerRecord>,
   delayed: ReadonlyArray<DelayedEvent>,

@@ -24,22 +24,22 @@ export class Envelope implements Message {
   readonly failure: string | undefined
   /** The chain of self-sent events that led to this one. Undefined for an event that is not self-sent. */
   readonly chain: Chain | undefined
-  /** Another node sent it, and sends it again where this one does not answer. */
+  /** Another node sent it, and sends it again if this node does not answer. */
   readonly isRemote: boolean
   /** No event of its id can be in the journal: its sender made the id and sends it for the first time. */
   isFirst: boolean
-  /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: decided again, it is sent again. */
+  /** Sent by a decision that is not stored yet. If that commit is lost, the event is dropped: the decision is made again and sends it again. */
   isSpeculative = false
-  /** Its place in the order in which the instance received events. An event that is tried again keeps it. */
+  /** Its place in the order in which the instance received events. An event that is decided again keeps it. */
   arrival = 0
-  /** How often it met a newer sequence. */
+  /** How many sequence conflicts it has met. */
   conflicts = 0
   /** Its trace; undefined where no tracer is installed. */
   trace: EventTrace | undefined = undefined
   result: Result | undefined = undefined
   observer: ((result: Result) => void) | undefined = undefined
   tracker: (() => void) | undefined = undefined
-  /** Events of the same dedupe id that came while this one is in progress. They share the outcome. */
+  /** Events of the same dedupe id that arrived while this one is in progress. They share its outcome. */
   #followers: Array<Envelope> | undefined = undefined
 
   constructor(event: Tagged, { internal, dedupeId, timer, chain, failure, isRemote, isFirst }: Origin) {
@@ -53,12 +53,12 @@ export class Envelope implements Message {
     this.isFirst = isFirst === true
   }
 
-  /** It is self-sent. A timer does not count: it is in the store and fires again. */
+  /** Whether it is self-sent. A timer does not count: it is in the store and fires again. */
   get isOwn(): boolean {
     return this.internal && this.timer === undefined
   }
 
-  /** Its id, where the journal may have an event of it. */
+  /** Its id, where the journal may already have an event with this id. */
   get repeatedId(): string | undefined {
     return this.isFirst ? undefined : this.dedupeId
   }

@@ -1,6 +1,6 @@
 /**
- * When the groups around the current state were entered, by name: only groups for which anything is declared. Two processes that
- * have read the same journal agree on it, so that each knows which work of a group continues.
+ * When the groups around the current state were entered, by name. Contains only groups that have declarations. Processes that have
+ * read the same journal have the same entries, so each knows which work of a group continues.
  */
 import type { Compiled, Node, Tagged } from "@detent/machine/internal"
 
@@ -9,13 +9,13 @@ export type GroupEntries = ReadonlyMap<string, number>
 
 export const noEntries: GroupEntries = new Map()
 
-/** The entries after a state was entered: groups that were not left, the `kept` outermost, keep theirs. */
+/** The entries after a state was entered: the `kept` outermost groups, which were not left, keep their entries. */
 export const entriesAfter = (before: GroupEntries, { groups }: Node, kept: number, sequence: number): GroupEntries =>
   groups.length === 0
     ? noEntries
     : new Map(groups.map(({ name }, index) => [name, index < kept ? (before.get(name) ?? sequence) : sequence]))
 
-/** The entries of a state that was read. Groups of which a snapshot does not say when they were entered count as entered with it. */
+/** The entries of a state that was read from the store. A group without an entry in the snapshot counts as entered with the state. */
 export const entriesRead = (
   { nodes }: Compiled,
   { state, entered, groups }: { readonly state: Tagged; readonly entered: number; readonly groups: GroupEntries },

@@ -1,17 +1,17 @@
 /**
- * The events that wait for one instance: sent, self-sent, and postponed until the next change of state. An event that is
- * tried again keeps its place in the order in which events came.
+ * The waiting events of one instance: sent, self-sent, and postponed until the next change of state. An event that is decided
+ * again keeps its place in the order of arrival.
  */
 import { Mailbox } from "@detent/machine/internal"
 import { Envelope } from "./Envelope.ts"
-import { isRaisedId, type OwedEvent, OwedEvents } from "./SelfSentEvents.ts"
+import { isRaisedId, type SelfSentEvent, UndecidedSelfSentEvents } from "./SelfSentEvents.ts"
 
 const none: ReadonlyArray<never> = []
 
 export class Inbox {
   #mailbox: Mailbox<Envelope> | undefined = undefined
   #postponed: Array<Envelope> | undefined = undefined
-  #owed: OwedEvents | undefined = undefined
+  #undecided: UndecidedSelfSentEvents | undefined = undefined
 
   get isWaiting(): boolean {
     return this.#mailbox?.isWaiting === true
@@ -36,9 +36,9 @@ export class Inbox {
     return this.#postponed?.some((envelope) => envelope.dedupeId === dedupeId) === true
   }
 
-  /** Self-sent events are not decided yet. */
-  get owesEvents(): boolean {
-    return this.#owed?.isEmpty === false
+  /** Whether self-sent events are not decided yet. */
+  get hasUndecidedSelfSent(): boolean {
+    return this.#undecided?.isEmpty === false
   }
 
   push(envelope: Envelope) {
@@ -46,7 +46,7 @@ export class Inbox {
     this.#mailbox.push(envelope)
   }
 
-  /** Puts events before all that wait. */
+  /** Puts events before all waiting events. */
   putFirst(envelopes: ReadonlyArray<Envelope>) {
     if (envelopes.length === 0) return
     this.#mailbox ??= new Mailbox()
@@ -69,9 +69,9 @@ export class Inbox {
     this.#postponed = undefined
   }
 
-  /** Adds self-sent events: they are decided after earlier ones, and count as not journaled until then. */
+  /** Adds self-sent events: they are decided after earlier ones, and count as undecided until then. */
   raise(envelopes: ReadonlyArray<Envelope>) {
-    this.#owe(envelopes)
+    this.#trackUndecided(envelopes)
     this.#mailbox ??= new Mailbox()
     this.#mailbox.raise(envelopes)
   }
@@ -81,18 +81,18 @@ export class Inbox {
     return this.#mailbox?.selfSent ?? 0
   }
 
-  #owe(envelopes: ReadonlyArray<Envelope>) {
+  #trackUndecided(envelopes: ReadonlyArray<Envelope>) {
     if (envelopes.length === 0) return
-    this.#owed ??= new OwedEvents()
-    this.#owed.add(envelopes)
+    this.#undecided ??= new UndecidedSelfSentEvents()
+    this.#undecided.add(envelopes)
   }
 
   /** An event was decided. */
   decided(envelope: Envelope) {
-    this.#owed?.delete(envelope)
+    this.#undecided?.delete(envelope)
   }
 
-  /** Puts all waiting events back in the order in which they came. Those postponed because of a speculative state are decided again. */
+  /** Puts all waiting events back in the order of arrival. Events that were postponed in a speculative state are decided again. */
   requeue(again: ReadonlyArray<Envelope>, isDropped: (envelope: Envelope) => boolean) {
     const waiting = [...again, ...(this.#postponed ?? none), ...(this.#mailbox?.takeAll() ?? none)].filter((one) => !isDropped(one))
     this.#postponed = undefined
@@ -102,24 +102,24 @@ export class Inbox {
   }
 
   /**
-   * Adds the self-sent events that the journal shows as not handled. Some wait here already; the node before left the others.
+   * Adds the self-sent events that the journal shows as not handled. Some wait here already; the previous owner left the others.
    * Returns waiting events that another node has handled.
    */
-  takeOver(owed: ReadonlyArray<OwedEvent>): ReadonlyArray<Envelope> {
-    this.#owed?.clear()
+  takeOver(selfSent: ReadonlyArray<SelfSentEvent>): ReadonlyArray<Envelope> {
+    this.#undecided?.clear()
     const waiting = this.#mailbox?.takeAll() ?? none
-    const ids = new Set(owed.map(({ id }) => id))
+    const ids = new Set(selfSent.map(({ id }) => id))
     const known = new Map([...waiting, ...(this.#postponed ?? none)].map((envelope) => [envelope.dedupeId, envelope]))
-    const raised = owed.map(({ id, event, chain }) => known.get(id) ?? new Envelope(event, { chain, dedupeId: id }))
-    const isOver = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
-    const isOwed = new Set(raised)
+    const raised = selfSent.map(({ id, event, chain }) => known.get(id) ?? new Envelope(event, { chain, dedupeId: id }))
+    const isHandled = ({ dedupeId }: Envelope) => isRaisedId(dedupeId) && !ids.has(dedupeId)
+    const isRaised = new Set(raised)
     const isPostponed = new Set(this.#postponed)
     this.putFirst([
       ...raised.filter((envelope) => !isPostponed.has(envelope)),
-      ...waiting.filter((envelope) => !isOver(envelope) && !isOwed.has(envelope)),
+      ...waiting.filter((envelope) => !isHandled(envelope) && !isRaised.has(envelope)),
     ])
-    this.#owe(raised)
-    return waiting.filter(isOver)
+    this.#trackUndecided(raised)
+    return waiting.filter(isHandled)
   }
 
   /** Removes the waiting events, except for postponed ones. */

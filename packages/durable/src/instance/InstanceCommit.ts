@@ -1,4 +1,4 @@
-/** The commit of accepted events: the events, and everything that goes with them. */
+/** Builds the commit of accepted events: the events with their snapshot, timers, commands, summary and fence. */
 import { hasWorkIn } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
@@ -19,15 +19,16 @@ export interface StoredPosition {
   readonly timers: TimersByName
   readonly lastSnapshot: Moment | undefined
   readonly startedAt: number
-  /** Whether its state has work, and whether this node runs it. */
+  /** Whether its state has work. */
   readonly isResident: boolean
+  /** Whether this node runs that work. */
   readonly isOwner: boolean
-  /** This node has lost it: its commits are refused, also under a new lease of the node. */
+  /** This node has lost the instance: its commits are refused, even under a new lease of the node. */
   readonly isLost: boolean
   readonly lockFence: Fence | undefined
 }
 
-/** Refused by every store: for a node that has lost its lease. */
+/** The fence of a node that has lost its lease. Every store refuses it. */
 const lostFence: Fence = { lease: "(lost)", token: 0 }
 
 const none: ReadonlyArray<never> = []
@@ -79,7 +80,7 @@ export const instanceCommit = (
   }
 }
 
-/** A state that cannot be encoded, or is too large, must not lose the event that led to it: there is no snapshot then. */
+/** Undefined for a state that cannot be encoded or is too large: the event that led to it is stored without a snapshot. */
 const snapshotOf = (
   machine: RegisteredMachine,
   key: InstanceKey,

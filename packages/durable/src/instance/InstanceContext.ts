@@ -42,18 +42,18 @@ export interface InstanceContext {
   readonly placement: PlacementService | undefined
   /** Whether the engine has stopped, or only observes: nothing is started. */
   readonly isClosed: () => boolean
-  /** Whether this node has the instance. One that another node has is only read here. */
+  /** Whether the instance is placed on this node. An instance of another node is only read here. */
   readonly isLocal: (key: InstanceKey) => boolean
-  /** Whether an event that met a newer sequence is decided again or fails. */
+  /** Whether an event is decided again after a sequence conflict, or fails. */
   readonly onConflict: "reload" | "fail"
   /** How long a failing store is retried before senders get the error. */
   readonly storeTimeoutMillis: number
-  /** When a store that failed is asked again. Ends after `storeTimeoutMillis`. */
+  /** The schedule of retries after the store failed. Ends after `storeTimeoutMillis`. */
   readonly storeRetry: Schedule.Schedule<unknown>
-  /** When state work is started again that failed because of the store. */
+  /** The schedule on which state work is started again after it failed because of the store. */
   readonly outageRetry: Schedule.Schedule<unknown>
   readonly tracing: Tracing | undefined
-  /** Makes this node the owner of an instance that is being opened, where its owner is not alive. Returns its owner after that. */
+  /** Makes this node the owner of an instance that is being opened, if its owner is not alive. Returns the owner after that. */
   readonly claimWork: (record: InstanceRecord) => Effect.Effect<string | undefined, PersistenceFailed>
   /** Takes the lock of an instance; undefined where instances are not locked. */
   readonly lock: ((key: InstanceKey) => LockHolder) | undefined
@@ -77,19 +77,19 @@ export interface InstanceContext {
     readonly stale: (key: InstanceLife, timer: TimerRecord) => void
     readonly refused: (key: InstanceLife, timer: TimerRecord) => void
   }
-  /** Removes events that a snapshot covers; those up to `after` are gone already. */
+  /** Removes events that a snapshot covers. Events up to `after` are removed already. */
   readonly prune: (key: InstanceKey, through: number, after: number, pruned: () => void) => void
   /** A commit has ended, or the instance is idle again. */
   readonly settled: () => void
   /** The instance is no longer in memory. */
   readonly gone: (instance: InstanceEntry) => void
-  /** It left memory because of an outage and has work or self-sent events left: it is opened again when the store answers. */
+  /** Opens an instance again when the store answers: it left memory in an outage and still has work or self-sent events. */
   readonly bringBack: (key: InstanceKey) => void
-  /** Asks the owner node to open the instance, which has something to do there. */
+  /** Asks the owner node to open the instance, because it has work to do there. */
   readonly wake: (key: InstanceKey) => void
-  /** Delivers events to the instance that has the id now; where there is none, their senders get the error. */
+  /** Delivers events to the instance that has the id now. If there is none, their senders get the error. */
   readonly sendOn: (key: InstanceKey, envelopes: ReadonlyArray<Envelope>, error: SendError) => void
-  /** Work of the instance has started or ended here: while it runs, commits of other nodes must be noticed. */
+  /** Work of the instance has started or ended here. While it runs, this node must notice commits of other nodes. */
   readonly working: (instance: InstanceEntry, isWorking: boolean) => void
   /** This node changed an instance whose work runs on another node. */
   readonly changedForeign: (key: InstanceKey) => void

@@ -89,7 +89,7 @@ export class InstanceHandle {
     })
   }
 
-  /** The event as it was when it was sent: the caller may change it as soon as this returns. Or why it cannot be sent. */
+  /** A copy of the event, which the caller may change as soon as this returns; or the error why it cannot be sent. */
   #copy(event: Tagged, dedupeId: unknown): Tagged | InvalidEvent | InstanceNotFound {
     const missing = noInstance(this)
     if (missing !== undefined) return missing
@@ -120,7 +120,7 @@ export class InstanceHandle {
     return Effect.flatMap(this.#live, (live) => {
       // The engine may have been stopped while the instance was read.
       if (table.isClosed && table.find(this) === undefined) return Effect.fail(table.stoppedError(this))
-      // It may have gone to another node.
+      // It may have moved to another node.
       const moved = remote.routeTo(this)
       if (moved !== undefined) return remotely(remote, moved, this.#registered, this.id, event, { dedupeId })
       return outcome(live.deliver(envelope), read)
@@ -187,7 +187,7 @@ export class InstanceHandle {
     })
   }
 
-  /** The instance in memory, up to date with the store; and the events read from the journal where memory was behind. */
+  /** The instance in memory, up to date with the store; and the journal as it was read, where memory was behind. */
   get #openCurrent(): Effect.Effect<{ readonly live: LiveInstance; readonly reloaded: Reloaded | undefined }, ReadError> {
     const { table, follower } = this.#engine
     return Effect.suspend(() => {
@@ -197,7 +197,7 @@ export class InstanceHandle {
           ? Effect.succeed({ live, reloaded: undefined })
           : Effect.flatMap(follower.catchUp(live), (reloaded) => {
               const isSame = reloaded === undefined || reloaded.opened.record.startedAt === live.record.startedAt
-              // It may have left memory while the store was asked, or the store has a later life.
+              // It may have left memory during the read, or the store has a later instance of the same id.
               if (!live.record.isRunning && (reloaded === undefined || !isSame)) return this.#openCurrent
               return Effect.succeed({ live, reloaded })
             }),
@@ -298,12 +298,12 @@ export class InstanceHandle {
     )
   }
 
-  /** Whether the instance has left memory only to go to another node. */
+  /** Whether the instance has left memory only because it moved to another node. */
   #isFollowedFurther(ending: ActorEnd<Tagged> | undefined): boolean {
     return ending?._tag === "Stopped" && ending.reason === wentElsewhere && !this.#engine.table.isClosed
   }
 
-  /** In memory, up to date with the store. */
+  /** The instance in memory, up to date with the store. */
   #current(operation: string): Effect.Effect<LiveInstance, ReadError> {
     return Effect.withFiber((fiber) =>
       this.#engine.transactions.isInside(fiber)
@@ -315,7 +315,7 @@ export class InstanceHandle {
   get saveSnapshot(): Effect.Effect<boolean, ReadError> {
     return Effect.flatMap(this.#current("saveSnapshot"), (live) => {
       // A snapshot would hide a self-sent event that is not journaled yet.
-      if (live.owesEvents || this.#engine.table.isClosed) return Effect.succeed(false)
+      if (live.hasUnstoredSelfSent || this.#engine.table.isClosed) return Effect.succeed(false)
       const { machine, id } = this
       return this.#engine.journal.saveSnapshot({ machine, id, startedAt: live.record.startedAt }, live.snapshotRecord())
     })
@@ -337,12 +337,12 @@ export class InstanceHandle {
 /** Why an event cannot be sent under this id; undefined where it can. */
 const dedupeIdProblem = (id: unknown): string | undefined =>
   idProblem(id) ??
-  (String(id).startsWith(reservedPrefix) ? `ids that start with ${reservedPrefix} are the engine's own` : undefined) ??
+  (String(id).startsWith(reservedPrefix) ? `ids that start with ${reservedPrefix} are reserved for the engine` : undefined) ??
   boundedNameProblem("dedupe id", String(id))
 
-const tooDeep = "it holds itself, or is nested too deeply; send plain data"
+const tooDeep = "it contains itself, or is nested too deeply; send plain data"
 
-/** The result for a caller, here and from another node. */
+/** How a caller gets its result: from the instance here, or from another node. */
 interface Sending<A> {
   readonly read: (result: Result) => Exit.Exit<A, SendError | InstanceNotFound>
   readonly remotely: (
@@ -360,7 +360,7 @@ const silently: Sending<void> = { read: voidOf, remotely: (remote, ...sent) => r
 
 const answered: Sending<Taken<Tagged, Tagged>> = { read: decisionOf, remotely: (remote, ...sent) => remote.call(...sent) }
 
-/** Where the instance was in memory, and another process has removed it. */
+/** The failure where the instance was in memory and another process has removed it; undefined otherwise. */
 const notFound = (result: Result): Exit.Exit<never, InstanceNotFound> | undefined =>
   isRemoved(result) ? Exit.fail(new InstanceNotFound({ machine: result.machine, id: result.id })) : undefined
 
@@ -376,7 +376,7 @@ const snapshotOf = ({ opened, recovered }: Reloaded): InstanceSnapshot<Tagged, T
   return { state, previous: past.at(-1), sequence, status, reason, startedAt, lastTransitionAt, ...waiting(status, delayed) }
 }
 
-/** The first that is due comes first. An instance that has ended waits for nothing. */
+/** The waiting delayed events, earliest deadline first. An instance that has ended has none. */
 const waiting = (status: InstanceStatus, delayed: ReadonlyArray<DelayedEvent>): Pick<InstanceSnapshot<Tagged, Tagged>, "delayed"> =>
   delayed.length === 0 || status === "final" || status === "stopped"
     ? {}

@@ -1,12 +1,12 @@
 /**
  * A durable instance while it is in memory. It decides like any actor, but a decision becomes visible only when it is stored.
  * Until then the instance may decide further events on its speculative state; if a commit fails, those decisions are dropped and
- * the events are decided again, in the order they came.
+ * the events are decided again, in order of arrival.
  *
  * It is always in one mode, and decides only when it is idle:
  *
  *     idle          an event can be decided
- *     deciding      a decision is being made: by a function, an Effect, or after a question to the journal
+ *     deciding      a decision is being made: by a function, an Effect, or after a read of the journal
  *     committing    a decision must be stored and carried out before the next one
  *     carrying out  a stored decision takes time: the end of work, exit and enter hooks
  *     resyncing     the journal is read: after a conflict, an unconfirmed commit, or a commit of another node
@@ -85,7 +85,7 @@ import {
   timersAfter,
 } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { isDeliveryId, isRaisedId, type OwedEvent, raisedId } from "./SelfSentEvents.ts"
+import { isDeliveryId, isRaisedId, raisedId, type SelfSentEvent } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
@@ -100,40 +100,40 @@ const none: ReadonlyArray<never> = []
 /** How many events may be decided ahead of the store. */
 const aheadLimit = 1000
 
-/** How long the instance's own events wait after the store or a lock failed. */
+/** How long an instance with self-sent events or due timers decides nothing after the store or a lock failed. */
 const pauseMillis = 1000
 
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
 
-/** Why an instance that goes to another node leaves memory: those that wait for it here follow it there. */
+/** The reason why an instance that moves to another node leaves memory. Callers that wait for it here follow it there. */
 export const wentElsewhere = "it went to another node"
 
 export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   readonly context: InstanceContext
   readonly machine: RegisteredMachine
   readonly key: InstanceKey
-  /** The text by which all tables of the engine know the instance. */
+  /** Its key in all tables of the engine. */
   readonly name: string
   readonly record: ActorState
   /** The sequence at which the current state was entered. */
   entered: number
-  /** The same for the groups around it. */
+  /** The same for the groups around the current state. */
   #groups: GroupEntries
   /** Updated on every event. Used to find idle instances. */
   lastUsedAt: number
 
   #mode: Mode = "idle"
-  /** Made when the machine has hooks, work or an effectful decision, or the journal must be read. */
+  /** Created when hooks, work or an effectful decision first run, or the journal is first read. */
   #runtime: StateRuntime | undefined = undefined
   #ahead: SpeculativeState
   #timers: ReadonlyMap<string, InstanceTimer>
   #lastSnapshot: Moment | undefined
-  /** Decided and not stored. Made with the first event. */
+  /** Decided events that are not stored. Created with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
-  /** Commits that the store did not take, or did not confirm, since the last one that it stored. */
+  /** Commits that the store refused or did not confirm since the last one that it stored. */
   #unconfirmed: UnconfirmedCommits | undefined = undefined
-  /** Made with the first event that waits. */
+  /** Created with the first event that waits. */
   #inbox: Inbox | undefined = undefined
   /** How many events it received. */
   #arrivals = 0
@@ -141,15 +141,16 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #lock: HeldLock | undefined = undefined
   /** Nothing is decided before this time, in milliseconds since 1970. */
   #pausedUntil = 0
-  /** Up to here the journal is pruned. */
+  /** The journal is pruned up to this sequence. */
   #prunedThrough = 0
   /**
-   * It goes to another node, and no sender reaches it here. `leaving`: waiting events are decided and stored first. `lost`: the
-   * node has lost it, so nothing more is decided or stored here, even under the next lease of the node.
+   * Set while the instance moves to another node: new events no longer reach it here. `leaving`: waiting events are decided and
+   * stored first. `lost`: this node has lost the instance and decides and stores nothing more for it, even under its next lease.
    */
   #departure: "leaving" | "lost" | undefined = undefined
-  /** Whether the stored state has work, and the node that runs it. */
+  /** Whether the stored state has work. */
   #isResident: boolean
+  /** The node that runs that work. */
   #owner: string | undefined
 
   constructor(context: InstanceContext, machine: RegisteredMachine, { opened, recovered }: Reloaded) {
@@ -172,7 +173,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#ahead = this.#stored()
   }
 
-  /** The journal says that it has ended: it can be read, and refuses events with the reason. */
+  /** The instance has ended by the journal: its state can be read, and it refuses events with the reason. */
   conclude({ record }: OpenedInstance) {
     const state = this.record.currentState
     this.record.ending =
@@ -181,14 +182,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** Arms timers, takes over self-sent events that are not journaled yet and starts its work, where this node owns it. */
-  resume(owed: ReadonlyArray<OwedEvent>) {
+  resume(selfSent: ReadonlyArray<SelfSentEvent>) {
     this.context.timers.arm(this, this.#timers)
-    this.#takeOver(owed)
+    this.#takeOver(selfSent)
     this.#startWork()
     this.#pump()
   }
 
-  /** Hooks, work and events of a new instance. */
+  /** Starts a new instance: its timers, its hooks, its work and the events that it sends itself. */
   begin(hooks: Taken<Tagged, Tagged>["hooks"], sends: ReadonlyArray<Tagged>) {
     this.context.timers.arm(this, this.#timers)
     if (sends.length > 0) {
@@ -205,9 +206,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#pump()
   }
 
-  // Its condition, for the engine
+  // Status, for the engine
 
-  /** No work is in progress and nothing is kept in memory only: it may leave memory. */
+  /** Nothing is in memory only: no unstored decision, no lock and no waiting event. It may leave memory. */
   get isIdle(): boolean {
     return this.isSettled && this.#lock === undefined && this.#inbox?.isEmpty !== false
   }
@@ -237,9 +238,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** Self-sent events are not journaled yet. A snapshot would hide them. */
-  get owesEvents(): boolean {
+  get hasUnstoredSelfSent(): boolean {
     return (
-      this.#inbox?.owesEvents === true ||
+      this.#inbox?.hasUndecidedSelfSent === true ||
       [...(this.#pipeline?.inFlight ?? none), ...this.#pending].some(({ envelope }) => isRaisedId(envelope.dedupeId))
     )
   }
@@ -259,7 +260,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return delayedOf(this.#timers.values())
   }
 
-  /** State and sequence belong together: both are read in one turn. */
+  /** A snapshot of the stored state. State and sequence are read in one turn of the event loop, so they belong together. */
   snapshotRecord(): SnapshotRecord {
     const { currentState: state, past, sequence, lastTransitionAt: at } = this.record
     const body = encodeSnapshot(this.machine.codec, {
@@ -289,7 +290,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.trace ??= this.context.tracing?.incoming(this.key, envelope)
     const { ending } = this.record
     if (ending !== undefined) {
-      // A sender that found it before it left follows it.
+      // The sender found the instance before it moved to another node: the event follows it there.
       if (ending._tag === "Stopped" && ending.reason === wentElsewhere) {
         this.#sendOn([envelope], this.#lost)
         return envelope
@@ -307,7 +308,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return envelope
   }
 
-  /** Adds an event to those that wait. Returns false where the mailbox is full, and the event is refused. */
+  /** Adds an event to the inbox. If the mailbox is full, refuses the event and returns false. */
   #queue(envelope: Envelope): boolean {
     const inbox = this.#inboxOf()
     const isFull = inbox.size >= this.context.limits.mailbox && !envelope.internal
@@ -358,7 +359,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Deciding
 
-  /** Decided, waiting for the next flush. */
+  /** Decided events that wait for the next flush. */
   get #pending(): ReadonlyArray<Pending> {
     return this.#pipeline?.pending ?? none
   }
@@ -412,7 +413,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     try {
       this.#decideOn(envelope)
     } catch (cause) {
-      // A check or a getter of the event itself threw: nothing was decided.
+      // A check or a getter of the event itself threw: no decision was made.
       this.#refuse(envelope, actionFailed(this.record, "decide", cause, undefined, false))
     } finally {
       if (this.#mode === "deciding" && this.#runtime?.isAwaiting !== true) this.#mode = "idle"
@@ -458,17 +459,17 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.trace?.postponed()
     const { repeatedId } = envelope
     if (repeatedId === undefined) return
-    // A postponed event may wait for long. If it is journaled already, it is answered now.
+    // A postponed event may wait for a long time. If it is journaled already, it is answered now.
     this.record.environment.run(
       Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
-        // The store refuses a repeated id at the commit as well.
+        // Ignored: the store refuses a repeated id at the commit as well.
         onFailure: () => undefined,
         onSuccess: (first) => (first === undefined ? undefined : this.#answerFirst(envelope, first)),
       }),
     )
   }
 
-  /** The Effect of a decision must neither depend on what may never be stored, nor run again for an event that is journaled. */
+  /** The Effect of a decision must neither depend on a speculative state, nor run again for an event that is journaled. */
   #decideByEffect(envelope: Envelope, { effect, event }: DeferredDecision, at: number) {
     if (this.#isAhead) {
       this.#inboxOf().putFirst([envelope])
@@ -514,7 +515,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#commits.append(pending)
   }
 
-  /** The accepted event as it will be stored, or why it cannot be. */
+  /** The accepted event as it will be stored, or the error why it cannot be stored. */
   #pendingOf(
     envelope: Envelope,
     decision: Taken<Tagged, Tagged>,
@@ -584,7 +585,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Refusing and answering
 
-  /** A question that changes nothing is not journaled. It is answered from the stored state, never from one decided ahead. */
+  /** A query is not journaled. It is answered from the stored state, never from a speculative one. */
   #query(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
     if (this.#isAhead) {
       this.#inboxOf().putFirst([envelope])
@@ -604,19 +605,19 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  /** Whether the store is in this process and has what memory has. */
+  /** Whether the store is in this process and has the same sequence as memory. */
   get #isLocallyCurrent(): boolean {
     const { sequence, startedAt } = this.record
     return this.context.journal.local?.sequence(this.key, startedAt) === sequence
   }
 
-  /** The sequence in the store; -1 where it was removed, also where another instance of the same id was started since. */
+  /** The sequence in the store; -1 if the instance was removed, even if another one was started under its id since. */
   #sequenceIn(opened: Option.Option<OpenedInstance>): number {
     const stored = Option.getOrUndefined(opened)?.record
     return stored?.startedAt === this.record.startedAt ? stored.sequence : -1
   }
 
-  /** The id may be that of an event that was journaled: then its first outcome is the answer. */
+  /** If an event with the same id is journaled, its outcome is the answer. */
   #answerQuery(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
     const { repeatedId } = envelope
     if (repeatedId === undefined) return this.#complete(envelope, decision)
@@ -639,8 +640,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /**
-   * Without a lock another node may have changed the state: the journal is asked before an event is refused. Where it cannot be
-   * read, the sender gets that error: a refusal is as reliable as an acceptance.
+   * Reads the journal before an event is refused: without a lock, another node may have changed the state. If the journal cannot
+   * be read, the sender gets that error: a refusal is as reliable as an acceptance.
    */
   #confirmRefusal(envelope: Envelope, error: SendError) {
     if (this.#isLocallyCurrent) return this.#answer(envelope, error)
@@ -654,7 +655,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  /** An event sent again under its id is answered with its first outcome, in any state of the instance. */
+  /** An event that is sent again under its id gets its first outcome, in any state of the instance. */
   #answer(envelope: Envelope, otherwise: SendError) {
     const { repeatedId, timer } = envelope
     if (timer !== undefined) this.#timerRefused(timer, otherwise)
@@ -686,7 +687,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#pump()
   }
 
-  /** Answers what memory has reached. Where another node is further, the journal is read. */
+  /** Answers the events whose sequence memory has reached. If another node is ahead of memory, reads the journal. */
   #catchUpWithKnown() {
     for (const { envelope, first } of this.#deduplication?.takeKnown(this.record.sequence) ?? none) this.#complete(envelope, first.taken)
     if (this.#deduplication?.hasKnown === true) this.refresh()
@@ -696,14 +697,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const { envelope, first } of this.#deduplication?.takeKnown() ?? none) this.#complete(envelope, first.taken)
   }
 
-  /** The store or a lock failed. A self-sent event has no sender that would try again: it is kept. */
+  /** The store or a lock failed. A self-sent event has no sender that would try again: it stays in the inbox. */
   #giveUp(envelope: Envelope, error: SendError) {
     if (!envelope.isOwn || this.record.ending !== undefined || !isTransient(error)) return this.#complete(envelope, error)
     this.#inboxOf().putFirst([envelope])
     this.#pause(pauseMillis)
   }
 
-  /** Decides nothing for a while. */
+  /** Decides nothing for this time. */
   #pause(millis: number) {
     const { environment } = this.record
     this.#pausedUntil = environment.clock.currentTimeMillisUnsafe() + millis
@@ -720,7 +721,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.complete(result)
   }
 
-  /** A refusal ends the timer. Any other failure leaves it in the store, and the sweeper tries again. */
+  /** A refusal ends the timer. Any other failure leaves it in the store, and the sweeper fires it again. */
   #timerRefused(timer: TimerRecord, error: SendError) {
     if (error._tag === "MachineStopped") return
     const life = { ...this.key, startedAt: this.record.startedAt }
@@ -735,9 +736,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Self-sent events
 
-  #takeOver(owed: ReadonlyArray<OwedEvent>) {
-    if (owed.length === 0 && this.#inbox === undefined) return
-    for (const envelope of this.#inboxOf().takeOver(owed)) this.#complete(envelope, stale(this.record, envelope.event._tag))
+  #takeOver(selfSent: ReadonlyArray<SelfSentEvent>) {
+    if (selfSent.length === 0 && this.#inbox === undefined) return
+    for (const envelope of this.#inboxOf().takeOver(selfSent)) this.#complete(envelope, stale(this.record, envelope.event._tag))
   }
 
   // Committing
@@ -754,16 +755,16 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return pending.length
   }
 
-  /** Undefined where all were refused: their senders are answered once what came before is stored. */
+  /** Undefined where all are refusals: their senders are answered once the decisions before them are stored. */
   commitOf(pending: ReadonlyArray<Pending>): Commit | undefined {
     const accepted = pending.every(isAccepted) ? pending : pending.filter(isAccepted)
     const last = accepted.at(-1)
     if (last === undefined) return undefined
-    const ahead = this.#inbox?.owesEvents === true ? undefined : this.#ahead
+    const ahead = this.#inbox?.hasUndecidedSelfSent === true ? undefined : this.#ahead
     return instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
   }
 
-  /** The stored part of it. */
+  /** The instance as it is stored. */
   get #position(): StoredPosition {
     return {
       key: this.key,
@@ -786,11 +787,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const { envelope } of pending) envelope.trace?.notStored(outcome)
     switch (outcome._tag) {
       case "Unconfirmed":
-        // The store may have it, or may still get it.
+        // The store may have the commit, or may still receive it.
         for (const { envelope } of pending) envelope.isFirst = false
         return this.#confirm(pending, outcome.error)
       case "PersistenceFailed":
-        // A due timer fires again immediately, and may be refused again.
+        // A due timer fires again immediately, and its commit may fail again.
         if (pending.some(({ envelope }) => envelope.timer !== undefined)) this.#pause(pauseMillis)
         return this.#resync(pending, outcome, givenUp(pending, outcome))
       case "Conflict":
@@ -809,9 +810,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.settled()
   }
 
-  /** The commit in flight is stored, and becomes visible. */
+  /** The commit in flight is stored: its decisions become visible. */
   #settle(pending: ReadonlyArray<Pending>, commit: Commit | undefined) {
-    if (commit !== undefined) this.#stand(commit)
+    if (commit !== undefined) this.#commitStored(commit)
     const before = this.#timers
     for (const one of pending) {
       if (one._tag === "Refused") {
@@ -828,8 +829,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (before !== this.#timers) this.context.timers.arm(this, this.#timers)
   }
 
-  /** A commit is stored: snapshot, owner, and no commit is unconfirmed any more. */
-  #stand({ snapshot, summary }: Commit) {
+  /** Takes over the snapshot and the owner of a stored commit. No earlier commit is unconfirmed any more. */
+  #commitStored({ snapshot, summary }: Commit) {
     this.#unconfirmed = undefined
     if (snapshot !== undefined) {
       this.#lastSnapshot = momentOf(snapshot)
@@ -862,7 +863,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   #duplicate(pending: ReadonlyArray<Pending>, dedupeId: string) {
     const repeated = pending.find(({ envelope }) => envelope.dedupeId === dedupeId)
-    const cause = new Error("it is gone")
+    const cause = new Error("the journal no longer has it")
     const missing = new PersistenceFailed({ ...this.key, operation: "find the first event of an id", cause })
     if (repeated !== undefined) this.#answer(repeated.envelope, missing)
     this.#resync(
@@ -871,7 +872,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     )
   }
 
-  /** The lock, or the node's lease, has been lost. With a lock the event fails; a node registers again, and the event is decided anew. */
+  /**
+   * The lock or the node's lease is lost. After a lost lock, the event fails. After a lost lease, the node registers again, and
+   * the event is decided again.
+   */
   #fenced(pending: ReadonlyArray<Pending>) {
     const error = this.#lost
     if (this.#departure !== undefined && this.#unconfirmed?.mayArrive !== true) return this.#forget(pending, error)
@@ -891,11 +895,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Carrying out
 
-  /** Decide, commit, new state, exit, enter, spawn. The decision is stored, so that its state is visible from here on. */
+  /** The order is: decide, commit, new state, exit, enter, spawn. The decision is stored, so its state is visible from here on. */
   #carryOut(pending: PendingEvent) {
     const { decision, envelope, at } = pending
     const { record } = this
-    // Leaving a state drops the events its work has sent; this event is stored.
+    // Leaving a state drops the events that its work has sent. This event may be one of them, but it is stored.
     if (envelope.internal) envelope.seal(decision)
     const closing = decision._tag === "Stay" ? undefined : this.#leaveState(decision.event, keptOf(pending))
     this.#arrive(decision, at)
@@ -929,7 +933,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     else if (record.node.final) this.#reachEnd({ _tag: "Final", state: record.currentState })
   }
 
-  /** The store has it as ended: it takes no more events. Its last hooks may still run. */
+  /** The end is stored: the instance takes no more events. Its last hooks may still run. */
   #reachEnd(ending: ActorEnd<Tagged>) {
     if (this.record.ending !== undefined) return
     this.record.ending = ending
@@ -974,7 +978,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#isResident && this.#owner !== undefined && this.#owner === this.context.placement?.node()
   }
 
-  /** The node that runs its work, by the journal; undefined where its state has none. */
+  /** The node that runs its work, by the journal; undefined where its state has no work. */
   get owner(): string | undefined {
     return this.#owner
   }
@@ -994,7 +998,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Starts the work of the state where this node owns it. */
   #startWork() {
     if (!this.#isOwner || this.context.isClosed() || this.record.ending !== undefined || this.#departure !== undefined) return
-    // A node that has lost its lease runs nothing until it has another.
+    // A node that has lost its lease runs no work until it has a new lease.
     if (this.context.placement?.fence() === undefined) return
     const runtime = this.#runtimeOf()
     runtime.startBackground()
@@ -1020,7 +1024,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return ending
   }
 
-  /** The engine stops: no work sends events. Events sent before are decided and stored. */
+  /** The engine stops: work sends no more events. Events that were sent before are still decided and stored. */
   stopWork() {
     this.#runtime?.stop()
   }
@@ -1042,12 +1046,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Another node has changed the instance: the journal is read before anything else is decided. */
   refresh() {
-    // A commit in flight meets the newer sequence.
+    // A commit in flight gets a conflict, and the journal is read then.
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
-    this.#resync([], new PersistenceFailed({ ...this.key, operation: "read again", cause: new Error("it is gone") }))
+    this.#resync([], new PersistenceFailed({ ...this.key, operation: "read again", cause: new Error("the store no longer has it") }))
   }
 
-  /** Applies a reading of the journal that is newer than memory, where no commit is in flight. */
+  /** Applies a read of the journal that is newer than memory, unless a commit is in flight. */
   takeIn(reloaded: Reloaded, passed: ReadonlyArray<Tagged> | undefined) {
     const { opened, recovered } = reloaded
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return
@@ -1066,7 +1070,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#redeliver([], reloaded, noGivenUp, passed)
   }
 
-  /** Reads the journal and decides events that were not stored again, except for those that are given up. */
+  /** Reads the journal. Events that were not stored are decided again, except for those that are given up. */
   #resync(pending: ReadonlyArray<Pending>, error: SendError, given: GivenUp = noGivenUp, backoffMillis = 0) {
     this.#resolve(pending, error, this.#unconfirmedOf().resolve(error, given, backoffMillis))
   }
@@ -1094,7 +1098,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     })
   }
 
-  /** Moves to the state of the journal and decides again, in the order in which events came. Given-up events are answered last. */
+  /** Moves to the state of the journal and decides events again, in order of arrival. Given-up events are answered last. */
   #redeliver(pending: ReadonlyArray<Pending>, reloaded: Reloaded, given: GivenUp, passed?: ReadonlyArray<Tagged>) {
     this.#commits.settle(() => {
       const again = this.#undecided([...pending, ...this.#dropPending()], given)
@@ -1102,13 +1106,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.#adopt(reloaded, passed)
       if (this.record.ending === undefined) {
         this.#inboxOf().requeue(again, (envelope) => envelope.isSpeculative)
-        this.#takeOver(reloaded.recovered.owed)
+        this.#takeOver(reloaded.recovered.selfSent)
       } else for (const envelope of again) this.#answer(envelope, stopped(this.record, this.record.ending))
       for (const [envelope, error] of given) this.#complete(envelope, error)
     })
   }
 
-  /** Decisions on a state that is not stored: they are made again. */
+  /** Drops the decisions on a speculative state, and returns them: they are made again. */
   #dropPending(): ReadonlyArray<Pending> {
     return this.#commits.drop(() => true)
   }
@@ -1154,20 +1158,21 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (moved) {
       this.#unconfirmed?.moved()
       this.#relocate(recovered, opened.record, passed)
-    } else this.#standBy(opened.record)
+    } else this.#adoptOwner(opened.record)
     this.#ahead = this.#stored()
     if (moved) this.#inbox?.releasePostponed()
     this.context.timers.arm(this, this.#timers)
     this.#answerAllKnown()
   }
 
-  #standBy(stored: InstanceRecord) {
+  /** Takes over the owner of the journal, and stops work that another node owns. */
+  #adoptOwner(stored: InstanceRecord) {
     this.#isResident = stored.resident && stored.status === "running"
     this.#owner = stored.owner
     if (!this.#isOwner && this.#runtime?.isAtWork === true) this.#stopWork("another node runs it")
   }
 
-  /** The journal says that the instance is in another state, and by which states it came there. Where only its data changed, its work continues. */
+  /** Moves to a later state of the journal. Listeners get the `passed` states in between. If only the data changed, work continues. */
   #relocate({ state, past, entered, groups, stopped }: Recovered, stored: InstanceRecord, passed: ReadonlyArray<Tagged> = [state]) {
     const { record } = this
     const around = record.compiled.nodes.get(state._tag)?.groups ?? none
@@ -1180,7 +1185,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     record.place(state, past)
     this.entered = entered
     this.#groups = groups
-    this.#standBy(stored)
+    this.#adoptOwner(stored)
     if (stored.status === "final") this.#end({ _tag: "Final", state })
     else if (stored.status === "stopped") this.#end({ _tag: "Stopped", state, reason: stored.reason ?? stopped ?? "it was stopped" })
     if (closing !== undefined && record.ending === undefined) this.#await("carrying out", closing, () => this.#startWork())
@@ -1195,7 +1200,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Locking
 
-  /** The node that held the lock before may have committed: the journal is read with the lock. */
+  /** The previous holder of the lock may have committed: the journal is read under the lock. */
   #acquireLock(lock: NonNullable<InstanceContext["lock"]>) {
     const { record } = this
     // If anything fails in between, the lock is released.
@@ -1220,7 +1225,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       }
       this.#lock = result.success.held
       this.#adopt(result.success.reloaded)
-      if (record.ending === undefined) this.#takeOver(result.success.reloaded.recovered.owed)
+      if (record.ending === undefined) this.#takeOver(result.success.reloaded.recovered.selfSent)
     })
   }
 
@@ -1231,7 +1236,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Leaving memory
 
-  /** Goes to another node. Ends when its work has ended, its accepted events are stored, and it has left memory. */
+  /** Moves to another node. Completes when its work has ended, its accepted events are stored, and it has left memory. */
   depart(departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#mode === "ended") return Effect.void
@@ -1255,8 +1260,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // An instance that has come back to this node while it was leaving continues here.
     const continues =
       this.#departure === undefined
-        ? this.#isOwner || this.owesEvents
-        : (this.#isResident || this.owesEvents) && this.context.isLocal(this.key)
+        ? this.#isOwner || this.hasUnstoredSelfSent
+        : (this.#isResident || this.hasUnstoredSelfSent) && this.context.isLocal(this.key)
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
     if (this.#departure !== undefined) {
       // Events that may be stored are not sent again, unless the journal can be checked by their id: their senders get the error.
@@ -1268,7 +1273,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.#departure !== undefined
         ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
         : [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
-    const reason = this.#departure !== undefined ? wentElsewhere : "its place in memory was given up"
+    const reason = this.#departure !== undefined ? wentElsewhere : "it left memory, because its stored state is unknown"
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason })
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)
@@ -1279,9 +1284,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (continues && !isRemoved(error)) this.context.bringBack(this.key)
   }
 
-  /** The id may have been used again, or another node has the instance: events of senders are for the instance that has the id now. */
+  /** Sends events on to the instance that has the id now: a later one of the same id, or this one on another node. Others get the error. */
   #sendOn(waiting: ReadonlyArray<Envelope>, error: SendError) {
-    // The node that sent it sends it to the next owner itself: a second copy could be accepted after the first was refused.
+    // The node that sent a remote event sends it to the next owner itself: a second copy could be accepted after the first was refused.
     const isForNext = ({ internal, isRemote }: Envelope) =>
       !internal && (this.#departure !== undefined ? !isRemote : this.context.onConflict === "reload")
     for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
@@ -1289,7 +1294,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (sent.length > 0) this.context.sendOn(this.key, sent, error)
   }
 
-  /** The store no longer has it. False where it is busy: then it finds out by itself. */
+  /** The store no longer has the instance: it leaves memory. Returns false where it is busy: its next commit or read finds out. */
   leaveRemoved(): boolean {
     if (this.record.ending !== undefined || this.#isAhead || this.#mode !== "idle") return false
     if (this.#unconfirmed?.mayArrive === true) {
@@ -1312,7 +1317,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.context.working(this, false)
     this.#runtime?.interruptAwaited()
     this.context.gone(this)
-    // While a commit is in flight, its outcome comes first.
+    // While a commit is in flight, the lock is held until its outcome is known.
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     for (const envelope of this.#inbox?.takeAll() ?? none) this.#answer(envelope, stopped(record, by))
     this.#deduplication?.clearFiring()
@@ -1328,7 +1333,7 @@ const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>
 const labelOf = ({ timer }: Envelope, { event }: Taken<Tagged, Tagged>): string =>
   timer === undefined || event._tag !== "@timeout" ? event._tag : `(${timer.name})`
 
-/** The answer to a question that its sender gave an id is kept in the journal: the same id again gets the same answer. */
+/** Whether a query is not journaled. With an id of its sender it is journaled: the same id gets the same answer again. */
 const isUnjournaled = ({ internal, dedupeId }: Envelope): boolean => !internal && (dedupeId === undefined || isDeliveryId(dedupeId))
 
 const keepsState = ({ declarations }: Compiled, from: Tagged, decision: Decision<Tagged, Tagged>): boolean =>

@@ -19,13 +19,13 @@ export interface PendingEvent {
   /** As it will be journaled. Encoded when the event is accepted, so that an event that cannot be encoded is refused then. */
   readonly record: EventRecord
   readonly commands: ReadonlyArray<CommandRecord>
-  /** Events that its decision sent. Until it is stored, they are dropped with it. */
+  /** Events that its decision sent. If it is not stored, they are dropped with it. */
   readonly sent: ReadonlyArray<Envelope>
   /** No other event may be decided until its hooks have run, old work has ended and new work has started. */
   readonly isBarrier: boolean
 }
 
-/** An event that was refused because of states that are not stored yet. Its sender is answered when they are. */
+/** An event that was refused on the speculative state. Its sender is answered when that state is stored. */
 export interface PendingRefusal {
   readonly _tag: "Refused"
   readonly envelope: Envelope
@@ -36,11 +36,11 @@ export type Pending = PendingEvent | PendingRefusal
 
 export const isAccepted = (pending: Pending): pending is PendingEvent => pending._tag === "Accepted"
 
-/** Whether the state was entered: another one, or the same anew. */
+/** Whether the decision enters a state: another one, or the same one again. */
 export const entersState = (decision: Taken<Tagged, Tagged>): boolean =>
   decision._tag === "Goto" || (decision._tag === "Stop" && decision.state !== decision.from)
 
-/** Where it keeps the state, the event is stored with the outcome of its decision: a replay does not decide again. */
+/** With `keepsState`, the event is stored with the outcome of its decision: a replay does not decide again. */
 export const eventRecord = (
   codec: Codec,
   envelope: Envelope,
@@ -111,7 +111,7 @@ export const timersAfter = (
   const after = new Map(decision._tag === "Stay" ? before : lastingOf(before, keptOf(pending)))
   if (envelope.timer !== undefined) after.delete(envelope.timer.name)
   for (const { name, millis } of decision.timers) {
-    // A timer that was stored under the other meaning of its declaration is the same one.
+    // An earlier version of the machine may have stored the same timer under another name.
     if (after.size > 0) for (const former of node.timeouts.get(name)?.former ?? noNames) after.delete(former)
     if (millis === Number.POSITIVE_INFINITY) after.delete(name)
     else after.set(name, { name, entry: sequence, due: at + millis })
@@ -132,7 +132,7 @@ export const keptOf = ({ decision, node }: Pick<PendingEvent, "decision" | "node
 
 const noGroups: ReadonlyArray<GroupNode> = []
 
-/** The timers that outlast a state: delayed events, and those of the stay in groups that were not left. */
+/** The timers that remain when a state is left: delayed events, and the timeouts of groups that were not left. */
 const lastingOf = (timers: TimersByName, groups: ReadonlyArray<GroupNode>): TimersByName =>
   timers.size === 0
     ? noTimers

@@ -1,6 +1,6 @@
 /**
- * From the journal back to a live state: the snapshot, then every later event decided on again. No hook, no effect and
- * no guard runs.
+ * Recovers the state of an instance from the journal: reads the snapshot, then decides every later event again. No hook, no effect
+ * and no guard runs.
  */
 import { type Beginning, EventReplayError, NewerVersion, type PersistenceFailed, type Request } from "@detent/machine"
 import { type Compiled, type Node, replay, type Tagged } from "@detent/machine/internal"
@@ -12,22 +12,22 @@ import type { Codec, EventBody, StoredDelay, StoredMemory } from "./Codec.ts"
 import { type DelayedChange, type DelayedEvent, delayedAfter, delayedAtStart } from "./DelayedEvents.ts"
 import { entriesAfter, entriesRead, type GroupEntries, noEntries } from "./GroupEntries.ts"
 import { decodePrevious, previousText, type StoredPrevious } from "./PreviousState.ts"
-import { type OwedEvent, owedAfter } from "./SelfSentEvents.ts"
+import { type SelfSentEvent, selfSentAfter } from "./SelfSentEvents.ts"
 import { decodeSnapshot, memoryText } from "./SnapshotBody.ts"
 import { WrittenByNewer } from "./Undecodable.ts"
 
 const none: ReadonlyArray<never> = []
 
 /**
- * The store reads this many events while as many are replayed: 100,000 on PostgreSQL in 299 ms, against 439 ms in pages of 1,000.
- * Pages of twice that size were not measurably faster.
+ * Events per page. The store reads the next page while one is replayed: 100,000 events on PostgreSQL take 299 ms, against 439 ms
+ * in pages of 1,000. Pages of twice this size were not measurably faster.
  */
 const pageSize = 2000
 
 /** How many states before the current one are kept. */
 const pastLimit = 100
 
-/** An instance brought back. */
+/** An instance recovered from the journal. */
 export interface Recovered {
   readonly state: Tagged
   readonly sequence: number
@@ -35,13 +35,13 @@ export interface Recovered {
   readonly past: ReadonlyArray<Tagged>
   /** The sequence at which the current state was entered. */
   readonly entered: number
-  /** The same for the groups around it. */
+  /** The same for the groups around the current state. */
   readonly groups: GroupEntries
   /** When the last replayed event, or else the snapshot, was accepted. */
   readonly at: number
   readonly stopped: string | undefined
   /** Self-sent events that are not handled yet, in their order. */
-  readonly owed: ReadonlyArray<OwedEvent>
+  readonly selfSent: ReadonlyArray<SelfSentEvent>
   /** Delayed events that wait for their deadlines. */
   readonly delayed: ReadonlyArray<DelayedEvent>
 }
@@ -51,7 +51,7 @@ export interface ReplayedEvent {
   readonly event: Tagged
   readonly from: Tagged
   readonly state: Tagged
-  /** Whether the state was entered: another one, or the same anew. */
+  /** Whether a state was entered: another one, or the same one again. */
   readonly moved: boolean
   readonly answer: unknown
   readonly outcome: "Goto" | "Stay" | "Stop"
@@ -82,10 +82,10 @@ export const recover = (
     let { state, sequence } = start
     let at = start.at
     let stopped: string | undefined
-    let { owed, entered, delayed } = start
+    let { selfSent, entered, delayed } = start
     let groups = entriesRead(compiled, start)
     const past: Array<Tagged> = start.previous === undefined ? [] : [start.previous]
-    // Not beyond the opened record: status and timers belong to that sequence, and others may have written since.
+    // Not beyond the opened record: status and timers belong to that sequence, and other nodes may have written since.
     const last = Math.min(through, record.sequence)
     const pageAfter = (after: number) => journal.events(record, after, Math.min(pageSize, last - after))
     let page = sequence < last ? yield* pageAfter(sequence) : none
@@ -116,17 +116,17 @@ export const recover = (
         })
         state = replayed.state
         stopped = replayed.stopped
-        owed = owedAfter(owed, event, replayed.sends)
+        selfSent = selfSentAfter(selfSent, event, replayed.sends)
         delayed = delayedAfter(delayed, replayed.body, event.sequence)
         sequence = event.sequence
         at = event.at
       }
       if (page.length === 0) return yield* Effect.fail(missing(record, state, sequence + 1))
       page = ahead === undefined ? none : yield* Fiber.join(ahead)
-      // A long journal must not keep the event loop from others.
+      // A long journal must not block the event loop.
       if (ahead !== undefined) yield* Effect.yieldNow
     }
-    return { state, sequence, past, entered, groups, at, stopped, owed, delayed }
+    return { state, sequence, past, entered, groups, at, stopped, selfSent, delayed }
   })
 
 const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, through: number) =>
@@ -141,14 +141,14 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
         return Effect.succeed({ ...began, entered: 0, groups: noEntries, sequence: 0, at: record.startedAt })
       }
       const { sequence, at, version, body } = usable
-      return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at, owed: none })
+      return Effect.succeed({ ...decodeSnapshot(codec, body, version, sequence), sequence, at, selfSent: none })
     } catch (cause) {
       const at = usable === undefined ? firstState : { tag: "(snapshot)", sequence: usable.sequence }
       return Effect.fail(unreadable(record, { _tag: at.tag }, at, cause))
     }
   })
 
-/** The origin of an instance: the version that wrote it, its first state and the one before, and its first self-sent events. */
+/** The origin of an instance: the version that wrote it, its first state and the one before, and its first self-sent and delayed events. */
 export const encodeOrigin = (
   codec: Codec,
   version: number,
@@ -178,7 +178,7 @@ const decodeOrigin = (codec: Codec, origin: string) => {
   return {
     state: codec.remembering(codec.stateOf(s, v), h, v),
     previous: decodePrevious(codec, s, rest, v),
-    owed: owedAfter(none, beforeFirst, codec.decodeEvents(e, v)),
+    selfSent: selfSentAfter(none, beforeFirst, codec.decodeEvents(e, v)),
     delayed: codec.decodeDelayed(d, v),
   }
 }
@@ -190,7 +190,7 @@ interface ReplayedOne {
   readonly state: Tagged
   readonly through: ReadonlyArray<Tagged>
   readonly moved: boolean
-  /** How many of the groups around the state were not left, from the outermost. */
+  /** How many of the groups around the state, counted from the outermost, were not left. */
   readonly kept: number
   readonly stopped: string | undefined
   readonly sends: ReadonlyArray<Tagged>
@@ -198,11 +198,11 @@ interface ReplayedOne {
   readonly requests: ReadonlyArray<string>
 }
 
-/** A journaled event by itself, without the states around it. */
+/** Decodes one journaled event, without the states before and after it. */
 export const readEvent = (codec: Codec, key: InstanceKey, record: EventRecord): Effect.Effect<EventBody, EventReplayError> =>
   Effect.try({ try: () => codec.decodeEvent(record.body), catch: (cause) => unreadable(key, undefined, record, cause) })
 
-/** Not an Effect: one for every event takes longer than deciding on it. */
+/** Not an Effect: running one per event takes longer than the decision itself. */
 const replayOne = (
   compiled: Compiled,
   codec: Codec,

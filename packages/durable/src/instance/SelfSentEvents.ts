@@ -1,18 +1,18 @@
 /**
- * Events that a machine sends to itself are stored only when they are handled. Each has an id made of the event that sent it, so
- * that recovery finds those that are not journaled yet, and no two nodes handle one twice.
+ * Events that a machine sends to itself are stored only when they are handled. The id of each is derived from the event that sent
+ * it, so that recovery finds the events that are not journaled yet, and no two nodes handle the same one.
  */
 import { type Chain, extendChain, type Tagged } from "@detent/machine/internal"
 import type { Envelope } from "./Envelope.ts"
 import { isTransient } from "./isTransient.ts"
 
-/** Ids that senders choose never start with this. */
+/** The prefix of all ids that the engine makes. Ids that senders choose never start with it. */
 export const reservedPrefix = "@"
 
 /** The prefix of the ids of self-sent events. */
 export const raisedPrefix = `${reservedPrefix}raised/`
 
-/** The ids of events that a node sent to the node that has the instance, where their sender gave none. */
+/** The prefix of the ids of events that one node sent to another, where their sender gave no id. */
 export const deliveryPrefix = `${reservedPrefix}delivery/`
 
 /** Whether a node made the id, to send the event again under it until another node answers. */
@@ -21,53 +21,53 @@ export const isDeliveryId = (dedupeId: string | undefined): dedupeId is string =
 /** Whether an id is that of a self-sent event. Once the event is handled, the id can be dropped. */
 export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => dedupeId?.startsWith(raisedPrefix) === true
 
-/** The id of the event that the event of a sequence number sent at a position. */
+/** The id of a self-sent event: the sequence of the event that sent it, and its index among the events of that one. */
 export const raisedId = (sequence: number, index: number): string => `${raisedPrefix}${sequence}/${index}`
 
 /** A self-sent event that is not handled yet. */
-export interface OwedEvent {
+export interface SelfSentEvent {
   readonly id: string
   readonly event: Tagged
   readonly chain: Chain
 }
 
-/** The self-sent events that are not journaled after an event was handled: those it sent come after earlier ones. */
-export const owedAfter = (
-  owed: ReadonlyArray<OwedEvent>,
+/** The self-sent events that are not handled yet after `handled` is: the events that it sent come after earlier ones. */
+export const selfSentAfter = (
+  before: ReadonlyArray<SelfSentEvent>,
   handled: { readonly sequence: number; readonly tag: string; readonly dedupeId: string | undefined },
   sends: ReadonlyArray<Tagged>,
-): ReadonlyArray<OwedEvent> => {
+): ReadonlyArray<SelfSentEvent> => {
   const { sequence, tag, dedupeId } = handled
-  if (sends.length === 0 && !isRaisedId(dedupeId)) return owed
-  const chain = extendChain(owed.find(({ id }) => id === dedupeId)?.chain, tag)
+  if (sends.length === 0 && !isRaisedId(dedupeId)) return before
+  const chain = extendChain(before.find(({ id }) => id === dedupeId)?.chain, tag)
   const sent = sends.map((event, index) => ({ id: raisedId(sequence, index), event, chain }))
-  return [...owed.filter(({ id }) => id !== dedupeId), ...sent]
+  return [...before.filter(({ id }) => id !== dedupeId), ...sent]
 }
 
-/** The events a live instance sent to itself that are not journaled yet. A snapshot would hide their origin, so none is taken meanwhile. */
-export class OwedEvents {
-  readonly #owed = new Set<Envelope>()
+/** The self-sent events of a live instance that are not decided yet. A snapshot would hide their origin, so none is taken meanwhile. */
+export class UndecidedSelfSentEvents {
+  readonly #envelopes = new Set<Envelope>()
 
   get isEmpty(): boolean {
-    return this.#owed.size === 0
+    return this.#envelopes.size === 0
   }
 
   add(envelopes: ReadonlyArray<Envelope>) {
     for (const envelope of envelopes) {
-      this.#owed.add(envelope)
+      this.#envelopes.add(envelope)
       // A refused event is settled as well. After a transient failure it stays listed.
       envelope.tracker = () => {
-        if (!isTransient(envelope.result)) this.#owed.delete(envelope)
+        if (!isTransient(envelope.result)) this.#envelopes.delete(envelope)
       }
     }
   }
 
   /** The event was decided. */
   delete(envelope: Envelope) {
-    this.#owed.delete(envelope)
+    this.#envelopes.delete(envelope)
   }
 
   clear() {
-    this.#owed.clear()
+    this.#envelopes.clear()
   }
 }

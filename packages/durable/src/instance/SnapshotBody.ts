@@ -1,6 +1,6 @@
 /**
  * The content of a snapshot: the state, the one before it, when it and the groups around it were entered, and the delayed events that
- * wait. With less, an instance that is read from a snapshot would differ from one that is replayed from all its events.
+ * wait. Without any of these, an instance read from a snapshot would differ from one that is replayed from all its events.
  */
 import type { Tagged } from "@detent/machine/internal"
 import type { Json } from "../store/Commit.ts"
@@ -14,7 +14,7 @@ export interface SnapshotContent {
   readonly previous: Tagged | undefined
   /** The sequence at which the state was entered. */
   readonly entered: number
-  /** The same for the groups around the state, where anything is declared for the stay in them. */
+  /** The same for the groups around the state that have declarations. */
   readonly groups: GroupEntries
   readonly delayed: ReadonlyArray<DelayedEvent>
 }
@@ -49,7 +49,7 @@ interface StoredSnapshot extends StoredPrevious {
   readonly n: number
   readonly g?: { readonly [group: string]: number }
   readonly d?: ReadonlyArray<StoredDelay>
-  /** The states in which groups were left, for machines with `history`. */
+  /** The state in which each group was last left, for machines with `history`. */
   readonly h?: StoredMemory
 }
 

@@ -3,7 +3,7 @@ import type { SnapshotPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { PendingEvent } from "./PendingEvent.ts"
 
-/** When something was stored. */
+/** The sequence of an event or a snapshot, and when it was stored. */
 export interface Moment {
   readonly sequence: number
   readonly at: number

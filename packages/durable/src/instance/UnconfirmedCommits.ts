@@ -1,6 +1,6 @@
 /**
- * The commits of an instance that the store failed to take or did not confirm. One of them may still arrive for as long as the
- * instance is at the sequence where it began, so all of them are kept until the journal is ahead of it.
+ * The commits of an instance that the store failed to store or did not confirm. Each may still be stored for as long as the
+ * instance is at the sequence that the commit expects, so all of them are kept until the journal is ahead of that sequence.
  *
  * Its methods find the outcome of a commit by reading the journal, with growing pauses where the store fails:
  *
@@ -36,7 +36,7 @@ export type Fate =
   | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: GivenUp; readonly pauseMillis: number }
   | { readonly _tag: "Unknown"; readonly error: SendError }
 
-/** Since when, and how often, the store has failed to take the instance's commits. */
+/** Since when, and how often, the store has failed to store the instance's commits. */
 interface Outage {
   readonly since: number
   readonly times: number
@@ -45,7 +45,7 @@ interface Outage {
 /** The longest pause before a commit is tried again. */
 const longestBackoffMillis = 1000
 
-/** The longest pause of an instance whose own events the store keeps failing. */
+/** The longest pause of an instance while the store keeps failing to store its self-sent events or timers. */
 const longestPauseMillis = 5000
 
 const none: ReadonlyArray<never> = []
@@ -74,29 +74,29 @@ export class UnconfirmedCommits {
     this.#record = record
   }
 
-  /** Whether one of them may still arrive. */
+  /** Whether an unconfirmed commit may still be stored. */
   get mayArrive(): boolean {
     return this.#flights.length > 0
   }
 
-  /** Events whose sender cannot learn whether they are stored, and that would be stored twice if they were sent again. */
+  /** Events that may be stored, and would be stored twice if they were sent again. Each with the error its sender gets. */
   unprotected(reason: string): GivenUp {
     return unprotectedIn(this.#key, this.#flights, reason)
   }
 
-  /** Whether nothing has to be kept. */
+  /** Whether no commit is unconfirmed and the store has not failed. */
   get isEmpty(): boolean {
     return !this.mayArrive && this.#outage === undefined
   }
 
-  /** The sequence has changed: none of them can arrive any more. */
+  /** The sequence has changed: no unconfirmed commit can be stored any more. */
   moved() {
     this.#flights = none
   }
 
   /**
-   * The store did not confirm a commit. The same events are not sent twice before the journal says whether it has them. `all` are
-   * those, and the decisions on top of them: once the store has failed for too long, their senders get the error.
+   * The store did not confirm a commit: its events are not committed again before the journal shows whether it has them. `all` are
+   * its events and the decisions on top of them: once the store has failed for too long, their senders get the error.
    */
   confirm(flight: Flight, all: ReadonlyArray<Pending>, error: PersistenceFailed): Effect.Effect<Fate> {
     this.#flights = [flight, ...this.#flights]
@@ -108,7 +108,7 @@ export class UnconfirmedCommits {
     })
   }
 
-  /** The node has lost its lease. It registers again meanwhile. */
+  /** The node has lost its lease, and registers again in the meantime. */
   fenced(all: ReadonlyArray<Pending>, error: SendError): Effect.Effect<Fate> {
     const outage = this.#failAgain()
     const isOver = this.#isOver(outage)
@@ -117,7 +117,7 @@ export class UnconfirmedCommits {
     )
   }
 
-  /** The journal must be read, after a pause of about this length, because the store refused a commit or another node has written. */
+  /** Reads the journal after a pause of about this length, because the store refused a commit or another node has written. */
   resolve(error: SendError, given: GivenUp, backoffMillis: number): Effect.Effect<Fate> {
     const read = this.#read(error, given)
     if (backoffMillis === 0) return read
@@ -130,7 +130,7 @@ export class UnconfirmedCommits {
     return this.#outage
   }
 
-  /** Whether senders have waited for as long as they should. */
+  /** Whether the outage has lasted for the store timeout: senders get the error then. */
   #isOver({ since }: Outage): boolean {
     return this.#record.environment.clock.currentTimeMillisUnsafe() - since >= this.#context.storeTimeoutMillis
   }
@@ -146,13 +146,13 @@ export class UnconfirmedCommits {
     })
   }
 
-  /** A commit that may have been stored before the instance was removed has an error that says so: its events are not sent on. */
+  /** The error of a removed instance. If a commit may have been stored before the removal, the error says so: its events are not sent on. */
   #errorOfRemoved(error: SendError): SendError {
     if (!this.mayArrive) return removed(this.#key, this.#record.sequence)
     return isRemoved(error) ? notFoundOut(this.#key, "the instance was removed meanwhile") : error
   }
 
-  /** The instance as it is stored, unless it was removed, and which of the commits it has. They began at the sequence number that memory has. */
+  /** The stored instance, unless it was removed, and which of the unconfirmed commits it has. All of them expect the sequence of memory. */
   get #journaled(): Effect.Effect<Journaled, SendError> {
     return Effect.gen({ self: this }, function* () {
       const flights = this.#flights
@@ -174,7 +174,7 @@ interface Journaled {
   readonly reloaded: Reloaded | undefined
   /** The commit that was stored. */
   readonly arrived: Flight | undefined
-  /** Commits of which the journal has been pruned: whether they were stored cannot be found out. */
+  /** Commits whose part of the journal has been pruned: it is unknown whether they were stored. */
   readonly unknown: ReadonlyArray<Flight>
 }
 
@@ -198,13 +198,13 @@ const notFoundOut = ({ machine, id }: InstanceKey, reason: string): PersistenceF
     machine,
     id,
     operation: "commit",
-    cause: new Error(`whether it was stored cannot be found out: ${reason}`),
+    cause: new Error(`it is unknown whether it was stored: ${reason}`),
   })
 
 const withUnknown = (key: InstanceKey, unknown: ReadonlyArray<Flight>, given: GivenUp): GivenUp =>
   unknown.length === 0 ? given : new Map([...given, ...unprotectedIn(key, unknown, "the journal was pruned meanwhile")])
 
-/** Decided again, an event that may be stored could be stored twice, unless its id or its timer shows that it is. */
+/** Events that may be stored, and have neither an id nor a timer by which the store would refuse them if they were decided again. */
 const unprotectedIn = (key: InstanceKey, flights: ReadonlyArray<Flight>, reason: string): GivenUp => {
   const error = notFoundOut(key, reason)
   const envelopes = flights.flat().map(({ envelope }) => envelope)
@@ -212,7 +212,7 @@ const unprotectedIn = (key: InstanceKey, flights: ReadonlyArray<Flight>, reason:
   return new Map(unprotected.map((envelope) => [envelope, error]))
 }
 
-/** After a prune only events with ids remain: one of those shows that all of its commit was stored. */
+/** After a prune only events with ids remain: one of them shows that its whole commit was stored. */
 const fateOf = (flight: Flight, events: ReadonlyArray<EventRecord>, reached: number): "arrived" | "lost" | "unknown" => {
   const found = flight.map(({ record }) => [record, events.find(({ sequence }) => sequence === record.sequence)] as const)
   const remaining = found.filter(([, event]) => event !== undefined)

@@ -1,5 +1,5 @@
 /**
- * Reading the stored data of an older version of a machine: one step for each version, on the JSON, before it is decoded.
+ * Upcasters convert the stored data of older versions of a machine: one step per version, on the JSON, before it is decoded.
  *
  * ```ts
  * engine.register(Order, { upcasters: { 1: { state: (json) => ({ ...json, currency: "EUR" }) } } })
@@ -15,7 +15,7 @@ export interface Upcaster {
   readonly event?: (event: JsonObject) => JsonObject
 }
 
-/** By the version they read. */
+/** Upcasters by the version that they read. */
 export type Upcasters = { readonly [version: number]: Upcaster }
 
 export const upcast = (upcasters: Upcasters, kind: "state" | "event", stored: unknown, from: number, to: number): unknown => {

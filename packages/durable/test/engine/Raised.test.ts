@@ -106,5 +106,5 @@ test("ids that the engine uses itself are refused", ({ open }) =>
   Effect.gen(function* () {
     const { engine } = yield* open()
     const instance = yield* engine.start(plain, "x")
-    expect((yield* Effect.flip(instance.send(E.Go(), { id: "@raised/1/0" }))).message).toMatch(/start with @ are the engine's own/)
+    expect((yield* Effect.flip(instance.send(E.Go(), { id: "@raised/1/0" }))).message).toMatch(/start with @ are reserved for the engine/)
   }))

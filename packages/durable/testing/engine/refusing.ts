@@ -170,7 +170,7 @@ export const refusing = ({ describe, test }: Kit) =>
           },
         }) as unknown as typeof Put.Type
         for (const [event, problem] of [
-          [Put.Put({ held: cyclic }), "it holds itself, or is nested too deeply; send plain data"],
+          [Put.Put({ held: cyclic }), "it contains itself, or is nested too deeply; send plain data"],
           [unreadable, "it cannot be read: the getter threw"],
           [untagged, "it cannot be read: the getter threw"],
         ] as const) {

@@ -84,7 +84,7 @@ export const sending = ({ describe, test }: Kit) =>
         expect(added).toBeUndefined()
         expect(together).toMatchObject(refusal)
         const later = yield* Effect.flip(job.send(E.Again(), { id: "k" }))
-        expect(later).toMatchObject({ ...refusal, problem: "id k is that of event 1, Add; give each event an id of its own" })
+        expect(later).toMatchObject({ ...refusal, problem: "id k belongs to event 1, Add; give each event an id of its own" })
         expect(yield* job.call(E.Add({ by: 7 }), { id: "k" })).toMatchObject({ state: S.Busy({ n: 2 }) })
         yield* first.close
         const { engine } = yield* open()
