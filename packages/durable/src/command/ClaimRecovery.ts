@@ -1,6 +1,6 @@
 /**
- * The claims of a killed worker expire by themselves. A worker on the same host sees sooner that the process has ended, and ends its
- * claims immediately.
+ * The claims of a killed worker expire by themselves. A worker on the same host can see that the process has ended, and ends its claims
+ * immediately.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"

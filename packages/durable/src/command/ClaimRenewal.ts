@@ -1,4 +1,4 @@
-/** Renews the claims of a worker before they end, and ends executions that take too long. */
+/** Renews the claims of a worker before they expire, and ends executions that exceed their timeout. */
 import type { PersistenceFailed } from "@detent/machine"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -30,7 +30,7 @@ export class ClaimRenewal {
     this.checkBy(at)
   }
 
-  /** An execution may have taken too long by then. */
+  /** Checks executions for their timeout no later than this. */
   checkBy(at: number) {
     if (at >= this.#checkAt) return
     this.#checkAt = at
@@ -47,7 +47,7 @@ export class ClaimRenewal {
       if (this.#renewAt <= now) yield* this.#renew
       this.checkBy(this.#renewAt)
     }).pipe(
-      // After the pause of the loop all of it is due again.
+      // After a failure, everything is due again once the loop has paused.
       Effect.onError(() => Effect.sync(() => this.checkBy(this.#clock.currentTimeMillisUnsafe()))),
     )
   }

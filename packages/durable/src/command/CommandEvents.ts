@@ -12,10 +12,12 @@ import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
-/** `Decided`: the instance took the event, or refused it for a reason. `Lost`: the store or a lock failed, and it is not known. */
+/**
+ * `Decided`: the instance accepted the event, or refused it for a reason. `Lost`: the store or a lock failed, and the outcome is unknown.
+ */
 export type Delivered = { readonly _tag: "Decided"; readonly refused?: string } | { readonly _tag: "Lost"; readonly problem: string }
 
-/** `failure`: the problem, where the event says that the command failed for good. */
+/** `failure`: the problem, if the event reports that the command failed for good. */
 export const deliver = (
   engine: EngineParts,
   key: InstanceKey,
@@ -59,8 +61,8 @@ const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
   _tag !== "InstanceNotFound"
 
 /**
- * The id of the event that follows from a command, one for each round: after an operator retries a failed command, the instance
- * that took the event of its failure takes the event of its success too.
+ * The deduplication id of the event that follows from a command, one for each round: after an operator retries a failed command, the
+ * instance that accepted its failure event accepts its success event too.
  */
 export const eventIdOf = ({ key, round }: ClaimedCommand): string => (round === 0 ? `@command/${key}` : `@retry/${round}/${key}`)
 
@@ -75,7 +77,7 @@ export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: 
       return Option.isNone(found) || registered === undefined ? Effect.undefined : readEvent(registered.codec, key, found.value)
     }),
     {
-      // It is not known whether the event was delivered: the store is asked again, rather than the effect executed twice.
+      // It is unknown whether the event was delivered: the worker asks the store again instead of executing the effect twice.
       onFailure: (): Verdict => ({ _tag: "Released", delayMillis: 1000 }),
       onSuccess: (event): Verdict | undefined => {
         if (event === undefined) return undefined
@@ -84,10 +86,10 @@ export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: 
     },
   )
 
-/** Marks the failure of an event that its slot declares: the command of such an event is not a dead letter. */
+/** Marks a failure that the slot declares, with an event for it: its command is not a dead letter. */
 const handledMark = "handled: "
 
-/** The failure as the event that follows from it keeps it. */
+/** The failure text that is stored with the event that follows from a command. */
 export const failureText = (verdict: Verdict): string | undefined => {
   if (verdict._tag === "Handled") return handledMark + verdict.problem
   return verdict._tag === "Failed" ? verdict.problem : undefined
@@ -97,8 +99,8 @@ const failureVerdict = (failure: string): Verdict =>
   failure.startsWith(handledMark) ? { _tag: "Handled", problem: failure.slice(handledMark.length) } : { _tag: "Failed", problem: failure }
 
 /**
- * The instance as the handler of a command sees it. The events it sends have ids too, numbered within the command; `undecided` has
- * those that the instance has not decided yet.
+ * The instance as the handler of a command sees it. The events that the handler sends have deduplication ids too, numbered within the
+ * command; `undecided` has the ids that the instance has not decided yet.
  */
 export const selfOfCommand = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand, undecided: Set<string>) => {
   let sent = 0
@@ -115,7 +117,7 @@ export const selfOfCommand = (engine: EngineParts, key: InstanceKey, command: Cl
     id: key.id,
     send: sendNext,
     tell: (event: Tagged) =>
-      Effect.catch(sendNext(event), (error) => Effect.logWarning(`an event that a command sent was not taken: ${error.message}`)),
+      Effect.catch(sendNext(event), (error) => Effect.logWarning(`an event that a command sent was not accepted: ${error.message}`)),
     spawn: () =>
       Effect.die(
         new DefinitionError({

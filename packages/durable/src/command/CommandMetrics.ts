@@ -39,11 +39,11 @@ export const countEnded = (ended: ReadonlyArray<Ended>, refused: ReadonlyArray<n
   return lost.size === 0 ? logged : Effect.andThen(logged, Metric.update(commandsLost, lost.size))
 }
 
-/** Without the problem, which may quote secrets: it is kept with the command. */
+/** Leaves out the problem, which may quote secrets and is stored with the command. */
 const logDead = ({ queue, slot, key }: Ended): Effect.Effect<void> =>
   Effect.annotateLogs(
     Effect.logWarning(
-      `command ${key} (${slot} of queue ${queue}) failed for good; DeadLetters.get shows why, DeadLetters.retry or .skip is next`,
+      `command ${key} (${slot} of queue ${queue}) failed for good; read its problem with DeadLetters.get, then call DeadLetters.retry or DeadLetters.skip`,
     ),
     { queue, slot, key },
   )

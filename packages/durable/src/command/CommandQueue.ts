@@ -1,10 +1,10 @@
 /**
- * A queue of commands that are enqueued by hand, with a schema for their payload.
+ * A queue of commands that application code enqueues, with a schema for their payload.
  *
  * ```ts
  * const Mails = CommandQueue.make("mails", { payload: Schema.Struct({ to: Schema.String }) })
  *
- * yield* Mails.enqueue({ to: "a@b.example" }, { key: "welcome-7" }) // the same key again is the first command
+ * yield* Mails.enqueue({ to: "a@b.example" }, { key: "welcome-7" }) // the same key again returns the first command
  *
  * CommandWorker.layer([Mails.handler(({ to }, { key }) => mailer.send(to, { idempotencyKey: key }))])
  * ```
@@ -39,7 +39,7 @@ export class InvalidCommand extends Schema.TaggedError<InvalidCommand>()("Invali
 }
 
 export interface EnqueueOptions {
-  /** The idempotency key, unique within the queue: the same key again is the first command. Default: a random one. */
+  /** The idempotency key, unique within the queue: the same key again returns the first command. Default: a random one. */
   readonly key?: string
   /** The command is not executed before this time has passed. */
   readonly delay?: Duration.Input
@@ -71,13 +71,13 @@ export interface QueueHandler<out R> {
 
 export interface CommandQueue<in out A> {
   readonly name: string
-  /** Stores a command. Inside a SQL transaction it is a part of it, and is rolled back with it. */
+  /** Stores a command. Inside a SQL transaction the command is part of the transaction, and is rolled back with it. */
   enqueue(payload: A, options?: EnqueueOptions): Effect.Effect<Enqueued, EnqueueError, Commands>
-  /** Stores many in one transaction: all of them, or none where the store fails. */
+  /** Stores many commands in one transaction: all of them, or none if the store fails. */
   enqueueAll(
     commands: ReadonlyArray<{ readonly payload: A } & EnqueueOptions>,
   ): Effect.Effect<ReadonlyArray<Enqueued>, EnqueueError, Commands>
-  /** How its commands are executed; to be given to a `CommandWorker`. */
+  /** Returns the handler of its commands, for a `CommandWorker`. */
   handler<X, E = never, R = never>(handle: (payload: A, context: QueueContext) => Effect.Effect<X, E, R> | PromiseLike<X>): QueueHandler<R>
 }
 
@@ -155,7 +155,7 @@ const keyProblem = (key: unknown): string | undefined => {
   if (typeof key !== "string") return `its key is of type ${typeof key}; give it a string`
   if (key === "") return "its key is empty"
   return /^[^/]+\/.+\/\d+\/\d+$/.test(key)
-    ? "keys of the form a/b/1/2 belong to effects that instances request; put something else at its end"
+    ? "keys of the form a/b/1/2 are reserved for effects that instances request; end the key differently"
     : undefined
 }
 

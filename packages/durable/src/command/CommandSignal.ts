@@ -12,16 +12,16 @@ export interface DirectHandoff {
   readonly queue: string
   readonly worker: string
   readonly claimMillis: number
-  /** The worker holds these commands from now on; none, where they could not be claimed as they were stored. */
+  /** The worker holds these commands from now on. Empty if the statement stored the commands without claiming them. */
   readonly taken: (claimed: ReadonlyArray<ClaimedCommand>) => void
-  /** The statement failed without saying whether it stored and claimed them. */
+  /** The statement failed, and it is unknown whether it stored and claimed them. */
   readonly unanswered: (error: PersistenceFailed) => void
 }
 
 /** The queues with new commands; undefined: any. */
 export type SignalListener = (queues: ReadonlySet<string> | undefined) => void
 
-/** Undefined where the worker has no room for all of them. */
+/** Returns undefined if the worker has no room for all of them. */
 export type CommandTaker = (queue: string, count: number) => DirectHandoff | undefined
 
 export class CommandSignal {
@@ -50,7 +50,7 @@ export class CommandSignal {
     }
   }
 
-  /** Asks this worker before commands are stored, until the returned function is called. */
+  /** Offers commands to this worker before they are stored, until the returned function is called. */
   whenStoring(taker: CommandTaker): () => void {
     this.#takers.add(taker)
     return () => {
@@ -58,7 +58,7 @@ export class CommandSignal {
     }
   }
 
-  /** A worker for commands that are about to be stored; undefined where none has room for all of them. */
+  /** Returns a worker for commands that are about to be stored; undefined if none has room for all of them. */
   offerFor(queue: string, count: number): DirectHandoff | undefined {
     for (const taker of this.#takers) {
       const handoff = taker(queue, count)

@@ -1,4 +1,4 @@
-/** A worker for queues of commands that are enqueued by hand. The engine executes the commands that its instances request. */
+/** A worker for queues of commands that application code enqueues. The engine executes the commands that its instances request. */
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,8 +1,7 @@
 /**
- * Finds the command that kills its process. A command whose executions never ended may have killed the process each time,
- * or may only have been claimed beside the one that did. So it is executed once more as the suspect: its worker hands back all
- * commands that have not begun and claims no others meanwhile. If the process is killed again, the suspect did it, and no other
- * command is counted down with it.
+ * Finds the command that kills its process. A command whose executions never ended may have killed the process each time, or was only
+ * claimed together with the one that did. So it is executed once more as the suspect: its worker hands back all commands that have not
+ * begun and claims no others meanwhile. If the process is killed again, the suspect did it, and no other command loses an attempt with it.
  */
 import type { Ended, Held } from "./Execution.ts"
 import type { QueueState } from "./QueueState.ts"

@@ -9,11 +9,11 @@ import { retryCheck } from "./RetryCheck.ts"
 type DeadFilter = Omit<CommandFilter, "status">
 type Answer<A> = Effect.Effect<A, PersistenceFailed, Commands>
 
-/** In the order they were enqueued, in pages; `after` is `next` of the page before. */
+/** Returns a page of dead letters in the order they were enqueued; `after` is `next` of the previous page. */
 export const list = (filter: DeadFilter = {}, limit = 100, after?: number): Answer<CommandPage> =>
   Effect.flatMap(Commands, (commands) => commands.list({ ...filter, status: "failed" }, limit, after))
 
-/** Keys are unique within their queue: without one, the operation is about all commands with the key. */
+/** Keys are unique within their queue. Without a queue, the operation applies to all commands with the key. */
 export interface KeyScope {
   readonly queue?: string
 }
@@ -28,8 +28,8 @@ export interface Force {
 }
 
 /**
- * Retries one, with all its attempts. False where it has not failed. Fails where {@link check} refuses it, except with `force`. With
- * `dryRun` it only returns whether it would.
+ * Retries one dead letter, with all its attempts. Returns false if the command has not failed. Fails if {@link check} refuses it, except
+ * with `force`. With `dryRun` it only returns whether it would retry.
  */
 export const retry = (
   key: string,
@@ -45,7 +45,7 @@ export const retry = (
     return dryRun ? isFailed : (yield* retrying({ ...scope, key })) > 0
   })
 
-/** Retries all that match and that {@link check} does not refuse. Returns how many; with `dryRun` it only counts them. */
+/** Retries all matching dead letters that {@link check} does not refuse. Returns their number; with `dryRun` it only counts them. */
 export const retryAll = (
   filter: DeadFilter,
   { dryRun = false, force = false }: Force & { readonly dryRun?: boolean } = {},
@@ -66,8 +66,8 @@ export interface RetryPlan {
 }
 
 /**
- * Distinguishes dead letters that can be retried from those whose result no instance would accept. Needs the `Journal` to know instances
- * that have ended, and the `Engine` to know which events their states accept; without them it refuses less.
+ * Distinguishes dead letters that can be retried from those whose result no instance would accept. It needs the `Journal` to find ended
+ * instances, and the `Engine` to find the events that a state accepts; without these services it refuses fewer.
  */
 export const check = (filter: DeadFilter = {}): Answer<RetryPlan> =>
   Effect.gen(function* () {
@@ -94,7 +94,7 @@ export class RetryRefused extends Schema.TaggedError<RetryRefused>()("RetryRefus
   }
 }
 
-/** Skips a failed or pending command, for a reason that is kept with it. False where it is being executed, or has ended. */
+/** Skips a failed or pending command, for a reason that is kept with it. Returns false if it is being executed or has ended. */
 export const skip = (key: string, reason: string, { queue }: KeyScope = {}): Answer<boolean> =>
   Effect.flatMap(Commands, (commands) =>
     Effect.tap(commands.skip(key, reason, queue), (isSkipped) =>

@@ -1,6 +1,6 @@
 /**
- * Group commit for commands that are enqueued by hand: callers whose commands are ready while a statement is in flight share the
- * next one. Sixteen concurrent callers share one sync of the disk.
+ * Group commit for commands that application code enqueues: callers whose commands are ready while a statement is in flight share the next
+ * one. Sixteen concurrent callers share one sync of the disk.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -25,7 +25,7 @@ export interface Stored {
 
 const nothing: ReadonlySet<number> = new Set()
 
-/** Returns how to enqueue commands. A caller may be interrupted: the commands it submitted are stored anyway. */
+/** Returns the function that enqueues commands. If its caller is interrupted, the submitted commands are stored anyway. */
 export const enqueuingTogether = ({
   write,
   run,

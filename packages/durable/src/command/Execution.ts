@@ -1,6 +1,6 @@
 /**
- * How one claimed command is executed, by a machine's slot or by the handler of a queue: the contract between the worker and
- * both, the verdict on a failure, and the text of the failure that is stored with the command.
+ * The execution of one claimed command by a machine's slot or by the handler of a queue: its contract with the worker, the verdict on a
+ * failure, and the failure text that is stored with the command.
  */
 import type { RetryPolicy, SlotSettings } from "@detent/machine"
 import { type CommandOutcome, failed, hidden, isEffectSlot, redactor, retryDelay } from "@detent/machine/internal"
@@ -19,7 +19,7 @@ export interface Execution {
   /** Starts a fiber with the services that the handler needs. */
   readonly run: <A>(effect: Effect.Effect<A, never, unknown>) => Fiber.Fiber<A, never>
   readonly execute: Effect.Effect<Verdict, never, unknown>
-  /** Whether the instance has postponed the event that follows from it, or one that its handler has sent and waits for. */
+  /** Whether the instance has postponed the event that follows from the command, or an event that its handler sent and waits for. */
   readonly isPostponed?: () => boolean
   /** The verdict on an execution that the worker has ended: it took too long, or its process was killed. */
   readonly conclude: (failure: Failure) => Effect.Effect<Verdict, never, unknown>
@@ -27,12 +27,12 @@ export interface Execution {
 
 export type Failure = Extract<CommandOutcome, { readonly _tag: "Failed" }>
 
-/** A claimed command, and until when its claim lasts for certain. */
+/** A claimed command, and the time until which its claim certainly lasts. */
 export interface Held extends ClaimedCommand {
   validUntil: number
 }
 
-/** Undefined where no handler is registered for the command. */
+/** Returns undefined if no handler is registered for the command. */
 export type FindExecution = (command: Held) => Execution | undefined
 
 /** A command whose end the store has not recorded yet. */
@@ -64,11 +64,13 @@ export const selfInterrupted: Failure = failed(new Error("it interrupted itself"
 
 export const tookTooLong = (millis: number): Failure => failed(new Error(`it took longer than its timeout of ${millis} ms`), true)
 
-/** Each process that claimed it was killed: by this command, or by another that the process executed beside it. */
+/** Each process that claimed it was killed: by this command, or by another one that the process executed at the same time. */
 export const neverEnded = (attempts: number): Failure => {
   const executions = `${attempts} ${attempts === 1 ? "execution" : "executions"}`
   return failed(
-    new Error(`${executions} never came to an end, or did not begin before their process was killed: find out, then retry`),
+    new Error(
+      `${executions} did not end, or did not begin before their process was killed; find out why the process was killed, then retry`,
+    ),
     false,
   )
 }
@@ -78,7 +80,7 @@ const problemLimit = 2000
 
 export const cut = (problem: string): string => (problem.length > problemLimit ? `${problem.slice(0, problemLimit)}…` : problem)
 
-/** The text of the failure, with the fields of the error where its slot declares them. Sensitive fields are not shown. */
+/** The text of the failure, with the fields of the error if its slot declares them. Sensitive fields are not shown. */
 const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   if (!isEffectSlot(slot)) return cut(problem)
   const codec = Schema.toCodecJson(slot.failure as unknown as Schema.Codec<unknown>)
@@ -93,7 +95,7 @@ const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   return cut(isRepeated ? JSON.stringify(fields) : `${problem} ${JSON.stringify(fields)}`)
 }
 
-/** A span for the execution where a tracer exports spans. The built-in tracer exports none, and costs 5 µs for each. */
+/** Adds a span to the execution if a tracer exports spans. The built-in tracer exports none, and costs 5 µs for each. */
 export const traced = <A, R>(
   context: Context.Context<unknown>,
   { queue, slot, key, attempts, instance }: ClaimedCommand,

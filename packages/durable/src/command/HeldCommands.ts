@@ -1,4 +1,4 @@
-/** The commands that a worker holds: those that wait, those that are executed, and those that ended and are not recorded yet. */
+/** The commands that a worker holds: waiting, being executed, or ended but not yet recorded. */
 import * as Cause from "effect/Cause"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import type { WorkerConfig } from "./WorkerConfig.ts"
 /** Yields to the event loop after this many commands were started. */
 const turnLimit = 64
 
-/** How long a command without a handler here is left to other workers; doubled each time. */
+/** How long a command without a handler in this process is left to other workers; doubled each time. */
 const firstUnknownMillis = 5_000
 const longestUnknownMillis = 300_000
 
@@ -50,7 +50,7 @@ export class HeldCommands {
     this.#events = events
   }
 
-  /** Executes commands of a queue by this finder, until the returned function is called. */
+  /** Executes the commands of a queue for which this finder has a handler, until the returned function is called. */
   serve(name: string, find: FindExecution): () => void {
     let served = this.#queues.get(name)
     if (served === undefined) {
@@ -82,7 +82,7 @@ export class HeldCommands {
     for (const [name, { queue }] of this.#queues) if (queues?.has(name) ?? true) queue.heat()
   }
 
-  /** By the names of the queues: stores lock those with limits in this order, so that workers do not deadlock. */
+  /** Sorted by queue name: stores lock queues with limits in this order, so that workers do not deadlock. */
   wants(now: number): ReadonlyArray<Want> {
     if (this.isStopping || this.#quarantine.isClosed) return []
     const wants: Array<Want> = []
@@ -94,8 +94,8 @@ export class HeldCommands {
   }
 
   /**
-   * Keeps room for commands that a caller is about to store, and returns the handoff; undefined where there is no
-   * room, or where other commands of the queue may come first.
+   * Reserves room for commands that a caller is about to store, and returns the handoff. Undefined if there is no room, or if other
+   * commands of the queue may come first.
    */
   reserve(name: string, count: number): ((commands: ReadonlyArray<ClaimedCommand>, validUntil: number) => void) | undefined {
     const served = this.#queues.get(name)
@@ -112,12 +112,12 @@ export class HeldCommands {
     }
   }
 
-  /** Whether it is running out of commands of one of these queues. */
+  /** Whether the worker is running out of commands of one of these queues. */
   isShort(wants: ReadonlyArray<Want>): boolean {
     return wants.some(({ queue, limit }) => limit >= (this.#queues.get(queue)?.queue.size ?? 0) / 2)
   }
 
-  /** When the store should be asked even without an announcement. */
+  /** When to ask the store even without an announcement. */
   askAt(): number {
     let next = Number.POSITIVE_INFINITY
     for (const { queue } of this.#queues.values()) if (queue.size > queue.held) next = Math.min(next, queue.askAt)
@@ -168,7 +168,7 @@ export class HeldCommands {
     for (const [queue, asked] of asking) queue.unask(asked)
   }
 
-  /** `validUntil` counts from before the request was sent: by the store's clock the claims end no sooner. */
+  /** `validUntil` counts from before the request was sent: by the store's clock the claims do not expire earlier. */
   take(asking: ReadonlyMap<QueueState, Asking>, { claimed, next, busy }: Exchange, validUntil: number) {
     const now = this.#now()
     for (const command of claimed) this.#queues.get(command.queue)?.queue.waiting.push({ ...command, validUntil })
@@ -202,7 +202,7 @@ export class HeldCommands {
   }
 
   #start(queue: QueueState, command: Held) {
-    // This process may have been suspended, so that another has claimed and executed it.
+    // This process may have been suspended, and another may have claimed and executed the command meanwhile.
     if (command.validUntil <= this.#now()) return this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
     const execution = this.#find(queue, command)
     if (execution === "ended") return
@@ -211,7 +211,7 @@ export class HeldCommands {
     this.#begin(queue, command, execution, suspicion === "guilty")
   }
 
-  /** A command that cannot be executed here is ended. */
+  /** Ends a command that this process cannot execute. */
   #find(queue: QueueState, command: Held): Execution | "ended" {
     try {
       for (const find of this.#queues.get(queue.name)?.finders ?? []) {
@@ -229,7 +229,7 @@ export class HeldCommands {
   #leaveUnknown({ queue, slot, claim }: Held): Verdict {
     if (!this.#logged.has(`${queue} ${slot}`)) {
       this.#logged.add(`${queue} ${slot}`)
-      this.#run(Effect.logWarning(`command ${slot} of queue ${queue} is not known here and left to other workers`))
+      this.#run(Effect.logWarning(`command ${slot} of queue ${queue} has no handler in this process and is left to other workers`))
     }
     return { _tag: "Released", delayMillis: Math.min(longestUnknownMillis, firstUnknownMillis * 2 ** Math.min(20, claim - 1)) }
   }
@@ -237,13 +237,13 @@ export class HeldCommands {
   #begin(queue: QueueState, command: Held, execution: Execution, isGuilty: boolean) {
     const { execute, conclude, timeoutMillis } = execution
     const running: Running = { command, execution, fiber: undefined, deadline: this.#now() + timeoutMillis }
-    // Registered first: it may end, or stop this worker, before its fiber first waits.
+    // Registered before it starts: it may end, or stop this worker, before its fiber first waits.
     queue.running.set(command.number, running)
     this.#events.due(running.deadline)
     this.#watch(queue, running, isGuilty ? conclude(neverEnded(command.attempts - 1)) : execute)
   }
 
-  /** One suspect at a time: another one is handed back and comes again. */
+  /** One suspect at a time: another one is handed back and claimed again later. */
   #isolate(queue: QueueState, command: Held) {
     if (this.#quarantine.isClosed) return this.#end(queue, command, { _tag: "Released", delayMillis: 0 })
     this.#quarantine.isolate(queue, command)
@@ -266,7 +266,7 @@ export class HeldCommands {
     if (queue.running.get(command.number) !== running) return fiber.interruptUnsafe()
     running.fiber = fiber
     fiber.addObserver((exit) => {
-      // It was lost to another worker, or its timeout has replaced its fiber.
+      // Another worker has claimed the command, or its timeout has replaced its fiber.
       if (queue.running.get(command.number) !== running || running.fiber !== fiber) return
       queue.running.delete(command.number)
       if (exit._tag === "Success") this.#end(queue, command, exit.value)
@@ -286,7 +286,7 @@ export class HeldCommands {
     this.#events.ended()
   }
 
-  /** Other workers have claimed these: a result from here would be refused. */
+  /** Drops commands that other workers have claimed: the store would refuse a result of this worker. */
   lose(numbers: ReadonlySet<number>) {
     for (const number of numbers) this.#quarantine.ended(number)
     for (const { queue } of this.#queues.values()) {
@@ -333,7 +333,7 @@ export class HeldCommands {
     }
   }
 
-  /** Hands back commands that have not ended. Returns the handlers that are interrupted by that. */
+  /** Hands back commands that have not ended. Returns the fibers of the handlers that this interrupts. */
   handBackRunning(): ReadonlyArray<Fiber.Fiber<unknown, unknown>> {
     const interrupted: Array<Fiber.Fiber<unknown, unknown>> = []
     for (const { queue } of this.#queues.values()) {

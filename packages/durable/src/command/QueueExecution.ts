@@ -1,4 +1,4 @@
-/** Executes commands that were enqueued by hand, by the handler of their queue. */
+/** Executes commands that application code enqueued, by the handler of their queue. */
 import { type AsyncContext, RetryPolicy } from "@detent/machine"
 import { callHandler, failed, outcomeOf } from "@detent/machine/internal"
 import type * as Context from "effect/Context"
@@ -24,9 +24,9 @@ export interface QueueOptions<A> {
 export interface QueueContext extends AsyncContext {
   /** The same for each execution of the command: pass it on as idempotency key. */
   readonly key: string
-  /** The number of executions, this one included, since it was last retried by hand. */
+  /** The number of executions, this one included, since an operator last retried it. */
   readonly attempts: number
-  /** How often it was retried by hand after it had failed for good. */
+  /** How often an operator retried it after it had failed for good. */
   readonly round: number
   readonly instance: InstanceKey | undefined
   readonly enqueuedAt: number

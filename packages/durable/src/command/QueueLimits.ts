@@ -1,20 +1,19 @@
 /**
- * How many commands of a queue may be claimed now, by its settings: for the memory store and SQLite. PostgreSQL computes the same
- * in SQL.
+ * How many commands of a queue its settings allow to claim now, for the memory store and SQLite. PostgreSQL computes the same in SQL.
  *
- * The rate limit holds in every interval, whenever it begins. Starts that are close together count at the time of the later one,
- * so that the list of starts stays short and no interval holds more than the limit.
+ * The rate limit holds in every interval, whenever it begins. Starts that are close together count at the time of the later one, so that
+ * the list of starts stays short and no interval holds more than the limit.
  */
 import type { QueueSettings } from "../store/Commands.ts"
 
-/** How soon a queue at its concurrency limit is worth asking again. The worker that ends one of its commands asks immediately. */
+/** The pause before a queue at its concurrency limit is asked again. The worker that ends one of its commands asks immediately. */
 export const busyPauseMillis = 500
 
 export const unlimited: QueueSettings = { paused: false, concurrency: undefined, rate: undefined }
 
 export interface Room {
   readonly limit: number
-  /** Milliseconds until more than that may be claimed; undefined where no limit applies. */
+  /** Milliseconds until more than that may be claimed; undefined if no limit applies. */
   readonly nextMillis: number | undefined
   /** Whether the concurrency limit applies. */
   readonly isBusy: boolean

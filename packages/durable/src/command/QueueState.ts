@@ -1,4 +1,4 @@
-/** One queue of a worker: its commands that wait and that are executed, and when the store is asked for more. */
+/** One queue of a worker: its waiting and running commands, and when to ask the store for more. */
 import type * as Fiber from "effect/Fiber"
 import type { Verdict } from "../store/Commands.ts"
 import type { Execution, Held } from "./Execution.ts"
@@ -7,9 +7,9 @@ import type { WorkerConfig } from "./WorkerConfig.ts"
 export interface Running {
   readonly command: Held
   readonly execution: Execution
-  /** Undefined for the moment in which it begins. */
+  /** Undefined while it begins. */
   fiber: Fiber.Fiber<Verdict, never> | undefined
-  /** When it has taken too long. */
+  /** When its timeout ends it. */
   deadline: number
 }
 
@@ -23,13 +23,13 @@ export interface Asking {
 
 interface Answer {
   readonly got: number
-  /** Milliseconds until the store has commands that can be claimed, as far as it knows. */
+  /** Milliseconds until the store has commands that can be claimed; undefined if it knows of none. */
   readonly nextMillis: number | undefined
-  /** The concurrency limit of the queue kept the store from giving more. */
+  /** The concurrency limit of the queue kept the store from returning more. */
   readonly isBusy: boolean
 }
 
-/** After a poll has found commands, the next poll comes this soon; then the pauses double. */
+/** The pause after a poll that found commands; later pauses double. */
 const firstPollMillis = 100
 
 export class QueueState {
@@ -42,7 +42,7 @@ export class QueueState {
   /** There may be commands to claim. */
   #isHot = true
   #announcements = 0
-  /** How many are being asked for. */
+  /** How many commands are requested in flight. */
   #asked = 0
   /** When to ask even without an announcement. */
   askAt = 0
@@ -68,7 +68,7 @@ export class QueueState {
     this.#announcements++
   }
 
-  /** How many to ask for. */
+  /** How many commands to ask for. */
   wants(now: number): number {
     return this.#isHot || this.askAt <= now ? this.room : 0
   }
@@ -93,7 +93,7 @@ export class QueueState {
     this.#asked -= limit
   }
 
-  /** Commands came by a direct handoff, which does not show the rest of the queue. */
+  /** Adds commands of a direct handoff, which does not show the rest of the queue. */
   given(asking: Asking, commands: ReadonlyArray<Held>) {
     this.unask(asking)
     this.waiting.push(...commands)
@@ -105,7 +105,7 @@ export class QueueState {
 
   finished(verdict: Verdict, now: number) {
     this.#finished++
-    // The limit of the queue has room for another. A retry is due at a known time, without asking the store for it.
+    // The concurrency limit now allows another command. A retry is due at a known time, so the store need not be asked for it.
     if (this.#isBusy) this.#isHot = true
     if (verdict._tag === "Retry") this.askAt = Math.min(this.askAt, now + verdict.delayMillis + 1)
   }
@@ -117,7 +117,7 @@ export class QueueState {
     this.size = nextSize(this.size, { finished: this.#finished, millis: now - this.#answeredAt, isFull }, concurrency, batchLimit)
     this.#finished = 0
     this.#answeredAt = now
-    // A command that was announced since may have been stored after the store looked.
+    // A command that was announced since the request may have been stored after the store read the queue.
     this.#isHot = isFull || this.#announcements !== asking.announcements
     this.#isBusy = isBusy
     this.#pollMillis = got > 0 && !asking.isAnnounced ? firstPollMillis : Math.min(pollMillis, this.#pollMillis * 2)
@@ -133,13 +133,13 @@ export interface Pace {
   /** Commands that ended since the last answer. */
   readonly finished: number
   readonly millis: number
-  /** Whether the queue had as many as were asked for. */
+  /** Whether the queue had as many commands as were asked for. */
   readonly isFull: boolean
 }
 
 /**
- * How many commands a worker holds of a queue. Quick ones are claimed by the hundred, so that one commit serves all; of slow ones
- * it holds no more than it executes, so that other workers get the rest.
+ * How many commands of a queue a worker holds. It claims quick ones by the hundred, so that they share one commit; of slow ones it holds no
+ * more than it executes, so that other workers get the rest.
  */
 export const nextSize = (size: number, { finished, millis, isFull }: Pace, least: number, most: number): number => {
   if (!isFull) return Math.max(least, Math.min(size, most))

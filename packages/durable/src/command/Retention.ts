@@ -1,4 +1,4 @@
-/** Removes commands that ended long ago. Their keys are forgotten: the same key after that is a new command. */
+/** Removes commands that ended long ago. Their keys are removed too: the same key then makes a new command. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
@@ -9,7 +9,7 @@ import { millisOf } from "./WorkerConfig.ts"
 export interface PurgeOptions {
   /** Only commands that ended longer ago than this. */
   readonly olderThan: Duration.Input
-  /** Their statuses. Default: completed and skipped. Dead letters are removed only where `failed` is named. */
+  /** Their statuses. Default: completed, skipped and handled. Dead letters are removed only if `failed` is listed. */
   readonly statuses?: ReadonlyArray<"completed" | "skipped" | "handled" | "failed">
   /** How many are removed in one transaction, with a pause for others in between. Default: 1,000. */
   readonly batch?: number

@@ -1,6 +1,6 @@
 /**
- * Whether it makes sense to execute a dead letter again: its instance must be there to take the event that follows. One that has
- * ended, or has no transition for that event in its state, would leave an effect whose result is lost, such as a payment.
+ * Whether it makes sense to execute a dead letter again: its instance must be able to accept the event that follows. If the instance has
+ * ended, or its state has no transition for that event, the result of the effect is lost, for example of a payment.
  */
 import { compiledOf, type Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -9,10 +9,10 @@ import { Engine, type KnownMachine } from "../Engine.ts"
 import type { StoredCommand } from "../store/Commands.ts"
 import { Journal } from "../store/Journal.ts"
 
-/** Returns why a command should not be executed again; undefined where it can be. */
+/** Returns why a command should not be executed again; undefined if it can be. */
 export type RetryCheck = (command: StoredCommand) => Effect.Effect<string | undefined>
 
-/** The check with the services that are there: without a journal it refuses nothing, without an engine it does not check events. */
+/** The check with the available services: without a journal it refuses nothing, without an engine it does not check events. */
 export const retryCheck: Effect.Effect<RetryCheck> = Effect.gen(function* () {
   const journal = Option.getOrUndefined(yield* Effect.serviceOption(Journal))
   const engine = Option.getOrUndefined(yield* Effect.serviceOption(Engine))

@@ -1,7 +1,7 @@
 /**
- * Executes the commands that instances request: the handler that `build` was given for the slot, with the command's idempotency
- * key, and then the event that follows from the result by the machine's definition. Events go to the instance under ids made of
- * that key, so that the instance takes the event of a command that is executed twice once, or once for each retry by hand.
+ * Executes the commands that instances request: calls the handler that `build` was given for the slot, with the command's idempotency key,
+ * then sends the instance the event that the machine's definition derives from the result. The event's deduplication id is made of that
+ * key, so that an instance accepts the event of a command that is executed twice only once, or once for each retry by an operator.
  */
 import { ActionFailed, type Inspection, RetryPolicy, type SlotSettings } from "@detent/machine"
 import {
@@ -136,7 +136,7 @@ export class SlotExecution {
     )
   }
 
-  /** The state is read from the journal where the instance has moved on, so only handlers that take a context get it. */
+  /** The state must be read from the journal if the instance has changed since, so only handlers that take a context get it. */
   #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler, undecided: Set<string>) {
     const { id } = key
     const context = { id, key: command.key, self: selfOfCommand(this.#engine, key, command, undecided) }
@@ -176,7 +176,7 @@ export class SlotExecution {
     }
   }
 
-  /** The event comes first: a command has ended only when the event that follows from it is stored. */
+  /** Sends the event first: a command has ended only when the event that follows from it is stored. */
   #followUp(
     { command, key, registered, parameters }: SlotCommand,
     outcome: CommandOutcome,
@@ -189,7 +189,7 @@ export class SlotExecution {
       try {
         event = eventOf(registered.compiled.declarations, { slot, id: key.id, key: command.key, parameters, attempts }, outcome)
       } catch (cause) {
-        return again(failed(new Error("the event that follows from it could not be made", { cause }), false))
+        return again(failed(new Error("its onSuccess or onFailure threw, so that no event follows from it", { cause }), false))
       }
       if (event === undefined) return Effect.succeed(verdict)
       const { effectSlots } = registered.compiled.declarations
@@ -213,7 +213,7 @@ export class SlotExecution {
   }
 }
 
-/** The end of a command whose event was refused: nothing handled its failure, and its success changed nothing. */
+/** The verdict on a command whose event was refused: nothing handled its failure, and its success changed nothing. */
 const withRefusal = (verdict: Verdict, event: string, refusal: string): Verdict => {
   const problem = cut(`its event ${event} was refused: ${refusal}`)
   if (verdict._tag === "Completed") return { _tag: "Completed", problem }
@@ -242,7 +242,7 @@ const parametersDecoder = (slot: Declarations["effectSlots"][string]): ((json: s
   return (json) => decode(JSON.parse(json))
 }
 
-/** The execution of an engine's commands; undefined where the store keeps no commands, or other processes execute them. */
+/** The execution of an engine's commands; undefined if the store keeps no commands, or if other processes execute them. */
 export const slotExecution = (
   engine: EngineParts,
   options: WorkerOptions | false,

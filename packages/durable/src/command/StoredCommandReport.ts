@@ -34,12 +34,12 @@ export const commandReport = (options: CommandReportOptions = {}): Effect.Effect
     return CommandReport.report({
       title,
       commands: commands.map(reported),
-      // The store counts all commands; of a filtered list, the report counts the listed ones.
+      // The store counts all commands; with a filter, the report counts only the listed ones.
       counts: isAll ? yield* totals(service.counts) : undefined,
     })
   })
 
-/** A stored command as reports and diagrams take it. */
+/** Converts a stored command for reports and diagrams. */
 export const reported = ({ key, queue, instance, slot, status, attempts, problem }: StoredCommand): CommandReport.CommandRecord => ({
   id: key,
   instance: instance === undefined ? queue : `${instance.machine} ${instance.id}`,

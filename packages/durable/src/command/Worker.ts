@@ -1,6 +1,6 @@
 /**
- * Executes commands: claims them in batches, records the ends of one batch together with the claims of the next, and hands back
- * commands that it cannot finish. Notifications wake it immediately; polling is the safety net.
+ * Executes commands: claims them in batches, records the ends of one batch together with the claims of the next, and hands back commands
+ * that it cannot finish. Notifications wake it immediately; polling finds commands whose notification was lost.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
@@ -30,10 +30,10 @@ import { type WorkerConfig, type WorkerOptions, workerConfig } from "./WorkerCon
 /** The end of a command is recorded no later than this, even without other commands to record or claim. */
 const flushMillis = 5
 
-/** How long the worker asks for nothing while a caller stores commands for it: the caller's statement may wait for a lock. */
+/** How long the worker sends no request while a caller stores commands for it: the caller's statement may wait for a lock. */
 const handoffMillis = 50
 
-/** How often an exchange that the database undid is repeated before it counts as a failure. */
+/** How often an exchange that the database rolled back is repeated before it counts as a failure. */
 const undoneLimit = 5
 
 /** How often a stop checks whether only postponed events remain. */
@@ -53,11 +53,11 @@ export class Worker {
   readonly #newQueue = new Wakeup()
   /** A request is in flight. One at a time: with two, each command took 17% more of PostgreSQL's CPU and WAL. */
   #isAsking = false
-  /** Since when a caller has been storing commands for this worker; undefined where none does. */
+  /** Since when a caller has been storing commands for this worker; undefined if none does. */
   #handoffSince: number | undefined
   /** A request failed, so that the store may have claimed commands for this worker without its knowledge. */
   #isUnconfirmed = false
-  /** How often in a row the database undid the exchange. */
+  /** How often in a row the database rolled back the exchange. */
   #undone = 0
   #settled: (() => void) | undefined
 
@@ -76,7 +76,7 @@ export class Worker {
     this.#renewal = new ClaimRenewal(commands, config, clock, this.#held)
   }
 
-  /** Executes commands of a queue by this finder, until the returned function is called. */
+  /** Executes the commands of a queue for which this finder has a handler, until the returned function is called. */
   serve(queue: string, find: FindExecution): () => void {
     const stop = this.#held.serve(queue, find)
     this.#wakeup.wake()
@@ -107,7 +107,7 @@ export class Worker {
     ),
   )
 
-  /** When a queue is new, and as often as the worker looks for commands that no notification announced. */
+  /** Recovers claims when a queue is added, and at every poll interval. */
   #recover(works: Effect.Effect<void>): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const freed = yield* recoverClaims(this.#commands, this.#held.queues())
@@ -142,7 +142,7 @@ export class Worker {
     })
   }
 
-  /** Milliseconds until the store should be asked, or 0. Small batches get a moment to grow. */
+  /** Milliseconds until the store should be asked, or 0. Small batches wait a few milliseconds to grow. */
   #wait(wants: ReadonlyArray<Want>, now: number): number {
     const { ended, firstEndedAt, isStopping } = this.#held
     if (this.#handoffSince !== undefined) {
@@ -209,12 +209,12 @@ export class Worker {
       onSuccess: (queues) => {
         if (queues.size > 0) signal.announce(queues)
       },
-      // All workers look in all their queues instead, as they do after any outage.
+      // All workers ask for commands of all their queues instead, as after any outage.
       onFailure: () => signal.announce(undefined),
     })
   }
 
-  /** Only while the worker is idle: one that asks, or has ends to record, claims the commands by its next exchange. */
+  /** Offers a handoff only while the worker is idle: otherwise its next exchange claims the commands. */
   #offer(queue: string, count: number): DirectHandoff | undefined {
     const now = this.#clock.currentTimeMillisUnsafe()
     if (this.#isBusy || this.#isUnconfirmed || this.#held.ended.length > 0) return undefined
@@ -270,7 +270,7 @@ export class Worker {
 
   /**
    * Claims nothing more, hands back commands that have not begun, and gives the others time to end. Events that instances have postponed
-   * may never be decided: once only their commands remain, those are handed back too. To be called while it works.
+   * may never be decided: once only their commands remain, those are handed back too. Call it while the worker works.
    */
   readonly drain: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     this.#held.isStopping = true

@@ -5,7 +5,7 @@ import * as Duration from "effect/Duration"
 export interface WorkerOptions {
   /** How many commands of one queue this worker executes concurrently. Default: 16. */
   readonly concurrency?: number
-  /** The most commands of one queue that it claims in one request, where they are executed quickly. Default: 500. */
+  /** The most commands of one queue that it claims in one request, if they are executed quickly. Default: 500. */
   readonly batchLimit?: number
   /**
    * How long a claim lasts. Default: 30 seconds. Claims of commands that take longer are renewed; the commands of a dead worker
@@ -14,9 +14,9 @@ export interface WorkerOptions {
   readonly claimDuration?: Duration.Input
   /** The longest time between two polls for commands that no notification announced. Default: 5 seconds. */
   readonly pollInterval?: Duration.Input
-  /** How long an execution may take where neither its slot nor its queue says. Default: 5 minutes. */
+  /** How long an execution may take if neither its slot nor its queue sets a timeout. Default: 5 minutes. */
   readonly timeout?: Duration.Input
-  /** How often a failed command is tried where neither its slot nor its queue says. Default: five times with growing pauses. */
+  /** How often a failed command is tried if neither its slot nor its queue sets a policy. Default: five times with growing pauses. */
   readonly retry?: RetryPolicy.RetryPolicy
   /** How long a stop waits for commands that are being executed. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
@@ -43,7 +43,7 @@ export const workerConfig = (options: WorkerOptions, name: string, isShared: boo
     concurrency,
     batchLimit: Math.max(concurrency, options.batchLimit ?? 500),
     claimMillis: millisOf(options.claimDuration ?? "30 seconds"),
-    // A store of this process alone announces every command.
+    // A store that only this process uses announces every command.
     pollMillis: isShared ? millisOf(options.pollInterval ?? "5 seconds") : Number.POSITIVE_INFINITY,
     timeoutMillis: millisOf(options.timeout ?? "5 minutes"),
     retry: options.retry ?? RetryPolicy.exponential({ jitter: 0.1 }),

@@ -42,8 +42,9 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
     })
 
   /**
-   * Tries commits again that stand at the expected sequence after all: it came to be only after the statement had begun, or the
-   * fence of others in the batch did not hold. Commits with a fence are written separately, so that they cannot refuse the others again.
+   * Retries commits that were refused although their instance is at the expected sequence: it reached that only after the statement had
+   * begun, or the fence of another commit in the batch did not hold. Commits with a fence are written separately, so that they cannot make
+   * the others fail again.
    */
   const retryUnfounded = (commits: ReadonlyArray<Commit>, outcomes: ReadonlyArray<CommitOutcome>, attempts: number) => {
     const unfounded = commits.flatMap((commit, position): ReadonlyArray<Positioned> => {
@@ -94,7 +95,7 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
   return { write: (commits) => write(commits), fork }
 }
 
-/** How often a commit is tried that was refused although it stands at the expected sequence. */
+/** How often a commit is tried that was refused although its instance is at the expected sequence. */
 const attemptLimit = 3
 
 const stored: CommitOutcome = { _tag: "Stored" }
@@ -123,13 +124,13 @@ const questionOf = ([position, commit]: Positioned): ReadonlyArray<unknown> => [
   idsIn(commit).filter(([id]) => isDeliveryId(id)),
 ]
 
-/** The ids of events that the journal may have, each with its place in the order of the events. */
+/** The deduplication ids of events that the journal may already have, each with the position of its event. */
 const idsIn = ({ events }: Commit): ReadonlyArray<readonly [id: string, position: number]> =>
   events.flatMap(({ dedupeId, isFirst }, position) => (dedupeId === undefined || isFirst === true ? [] : [[dedupeId, position] as const]))
 
 /**
  * Why commits were not stored. Rows: position, machine, id, dedupe ids of senders, lease, start, dedupe ids of nodes; each id with the
- * place of its event. The first dedupe id that is taken, in the order of the events.
+ * position of its event. Returns the first dedupe id that the journal already has, in the order of the events.
  */
 const explainRefusals = (schema: string): string => `
   select c.n, case when i.started_at = coalesce(c.started_at, i.started_at) then i.sequence else -1 end as actual,
@@ -152,7 +153,7 @@ const explainRefusals = (schema: string): string => `
     order by position limit 1
   ) d on true`
 
-/** The events that a fork copies from its source, up to a sequence number. */
+/** The source of a fork, with its snapshot if that is not newer than a sequence number. */
 const selectForkSource = (schema: string): string => `
   select i.instance, i.origin, s.sequence, s.at, s.version, s.body
   from ${schema}.instances i left join ${schema}.snapshots s on s.instance = i.instance and s.sequence <= $1

@@ -1,6 +1,6 @@
 /**
- * The clock that decides for a store on PostgreSQL which timers are due and which leases and claims have ended: the server's, because
- * it is the same for all nodes. A test that advances time by hand replaces it by the clock of the process.
+ * The clock by which a PostgreSQL store decides which timers are due and which leases and claims have expired: the clock of the server,
+ * because it is the same for all nodes. Tests that advance time replace it by the clock of the process.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

@@ -1,6 +1,6 @@
 /**
- * An activity that runs, on a fiber of its own. A run of the workflow that ends because the event it waited for has arrived does not
- * interrupt its activities: the next run waits for them again.
+ * A running activity, on a fiber of its own. When an event arrives that a run of the workflow waits for, that run ends but its activities
+ * continue: the next run waits for them.
  */
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -14,7 +14,7 @@ import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import { clockDeferred } from "./ExecutionEvent.ts"
 import type { ExitCodec, StoredExit } from "./StoredExit.ts"
 
-/** An activity as the engine gets it. The services of its schemas and its body are in the context of the calling fiber. */
+/** An activity as Effect passes it to the engine. The context of the calling fiber has the services of its schemas and its body. */
 export interface AnyActivity extends Activity.AnyWithProps {
   readonly execute: Effect.Effect<unknown, unknown, Scope.Scope>
 }
@@ -28,7 +28,7 @@ export type ActivityOutcome =
 
 export class ActivityRun {
   readonly instance: WorkflowInstance["Service"]
-  /** Whether it is the sleep of a durable clock in memory. */
+  /** Whether this activity is the in-memory sleep of a durable clock. */
   readonly isSleep: boolean
   readonly #codec: ExitCodec
   readonly #context: Context.Context<never>
@@ -37,7 +37,7 @@ export class ActivityRun {
   #waiting: Array<(outcome: ActivityOutcome) => void> = []
   #outcome: ActivityOutcome | undefined
 
-  /** `onEnd` gets the outcome first, and calls `complete` once it is stored. */
+  /** `onEnd` receives the outcome before the waiters, stores it, then calls `complete`. */
   constructor(
     name: string,
     parent: WorkflowInstance["Service"],
@@ -60,7 +60,7 @@ export class ActivityRun {
     fiber.addObserver((exit) => this.#ended(exit))
   }
 
-  /** Waits for it. When the last waiter is interrupted the activity is too, unless `continues` says that it runs on. */
+  /** Waits for the outcome. Interrupting the last waiter interrupts the activity, unless `continues` returns true. */
   wait(continues: () => boolean): Effect.Effect<ActivityOutcome> {
     return Effect.callback<ActivityOutcome>((resume) => {
       const waiter = (outcome: ActivityOutcome) => resume(Effect.succeed(outcome))

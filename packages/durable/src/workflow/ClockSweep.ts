@@ -13,10 +13,10 @@ import type { Executions } from "./Executions.ts"
 
 const batchSize = 500
 
-/** How long the clocks of a process that dies between claiming and waking stay claimed, at most: the claim ends with its lease. */
+/** The longest time that clocks stay claimed after their process died before waking them. Claims also end with the lease of the process. */
 const claimMillis = 5000
 
-/** How late clocks are found at most that another process has set before it died. */
+/** The longest delay until this process finds clocks that another process set before it died. */
 const longestSleepMillis = 5000
 
 export const makeClockSweep = (executions: Executions, timers: TimersService): TimerSweep => {
@@ -33,14 +33,17 @@ export const makeClockSweep = (executions: Executions, timers: TimersService): T
     batchSize,
     nextDue: Effect.suspend(() => timers.nextDue(executions.machines, undefined, executions.shards)),
     longestPause: () => Effect.succeed(longestSleepMillis),
-    // The claim of a clock that did not fire is kept, and ends by itself.
+    // A clock that did not fire stays claimed until its claim expires.
     retryMillis: 0,
   })
   executions.onClockSet((due) => sweep.wakeBy(due - executions.clock.offset))
   return sweep
 }
 
-/** Removes the row also where the clock has fired before or the execution has ended. One that cannot be woken is tried again. */
+/**
+ * Also removes the row of a clock that fired before or whose execution has ended. If the execution cannot be woken, the clock is tried
+ * again.
+ */
 const wake = (executions: Executions, timers: TimersService, timer: ClaimedTimer): Effect.Effect<Outcome> => {
   const { machine, id, name } = timer
   const woken = Effect.gen(function* () {

@@ -1,7 +1,7 @@
 /**
- * Resolves the commits of an execution that were not plainly stored. An unconfirmed commit, or one that met another writer,
- * is not repeated before the journal was read: no entry is stored twice. An entry that the store refuses by its content is refused
- * alone: the entries that were committed with it are committed one by one, then together again.
+ * Resolves the commits of an execution that the store did not confirm. After an unconfirmed commit, or a conflict with another writer, the
+ * journal is read before the entries are sent again, so that no entry is stored twice. If the store refuses the content of an entry, only
+ * that entry fails: the entries of its batch are committed one by one, later ones together again.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
@@ -12,28 +12,28 @@ import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from ".
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Commit } from "../store/Commit.ts"
 
-/** A commit that was sent, and the entries it brought. */
+/** A commit that was sent, and its entries. */
 export interface SentFlight<Entry> {
   readonly batch: ReadonlyArray<Entry>
   readonly commit: Commit
 }
 
-/** The execution that the entries happen to. */
+/** The execution whose entries are committed. */
 export interface ResolutionOwner<Entry, Journaled> {
   readonly environment: Environment
-  /** Whether the next commit brings more than entries: the execution itself, or a change of its record. */
+  /** Whether the next commit writes more than entries: the execution itself, or a change of its record. */
   hasMore(): boolean
-  /** How many of the pending entries, from the first on, one commit may bring. */
+  /** How many of the pending entries, counted from the first, one commit may contain. */
   countTogether(pending: ReadonlyArray<Entry>): number
   commitOf(batch: ReadonlyArray<Entry>): Commit
-  /** Reads the journal of the execution, for as long as that takes. */
+  /** Reads the journal of the execution, and retries until the store answers. */
   readonly read: Effect.Effect<Journaled>
   stored(flight: SentFlight<Entry>): void
-  /** The store does not take this entry; undefined: the part of the commit besides entries. */
+  /** The store refuses this entry; undefined: the part of the commit besides entries. */
   refused(entry: Entry | undefined, problem: PersistenceFailed): void
   /**
-   * Applies the journal. Returns all entries that remain to be stored, in their order: of the flight, and of those that
-   * were appended since. `isUnconfirmed`: the journal may have some of the flight.
+   * Applies the journal. Returns the entries that remain to be stored, in order: those of the flight, then those appended since.
+   * `isUnconfirmed`: the journal may already contain entries of the flight.
    */
   resolve(
     journaled: Journaled,
@@ -45,7 +45,7 @@ export interface ResolutionOwner<Entry, Journaled> {
   settled(): void
 }
 
-/** The first pause after an unconfirmed commit; it doubles with each that follows. */
+/** The pause after the first unconfirmed commit; it doubles with each further one in a row. */
 const firstPauseMillis = 25
 const longestPauseMillis = 1000
 
@@ -61,7 +61,7 @@ export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
     this.pipeline = new CommitPipeline(group, this)
   }
 
-  /** Reads the journal, because another node may have written. Does nothing while a commit is in flight: its answer shows that. */
+  /** Reads the journal, because another node may have written. Does nothing while a commit is in flight: its outcome reports a conflict. */
   refresh() {
     if (!this.pipeline.isIdle) return
     this.pipeline.pause()
@@ -103,7 +103,7 @@ export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
     this.#ask({ batch, commit }, 0)
   }
 
-  /** Returns the entries that are committed one by one, so that the refused one is found. */
+  /** Returns the entries to commit one by one, in order to find the one that the store refuses. */
   #refuse(batch: ReadonlyArray<Entry>, problem: PersistenceFailed | undefined): ReadonlyArray<Entry> | undefined {
     if (problem === undefined || batch.length + (this.#owner.hasMore() ? 1 : 0) > 1) {
       this.#isOneByOne = true

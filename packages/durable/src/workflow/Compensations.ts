@@ -76,7 +76,7 @@ export class Compensations {
       })
   }
 
-  /** Only failures compensate. Finalizers after a success are not journaled: the execution ends with them. */
+  /** Only a failed run compensates. Finalizers after a success are not journaled: the execution ends with them. */
   #once(effect: Effect.Effect<unknown>, exit: Exit.Exit<unknown, unknown>, step: string | undefined, index: number) {
     if (Exit.isSuccess(exit) || step === undefined) return effect
     if (this.#log.isCompensated(compensationKey(step, index))) return Effect.void
@@ -84,7 +84,7 @@ export class Compensations {
   }
 }
 
-/** The finalizers of a scope. Wraps each that is added. */
+/** The finalizers of a scope. Wraps each finalizer when it is added. */
 class Finalizers extends Map<object, Finalizer> {
   readonly #register: (finalizer: Finalizer) => Finalizer
 

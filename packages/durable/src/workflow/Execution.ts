@@ -1,8 +1,8 @@
 /**
- * An execution in memory: it runs on this node, or an event is being stored with it. Otherwise it leaves memory.
+ * An execution in memory. It stays there while it runs on this node or one of its events is being stored.
  *
- * Only the stored state counts: a run, an answer to a caller or the ownership of a node follows from the journal. While a
- * commit is in flight, `phaseAhead` is the phase of the execution if all of it is stored.
+ * Only the stored state counts: runs, answers to callers and the owner follow from the journal. `phaseAhead` is speculative: the phase once
+ * all events in flight and pending are stored.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import { describe, type Environment } from "@detent/machine/internal"
@@ -33,15 +33,15 @@ import type { Waiting, WaitOutcome } from "./Waiting.ts"
 
 /** The interface of the engine for its executions. */
 export interface ExecutionHost extends ReadingFrom {
-  /** The group commit for an execution that comes into memory now. */
+  /** The group commit for an execution that is being loaded into memory. */
   readonly committer: GroupCommit
   readonly environment: Environment
   readonly codecs: Codecs
   readonly waiting: Waiting
-  /** Whether this node may run the execution: it holds its lease, and the execution is its own to run. */
+  /** Whether this node may run the execution: the node holds its lease, and placement assigns the execution to it. */
   canOwn(key: InstanceKey): boolean
   registered(machine: string): RegisteredWorkflow | undefined
-  /** Stores an event with an execution, wherever that one is. */
+  /** Stores an event of any execution, in memory or not. */
   deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void>
   /** A deadline is stored. */
   clockSet(due: number): void
@@ -68,23 +68,23 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   state: ExecutionState
   /** The owner by the journal. */
   owner: string | undefined
-  /** How often something happened that a sleeping execution would have been woken for. */
+  /** Counts the events that would wake a sleeping execution. */
   wakes = 0
   /** Running activities, by name and attempt. */
   readonly activities = new Map<string, ActivityRun>()
-  /** The owner, where that is another node that is alive: the execution is left to it. */
+  /** The owner, if it is another node that is alive. This node then does not run the execution. */
   #foreignOwner: string | undefined
   readonly #commits: CommitResolution<PendingEvent, Read>
   #creation: Creation | undefined
-  /** Whether it has ended and its parents may not know of it. */
+  /** Whether the execution has ended and its parents may not have been notified. */
   #owesParents = false
-  /** Its parents know: the record is to say so. */
+  /** The parents have been notified, and the next commit records that. */
   #isClearingDebt = false
   #isTellingParents = false
   #run: Run | undefined
   #hasLeft = false
 
-  /** Creates an execution that the journal may not have yet. Without an origin it is not started. */
+  /** Creates an execution that may not be in the journal yet. Without an origin it is not started. */
   static create(host: ExecutionHost, key: InstanceKey, origin: string | undefined): Execution {
     const execution = new Execution(host, key, undefined)
     execution.#creation = { origin, at: execution.#now, waiting: [] }
@@ -93,9 +93,9 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   }
 
   /**
-   * The execution a step belongs to, noted on the instance that Effect hands to its steps. A copy of an instance, as
-   * `DurableDeferred.into` makes them, has it too. A body that continues after its execution was taken away finds the one it had,
-   * which no longer runs, and not the one that has come into memory since.
+   * Returns the execution of a step. It is attached to the instance that Effect passes to steps, and to the copies of an instance that
+   * `DurableDeferred.into` makes. A body that continues after another node took its execution over finds its former `Execution`, which no
+   * longer runs, and not one that was loaded since.
    */
   static of(instance: WorkflowInstance["Service"]): Execution | undefined {
     return (instance as { readonly [executionKey]?: Execution })[executionKey]
@@ -112,7 +112,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     if (read !== undefined) this.#applyRecord(read)
   }
 
-  /** Marks an instance that steps run with as one of this execution. */
+  /** Attaches this execution to an instance that its steps run with. */
   note(instance: WorkflowInstance["Service"]) {
     Object.assign(instance, { [executionKey]: this })
   }
@@ -134,9 +134,9 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return this.#phaseAhead !== "Waiting"
   }
 
-  // Events that are sent to it
+  // Events sent to the execution
 
-  /** Stores an event. `done` is called when it is stored, or where the journal has it already. */
+  /** Stores an event. Calls `done` when it is stored, or if the journal already has it. */
   accept(event: ExecutionEvent, done: (outcome: AppendOutcome) => void) {
     if (isEnded(this.state.phase) || this.#isKnown(event)) {
       done("stored")
@@ -144,7 +144,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     }
     const same = this.#find((other) => isSame(event, other))
     if (same !== undefined) return same.alsoOnDone(done)
-    // A run on this node needs no event to continue: the execution is only looked at again before it is suspended.
+    // A run on this node needs no event to continue: the counted wake makes the body run again instead of being suspended.
     if (event._tag === "Resumed" && isAtWork(this.#phaseAhead) && this.isMine && this.#foreignOwner === undefined) {
       this.wakes++
       done("stored")
@@ -154,8 +154,8 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   }
 
   /**
-   * Makes this node the owner of an execution that no living node runs. Where another node was first the event is dropped: it
-   * would read as if the execution had been taken from that node.
+   * Makes this node the owner of an execution that no living node runs. If another node was first, the event is dropped: the journal would
+   * say that this node took the execution from that node.
    */
   takeOver() {
     const isOrphan = isAtWork(this.#phaseAhead) && this.#foreignOwner === undefined && !this.isMine
@@ -163,19 +163,19 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.settled()
   }
 
-  /** Runs an execution again that is held: a new version of its workflow may be able to. */
+  /** Runs a held execution again: a new version of its workflow may be able to continue it. */
   retryHeld() {
     if (this.#phaseAhead === "Held") this.#append({ _tag: "Resumed", on: this.host.owner }, true)
     this.settled()
   }
 
-  /** Calls back when the execution is stored; immediately where it is. */
+  /** Calls back when the execution is stored; immediately if it already is. */
   whenCreated(done: (outcome: AppendOutcome) => void) {
     if (this.#creation === undefined) done("stored")
     else this.#creation.waiting.push(done)
   }
 
-  /** Reads the writes of another node. */
+  /** Reads events that another node has written. */
   refresh() {
     this.#commits.refresh()
   }
@@ -202,7 +202,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return this.state.sequence < 0 && this.#creation?.origin !== undefined ? "Running" : this.state.phase
   }
 
-  /** Whether the journal has what the event says. */
+  /** Whether the event would add nothing to the journal. */
   #isKnown(event: ExecutionEvent): boolean {
     const { state } = this
     switch (event._tag) {
@@ -226,7 +226,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
 
   // Requests of its run
 
-  /** Stores a step of its run. The run continues only if that is stored. */
+  /** Stores a step of its run. The run is interrupted if the step is not stored. */
   store(event: ExecutionEvent): Effect.Effect<void> {
     return Effect.callback((resume) => {
       this.#append(event, true, (outcome) => resume(outcome === "stored" ? Effect.void : Effect.interrupt))
@@ -246,7 +246,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return this.store({ _tag: "Compensated", step, index })
   }
 
-  /** Sets a clock, unless it was set before. The caller does not wait: a run that is suspended is stored after its clocks. */
+  /** Sets a clock, unless it was set before. The caller does not wait: the suspension of a run is stored after its clocks. */
   setClock(name: string, due: number) {
     if (this.state.clocks.has(name) || this.state.deferreds.has(clockDeferred(name))) return
     if (this.#find((event) => event._tag === "ClockSet" && event.name === name) !== undefined) return
@@ -348,7 +348,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return []
   }
 
-  /** Events that are still valid after the writes of other nodes. The others are answered. */
+  /** Returns the events that are still valid after the writes of other nodes, and answers the others. */
   #withoutStale(foreign: ReadonlyArray<ExecutionEvent>, pending: ReadonlyArray<PendingEvent>): ReadonlyArray<PendingEvent> {
     const isTakenAway =
       isEnded(this.state.phase) ||
@@ -473,7 +473,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.settled()
   }
 
-  /** Its run here has ended: another node runs it, or it has ended elsewhere. */
+  /** Stops the run on this node: another node runs the execution, or it has ended elsewhere. */
   #stopRun() {
     this.#run?.abandon()
     for (const activity of this.activities.values()) activity.interrupt()
@@ -487,7 +487,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.settled()
   }
 
-  /** Ends its work here. The journal keeps it. */
+  /** Stops the run on this node. The journal keeps the execution. */
   leave() {
     this.#stopRun()
     this.settled()
@@ -503,7 +503,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     }
   }
 
-  /** Whether an execution waits for its end that this node does not notify by itself when it is stored. */
+  /** Whether a parent waits for the end that this node does not notify as soon as the end is stored. */
   #hasUnknowingParents(): boolean {
     const notified = new Set(this.host.waiting.parentsOf(this.name).map(instanceName))
     return [...this.state.parents.keys()].some((name) => !notified.has(name))
@@ -522,7 +522,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     })
   }
 
-  /** A parent that cannot be read is held: it runs again, and asks for this end, when it can. */
+  /** A parent that cannot be read is held: once it can run again, it asks for this result. */
   #tellParent(parent: InstanceKey): Effect.Effect<void> {
     const { host, key } = this
     return Effect.catchDefect(host.deliver(parent, { _tag: "Resumed", on: host.owner }), (cause) =>

@@ -11,7 +11,7 @@ export type AppendOutcome = "stored" | "lost" | PersistenceFailed
 export class PendingEvent {
   readonly event: ExecutionEvent
   readonly at: number
-  /** Whether it comes from the run on this node, and is dropped where another node has taken over. All others are stored anyway. */
+  /** Whether the run on this node wrote it: then it is dropped if another node has taken over. All other events are stored in any case. */
   readonly isOwn: boolean
   #onDone: ((outcome: AppendOutcome) => void) | undefined
   #others: Array<(outcome: AppendOutcome) => void> | undefined
@@ -23,7 +23,7 @@ export class PendingEvent {
     this.#onDone = onDone
   }
 
-  /** Calls one more sender of the same event back. */
+  /** Also calls back another sender of the same event. */
   alsoOnDone(listener: (outcome: AppendOutcome) => void) {
     this.#others ??= []
     this.#others.push(listener)
@@ -42,7 +42,7 @@ const none: ReadonlyArray<never> = []
 export const phaseAfterAll = (phase: Phase, pending: ReadonlyArray<PendingEvent>): Phase =>
   pending.reduce((before, { event }) => phaseAfter(before, event), phase)
 
-/** How many events one commit may bring: none follows the end. */
+/** How many events one commit may contain: none follows the end. */
 export const countUntilEnd = (pending: ReadonlyArray<PendingEvent>): number => {
   if (pending.length <= 1) return pending.length
   const end = pending.findIndex(({ event }) => event._tag === "Ended")
@@ -58,9 +58,9 @@ export interface CommitParts {
   readonly phase: Phase
   readonly at: number
   readonly origin: string | undefined
-  /** The node that runs it from now on; undefined keeps the owner it has. */
+  /** The node that runs the execution from now on; undefined keeps the current owner. */
   readonly owner: string | undefined
-  /** Of an execution that has ended: whether parents wait for its end and may not know of it. */
+  /** For an ended execution: whether parents wait for its end and may not have been notified. */
   readonly owesParents: () => boolean
 }
 
@@ -90,7 +90,7 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, owesPare
   }
 }
 
-/** The owner is known only when the commit is made: another node may have become it since the event was appended. */
+/** The owner is known only when the commit is made: another node may have become the owner since the event was appended. */
 const withOwner = (event: ExecutionEvent, owner: string | undefined): ExecutionEvent =>
   event._tag === "Resumed" && owner !== undefined ? { ...event, on: owner } : event
 
@@ -124,7 +124,10 @@ const problemIn = (batch: ReadonlyArray<PendingEvent>): string | undefined => {
 export const isThatCommit = ({ at, origin, summary }: Commit, { record, origin: found }: OpenedInstance): boolean =>
   record.startedAt === at && found === origin && (record.owner ?? record.reason) === summary.reason
 
-/** How many of these events are journaled, from the first on: an unconfirmed commit may have brought fewer than the next attempt. */
+/**
+ * How many of these events are journaled, counted from the first: an unconfirmed commit may have contained fewer events than the next
+ * attempt.
+ */
 export const countJournaled = (events: ReadonlyArray<EventRecord>, found: ReadonlyArray<EventRecord>): number => {
   const differs = events.findIndex(({ sequence, at, tag, body }, index) => {
     const event = found[index]

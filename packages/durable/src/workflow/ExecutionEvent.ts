@@ -6,7 +6,7 @@ import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { StoredExit } from "./StoredExit.ts"
 
 export type ExecutionEvent =
-  /** The start of an execution of which a deferred was completed before. */
+  /** The start of an execution that completing one of its deferreds has created. */
   | { readonly _tag: "Started"; readonly payload: unknown; readonly parent: InstanceKey | undefined }
   | {
       readonly _tag: "Activity"
@@ -22,12 +22,12 @@ export type ExecutionEvent =
   /** Another execution sleeps until this one ends. */
   | { readonly _tag: "Awaited"; readonly by: InstanceKey }
   /**
-   * It called another execution, which may be removed before this one ends. Without an exit that one was started, and its end is
-   * not awaited.
+   * This execution called another one, which retention may remove before this one ends. Without an exit, the other one was started and its
+   * end is not awaited.
    */
   | { readonly _tag: "Called"; readonly name: string; readonly exit: StoredExit | undefined }
   | { readonly _tag: "Suspended"; readonly cause: unknown }
-  /** A node runs it from now on. Commits of the node before conflict with this event. */
+  /** A node runs the execution from now on. Commits of the previous owner conflict with this event. */
   | { readonly _tag: "Resumed"; readonly on: string }
   | { readonly _tag: "Interrupt" }
   | { readonly _tag: "Compensated"; readonly step: string; readonly index: number }
@@ -48,8 +48,8 @@ const endings: ReadonlySet<string> = new Set<Ending>(["Completed", "Failed", "In
 export const clockDeferred = (clock: string): string => `DurableClock/${clock}`
 
 /**
- * Whether only a node that runs the execution writes this event, and that node is not this one. All nodes write the others: what
- * was completed, interrupted, awaited or resumed from outside.
+ * Whether the event shows that another node runs the execution. Any node may write the others: a completed deferred, a fired clock, an
+ * interrupt, a waiting parent or the start.
  */
 export const isForeign = (event: ExecutionEvent, owner: string): boolean => {
   switch (event._tag) {
@@ -110,7 +110,7 @@ export const bodyOf = (event: ExecutionEvent): string => {
   }
 }
 
-/** Throws an `Error` where the row is not an event. Checks the shape of the body and trusts its fields: only this file writes them. */
+/** Throws an `Error` if the row is not an event. Checks the shape of the body and trusts its fields: only this file writes them. */
 export const readEvent = ({ tag, body, sequence }: EventRecord): ExecutionEvent => {
   const slash = tag.indexOf("/")
   const kind = slash < 0 ? tag : tag.slice(0, slash)

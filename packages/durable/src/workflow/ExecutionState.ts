@@ -5,7 +5,7 @@ import type { OpenedInstance } from "../store/Journal.ts"
 import { clockDeferred, type Ending, type ExecutionEvent, readOrigin } from "./ExecutionEvent.ts"
 import { type StoredExit, storedVoid } from "./StoredExit.ts"
 
-/** The tag an execution is listed by. `Waiting`: a deferred of it was completed, but it has not been started. */
+/** The tag an execution is listed by. `Waiting`: one of its deferreds was completed, but it has not been started. */
 export type Phase = "Waiting" | "Running" | "Compensating" | "Suspended" | "Held" | Ending
 
 export const isEnded = (phase: Phase): phase is Ending => phase === "Completed" || phase === "Failed" || phase === "Interrupted"
@@ -59,15 +59,15 @@ export class ExecutionState {
   /** Clocks that are set and have not fired. */
   readonly clocks = new Set<string>()
   readonly compensated = new Set<string>()
-  /** Executions it called that may be removed before it ends, with their results. Undefined: it has not awaited the end. */
+  /** Called executions that retention may remove before this one ends, with their results. Undefined: this one has not awaited the end. */
   readonly called = new Map<string, StoredExit | undefined>()
   interruptRequested = false
-  /** Why it was suspended, where a failure suspended it. */
+  /** The cause of the suspension, if a failure suspended it. */
   suspendedBy: unknown = undefined
   problem: string | undefined = undefined
   result: StoredExit | undefined = undefined
 
-  /** Applies its input. Undefined where it has not been started. */
+  /** Applies the input of the execution; undefined if it has not been started. */
   begin(origin: string | undefined) {
     this.sequence = 0
     if (origin === undefined) return

@@ -29,18 +29,18 @@ import { type Waiter, Waiting, type WaitOutcome } from "./Waiting.ts"
 /** The largest number of executions that are read with one query. */
 const readLimit = 500
 
-/** When a failed read is tried again for the first time. */
+/** The pause before the first retry of a failed read. */
 const firstRetryMillis = 50
 
 interface ReadUnderWay {
-  /** The execution has left memory since the read was asked for. */
+  /** The execution has left memory since the read was requested. */
   isOutdated: boolean
 }
 
 export class Executions implements ExecutionHost {
   readonly journal: JournalService
   readonly environment: Environment
-  /** By which durable clocks are set: the store decides when they are due. */
+  /** The clock of the store. Durable clocks are set by it, because the store decides when they are due. */
   readonly clock: StoreClock
   /**
    * While the store writes for the executions of one lane, the process runs those of the others. Fifty executions that all wait for
@@ -88,7 +88,10 @@ export class Executions implements ExecutionHost {
     this.#peeks = new Batcher({ ...batching, perform: (keys: ReadonlyArray<InstanceKey>) => openExecutions(journal, keys) })
   }
 
-  /** The lane of an execution that comes into memory. It stays in its lane: the store must not get two commits of one at the same time. */
+  /**
+   * The lane for an execution that is loaded into memory. An execution keeps its lane: the store must not get two of its commits at the
+   * same time.
+   */
   get committer(): GroupCommit {
     return this.#lanes[this.#created++ % this.#lanes.length] ?? this.#lanes[0]
   }
@@ -105,7 +108,7 @@ export class Executions implements ExecutionHost {
     return this.#mode === "open" && this.fence !== undefined && this.isLocal(key)
   }
 
-  /** Whether the execution is for this node to run. */
+  /** Whether placement assigns the execution to this node. */
   isLocal(key: InstanceKey): boolean {
     return this.#placement.routing?.isLocal(key) ?? true
   }
@@ -119,7 +122,10 @@ export class Executions implements ExecutionHost {
     return this.#mode !== "open"
   }
 
-  /** Whether a node runs the executions it owns. No other node runs an execution of this node, whichever owner the journal names. */
+  /**
+   * Whether this owner is alive and runs the execution. No other node runs an execution that is assigned to this node, whichever owner the
+   * journal names.
+   */
   isAlive(owner: string, key: InstanceKey): Effect.Effect<boolean> {
     if (this.#placement.routing?.isLocal(key) === true) return Effect.succeed(owner === this.owner)
     return this.#placement.isAlive(owner)
@@ -144,7 +150,7 @@ export class Executions implements ExecutionHost {
     this.#workflows.set(machineOf(registered.workflow._tag), registered)
   }
 
-  /** Its executions leave memory: other nodes take them over, or this one when the workflow is registered again. */
+  /** Removes a workflow. Its executions leave memory: other nodes take them over, or this one when the workflow is registered again. */
   unregister(registered: RegisteredWorkflow): Effect.Effect<void> {
     return Effect.suspend(() => {
       const machine = machineOf(registered.workflow._tag)
@@ -205,13 +211,15 @@ export class Executions implements ExecutionHost {
     return Effect.flatMap(this.#placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : this.#placement.bury(owner)))
   }
 
-  /** The node that runs the execution looks at it: it was started or written to here. */
+  /** Asks the node that runs the execution to read it: this node has started it or written to it. */
   #wakeElsewhere(key: InstanceKey) {
     const routing = this.#placement.routing
     if (routing !== undefined) this.environment.run(Effect.ignore(routing.request(key, { _tag: "Wake" })))
   }
 
-  /** The requests of other nodes for the executions of this node. `gained`: looks for those that have come to it. */
+  /**
+   * Receives the requests of other nodes for the executions of this node. `gained` looks for executions that this node was assigned since.
+   */
   receiver(gained: () => void): Receiver {
     return {
       serves: (machine) => this.#workflows.has(machine),
@@ -239,8 +247,8 @@ export class Executions implements ExecutionHost {
   }
 
   /**
-   * Uses an execution that is in memory or in the journal; immediately where it is in memory. One that came into memory and left it while
-   * it was read is read again: the first reading may be outdated, and it would run a second time.
+   * Calls `use` with the execution: immediately if it is in memory, otherwise once it is read from the journal. An execution that was
+   * loaded and left memory during the read is read again: the first read may be outdated and would run it a second time.
    */
   use(key: InstanceKey, use: (found: Execution | Unreadable | undefined) => void) {
     const name = instanceName(key)
@@ -260,7 +268,7 @@ export class Executions implements ExecutionHost {
     })
   }
 
-  /** Asks until the store answers, or the engine has closed. Each key is tried again by itself, so that none delays another. */
+  /** Repeats the read until the store answers or the engine has closed. Each key is retried by itself, so that none delays another. */
   #ask<A>(batcher: Batcher<InstanceKey, A, PersistenceFailed>, key: InstanceKey, tell: (found: A) => void) {
     const again = Effect.retry(batcher.submit(key), { schedule: untilAnsweredBackoff, while: () => this.#mode !== "closed" })
     batcher.add(key, (exit) => {
@@ -327,7 +335,7 @@ export class Executions implements ExecutionHost {
     })
   }
 
-  /** Waits for its end, or until it is suspended where the caller takes that for an answer. */
+  /** Waits for the end. With `takesSuspended`, a suspension is an answer too. */
   wait(key: InstanceKey, by: InstanceKey | undefined, takesSuspended: boolean): Effect.Effect<WaitOutcome> {
     let waiter: Waiter | undefined
     const outcome = this.#answer<WaitOutcome>((resume) => {
@@ -344,7 +352,7 @@ export class Executions implements ExecutionHost {
     )
   }
 
-  /** Looks at executions that callers wait for and that are not in memory, the longer they wait the more rarely. */
+  /** Reads awaited executions that are not in memory, less often the longer their callers have waited. */
   lookForWaiters() {
     for (const key of this.waiting.due) if (!this.#live.has(instanceName(key))) this.look(key)
   }

@@ -1,10 +1,9 @@
 /**
  * Finds executions that no living node runs and takes them over: those of a node that died or of this process before it lost its lease, and
- * those that were started where their workflow is not registered. Also notices writes of other nodes to executions that
- * run here.
+ * those that were started where their workflow is not registered. Also notices writes of other nodes to executions that run here.
  *
- * The scan asks the store which owners there are, judges each owner once, and pages by id through the executions of owners that
- * are dead, so that executions of living nodes cost nothing and a scan ends however many executions change meanwhile.
+ * The scan asks the store which owners there are, checks each owner once, and pages by id through the executions of owners that are dead,
+ * so that executions of living nodes cost nothing and a scan ends however many executions change meanwhile.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import type * as Cause from "effect/Cause"
@@ -65,7 +64,7 @@ export class OrphanScan {
 
   #scanMachine(machine: string): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
-      // Where executions are divided between nodes, this one runs all that are its own, whichever node had them before.
+      // With shards, this node runs all executions of its shards, whichever node owned them before.
       const isSharded = this.#executions.shards !== undefined
       for (const owner of yield* this.#executions.journal.owners(machine)) {
         if (isSharded || (yield* this.#executions.isDead(owner)))

@@ -20,10 +20,10 @@ export interface ReadingFrom {
 }
 
 export interface ReadExecution extends OpenedInstance {
-  /** The events after the sequence number that was asked for. */
+  /** The events after the requested sequence number. */
   readonly records: ReadonlyArray<EventRecord>
   readonly events: ReadonlyArray<ExecutionEvent>
-  /** The state after all its events, where they were read from the first on. */
+  /** The state after all its events; undefined if the first events were not read. */
   readonly state: ExecutionState | undefined
   /** Whether another node that is alive runs it. */
   readonly isOwnerAlive: boolean
@@ -42,7 +42,7 @@ export type Read = ReadExecution | Unreadable | undefined
 
 const pageSize = 1000
 
-/** Reads an execution with its events after a sequence number; undefined where there is none. */
+/** Reads an execution with its events after a sequence number; undefined if it does not exist. */
 export const readExecution = (from: ReadingFrom, key: InstanceKey, after: number): Effect.Effect<Read, PersistenceFailed> =>
   Effect.gen(function* () {
     const opened = yield* from.journal.open(key)
@@ -50,8 +50,8 @@ export const readExecution = (from: ReadingFrom, key: InstanceKey, after: number
   })
 
 /**
- * Reads many executions with all their events, in the order given. Where reading them together fails, each is read by itself, so
- * that one that cannot be read fails alone.
+ * Reads many executions with all their events, in the order given. If reading them together fails, each is read by itself, so that an
+ * unreadable one fails alone.
  */
 export const readExecutions = (
   from: ReadingFrom,

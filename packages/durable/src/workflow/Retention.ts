@@ -10,7 +10,10 @@ import { readResult } from "./Reading.ts"
 
 const pageSize = 500
 
-/** One pass over executions that ended before the retention, and the pause until the next. Each pass continues where the last one ended. */
+/**
+ * One pass over executions that ended longer ago than the retention, and the pause until the next pass. Each pass continues where the last
+ * one ended.
+ */
 export const pruneTurn = (
   journal: JournalService,
   machines: () => ReadonlyArray<string>,

@@ -29,7 +29,7 @@ export interface RunOwner extends CompensationLog {
   readonly key: InstanceKey
   readonly state: ExecutionState
   readonly codecs: Codecs
-  /** How often something happened that a sleeping execution would have been woken for. */
+  /** Counts the events that would wake a sleeping execution. */
   readonly wakes: number
 }
 
@@ -37,7 +37,7 @@ export interface RunOwner extends CompensationLog {
 export type RunOutcome =
   | { readonly _tag: "Ended"; readonly ending: Ending; readonly exit: StoredExit }
   | { readonly _tag: "Suspended"; readonly cause: unknown }
-  /** It was stopped; nothing of its end is stored. */
+  /** The run was stopped, and no outcome is stored. */
   | { readonly _tag: "Abandoned" }
   | { readonly _tag: "Failed"; readonly problem: string }
 
@@ -78,7 +78,7 @@ export class Run {
     return this.#owner.state.interruptRequested && !this.#isBodyOver
   }
 
-  /** Claims the name of a step for this run. False where the name was used before. */
+  /** Claims the name of a step for this run. Returns false if the name was used before. */
   use(step: string): boolean {
     if (this.#used.has(step)) return false
     this.#used.add(step)
@@ -87,18 +87,18 @@ export class Run {
 
   start(over: (outcome: RunOutcome) => void) {
     const context = Context.add(this.#registered.context, WorkflowInstance, this.instance)
-    // Only the body can be interrupted: how it ended is reported in any case.
+    // Only the body can be interrupted, so that the outcome is always reported.
     const fiber = Effect.runForkWith(context)(this.#whole as Effect.Effect<RunOutcome>, { uninterruptible: true })
     this.#fiber = fiber
     fiber.addObserver((exit) => {
       this.#isOver = true
-      // A run that was stopped in the middle of compensating has not compensated the rest, with any exit.
+      // A run that was stopped while it compensated has compensations left, whatever its exit is.
       if (this.#isAbandoned) over({ _tag: "Abandoned" })
       else over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
     })
   }
 
-  /** Ends it because the event it waits for has arrived. */
+  /** Ends the run because the event it waits for has arrived. */
   preempt() {
     if (this.#isOver || this.#isBodyOver) return
     this.#isPreempted = true
@@ -106,7 +106,7 @@ export class Run {
     this.#fiber?.interruptUnsafe()
   }
 
-  /** Ends it without a result and without compensating. */
+  /** Ends the run without a result and without compensating. */
   abandon() {
     if (this.#isOver) return
     this.#isAbandoned = true
@@ -115,7 +115,7 @@ export class Run {
     this.#fiber?.interruptUnsafe()
   }
 
-  /** Ends its body now, and compensates. */
+  /** Ends the body now, and compensates. */
   interrupt() {
     if (this.#isOver || this.#isBodyOver) return
     this.instance.suspended = true

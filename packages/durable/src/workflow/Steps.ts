@@ -122,7 +122,7 @@ export class Steps {
       const run = execution?.run
       if (execution === undefined || run === undefined) return Effect.interrupt
       const stored = execution.state.deferreds.get(deferred.name)
-      // A body that finds nothing is suspended. Steps that run beside it run first, so that it waits for them.
+      // A body that finds no result is suspended. The yield lets concurrent steps run first, so that the body waits for them.
       if (stored === undefined) return Effect.as(Effect.yieldNow, Option.none())
       const codec = this.#executions.codecs.exit(deferred.successSchema, deferred.errorSchema)
       return this.#decoded(execution, codec, stored, `deferred ${deferred.name}`, (exit) => {

@@ -57,7 +57,7 @@ export class Codecs {
 
   readonly #suspensions = valueCodec(Schema.Cause(Schema.Never, Schema.Defect()))
 
-  /** Why a run was suspended, where a failure suspended it. */
+  /** Encodes the cause of a suspension, if a failure suspended the run. */
   encodeCause(cause: Cause.Cause<never> | undefined): Effect.Effect<unknown> {
     return cause === undefined ? Effect.undefined : Effect.orDie(this.#suspensions.encode(cause))
   }
@@ -68,7 +68,9 @@ export class Codecs {
   }
 }
 
-/** Services of a schema come from the caller: `R` of the operations of Effect's engine says so, and is not repeated here. */
+/**
+ * The services of a schema come from the caller. The operations of Effect's engine already require them in `R`, so it is not repeated here.
+ */
 const valueCodec = (schema: Schema.Top): ValueCodec => {
   const json = Schema.toCodecJson(schema) as unknown as Schema.Codec<unknown, unknown>
   return { encode: Schema.encodeUnknownEffect(json), decode: Schema.decodeUnknownEffect(json) }
@@ -90,7 +92,7 @@ const exitCodec = (value: ValueCodec, cause: ValueCodec): ExitCodec => {
   }
 }
 
-/** JSON knows no undefined. */
+/** JSON has no undefined. */
 const storedSuccess = (success: unknown): StoredExit => ({ success: success ?? null })
 
 /** The exit as it is read after a restart. Values other than objects are the same before and after JSON. */

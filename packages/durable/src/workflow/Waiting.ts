@@ -11,9 +11,9 @@ export type WaitOutcome =
 
 export interface Waiter {
   readonly key: InstanceKey
-  /** The execution that waits, where the caller is one. */
+  /** The waiting execution, if the caller is one. */
   readonly by: InstanceKey | undefined
-  /** Whether a suspension is an answer. Executions are suspended then; most other callers keep waiting. */
+  /** Whether a suspension is an answer. It suspends a calling execution too; most other callers keep waiting. */
   readonly takesSuspended: boolean
   readonly tell: (outcome: WaitOutcome) => void
 }
@@ -60,8 +60,8 @@ export class Waiting {
   }
 
   /**
-   * Answers that the execution is suspended or held. A waiting execution is suspended by that and must be woken later, so only those
-   * are answered that are stored as parents. To them a held execution is a suspended one: it may still end.
+   * Answers that the execution is suspended or held. The answer suspends a waiting execution, which must be woken later, so only executions
+   * that are stored as parents get it. For them a held execution counts as suspended: it may still end.
    */
   tellPause(name: string, outcome: WaitOutcome, isKnown: (parent: string) => boolean) {
     for (const waiter of this.#waitersOf(name)) {
@@ -81,7 +81,7 @@ export class Waiting {
     waiter.tell(outcome)
   }
 
-  /** The executions to read at this scan: the longer callers have waited for one, the more rarely it is read. */
+  /** The executions to read at this scan: the longer callers have waited for one, the less often it is read. */
   get due(): ReadonlyArray<InstanceKey> {
     return [...this.#waited.values()].flatMap((waited) => {
       if (--waited.turnsLeft > 0) return []

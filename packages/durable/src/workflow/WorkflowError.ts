@@ -1,4 +1,4 @@
-/** Errors of the engine, as opposed to a workflow's own errors. All of them are defects: no workflow is made to handle them. */
+/** Errors of the engine, as opposed to a workflow's own errors. All of them are defects: workflows need not handle them. */
 import * as Schema from "effect/Schema"
 
 /** Two steps of one execution have the same name: the second would silently get the stored result of the first. */
@@ -26,7 +26,7 @@ export class ExecutionHeld extends Schema.TaggedError<ExecutionHeld>()("Executio
   }
 }
 
-/** The scope of the engine has ended. The execution is in the journal: an engine that is open continues it. */
+/** The scope of the engine has ended. The execution is in the journal, and an open engine continues it. */
 export class WorkflowEngineClosed extends Schema.TaggedError<WorkflowEngineClosed>()("WorkflowEngineClosed", {
   workflow: Schema.String,
 }) {

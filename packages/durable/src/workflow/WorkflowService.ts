@@ -26,9 +26,9 @@ import { ExecutionHeld, WorkflowEngineClosed } from "./WorkflowError.ts"
 type Result = Workflow.Result<unknown, unknown>
 
 /**
- * `makeUnsafe` has the parts that every engine shares: callers that wait, and interrupts that pass from parents to children. Its
- * operations on activities and deferreds are replaced: they take a stored result that does not decode for a failure of the workflow,
- * which ends the execution. Here it holds the execution.
+ * `makeUnsafe` has the parts that every engine shares: callers that wait, and interrupts that pass from parents to children. Its operations
+ * on activities and deferreds are replaced: they treat a stored result that does not decode as a failure of the workflow, which ends the
+ * execution. This engine holds the execution instead.
  */
 export const makeEngine = (executions: Executions, orphans: OrphanScan, clocks: TimerSweep): WorkflowEngine["Service"] => {
   const steps = new Steps(executions)
@@ -94,8 +94,8 @@ interface ExecuteOptions {
 }
 
 /**
- * A caller waits for the end. An execution that calls another also gets its suspension, and is suspended itself. Where the other has
- * a retention, the caller's journal keeps that it was called and its result: a caller that runs again does not start it again.
+ * Waits for the end. A calling execution is also answered by a suspension, and is then suspended itself. If the called workflow has a
+ * retention, the caller's journal keeps the call and its result, so that a replay of the caller does not start it again.
  */
 const execute = (
   executions: Executions,
@@ -139,7 +139,7 @@ const execute = (
     }
   })
 
-/** None while it runs, and where there is no such execution. */
+/** Returns none while the execution runs, and if it does not exist. */
 const poll = (executions: Executions, workflow: Workflow.Any, key: InstanceKey): Effect.Effect<Option.Option<Result>> =>
   Effect.gen(function* () {
     const live = executions.live(instanceName(key))

@@ -242,7 +242,7 @@ export const executing: Topic = (it) => {
       yield* over(name, 1)
       const { status, problem } = yield* stored(name)
       assert.deepStrictEqual([ran, status], [0, "failed"])
-      assert.match(problem ?? "", /^3 executions never came to an end/)
+      assert.match(problem ?? "", /^3 executions did not end/)
     }),
   )
 
