@@ -1,8 +1,8 @@
 /**
  * The stages of a batch as activities that a job runner starts one by one: extraction for each document, then resolution,
- * validation and ingestion. Each uses the configuration of its batch and reports to it, so that the activities of a batch with
- * `dispatch: "activities"` or `"tasks"` move it to its end. Repeated with the same input, an activity finds its earlier result or does
- * the same.
+ * validation and ingestion. Each uses its batch's configuration and reports its result to the batch. With `dispatch: "activities"` or
+ * `"tasks"`, these reports move the batch to its end. Activities are idempotent: run again with the same input, an activity returns its
+ * earlier result or computes the same one.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Clock from "effect/Clock"
@@ -43,7 +43,7 @@ export { ActivityRefused } from "./StageRun.ts"
 
 const durationMs = Count
 
-/** Which batch an activity is of. `attempt` is set by tasks: one of an earlier attempt does nothing. */
+/** The batch that an activity belongs to. Tasks set `attempt`: a task of an earlier attempt does nothing. */
 const part = { batchId: BatchId, attempt: Schema.optionalKey(Count) }
 
 export const ExtractionInput = Schema.Struct({ ...part, documentId: DocumentId, sourceUri: StorageUri, ontologyUri: StorageUri })
@@ -54,13 +54,13 @@ export const ExtractionOutput = Schema.Struct({
   entityCount: Count,
   relationCount: Count,
   durationMs,
-  /** Set where the graph has the document in the same version: it was not extracted again. */
+  /** Set when the graph already had this version of the document, so that it was not extracted again. */
   unchanged: Schema.optionalKey(Schema.Boolean),
 })
 
 export const ResolutionInput = Schema.Struct({
   ...part,
-  /** Default: those of all documents that the batch has extracted. */
+  /** Default: the graphs of all documents that the batch has extracted. */
   documentGraphUris: Schema.optionalKey(Schema.Array(StorageUri)),
 })
 
@@ -86,7 +86,7 @@ export class ActivityInputRefused extends Schema.TaggedError<ActivityInputRefuse
   }
 }
 
-/** Runs an activity on JSON as it came, and gives its output as JSON. */
+/** Decodes the JSON input, runs the activity and returns its output as JSON. */
 export const runActivity = (folder: StorageFolder, name: ActivityName, input: unknown) => {
   switch (name) {
     case "extraction":
@@ -136,7 +136,7 @@ const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Typ
             selection: selectionOf(request.config),
             part: { batchId: input.batchId, attempt: 0, batchAttempt: request.attempt },
           },
-          // The job runner starts an activity again so that it is tried again.
+          // Retries a run that failed before now: the job runner repeats an activity for that purpose.
           startedAt,
         )
         .pipe(
@@ -161,8 +161,8 @@ const extraction = (folder: StorageFolder) => (input: typeof ExtractionInput.Typ
   })
 
 /**
- * The run of an earlier batch that extracted this version of the document in this setting, with its findings: it is not extracted
- * again. None where that run was removed since, or where this batch has begun with the document.
+ * Returns the run of an earlier batch that extracted this version of the document with the same settings, and its counts, so that the
+ * document is not extracted again. Undefined when that run was removed since, or when this batch has started the document itself.
  */
 const unchangedRun = ({ manifest, request }: StageRequest, document: ManifestDocument) =>
   Effect.gen(function* () {
@@ -194,16 +194,16 @@ const writeRecord = (
       Effect.flatMap((text) => Effect.orDie(Schema.decodeEffect(DocumentJson)(text))),
       Effect.catchTag("BlobNotFound", () => Effect.undefined),
     )
-    // Problems of another batch with another version of the document are that batch's.
+    // A record of another batch is about that batch's version of the document: its problems are not kept.
     const own = before?.batchId === request.batchId ? { before } : {}
     const record = documentRecord(request, extractor, document, { ...recorded, ...own })
     yield* storage.set(uri, yield* Effect.orDie(Schema.encodeEffect(DocumentJson)(record)))
   })
 
 /**
- * Reports to its batch that an activity failed for good: the document counts as failed, or the batch fails in this stage. Nothing is
- * reported twice, nor to a batch that waits for something else. Input that the batch did not enqueue is refused: the failure may
- * follow from it, so that it is not a failure of the batch.
+ * Reports a permanently failed activity to its batch: the document counts as failed, or the batch fails in this stage. Reports nothing
+ * twice, and nothing to a batch that is in another stage. Refuses input that the batch did not enqueue: that input may have caused the
+ * failure, which is then no failure of the batch.
  */
 export const reportGivenUp = (folder: StorageFolder, name: ActivityName, input: unknown, problem: string) =>
   Effect.gen(function* () {
@@ -212,10 +212,10 @@ export const reportGivenUp = (folder: StorageFolder, name: ActivityName, input: 
     const { batchId } = given
     const batch = yield* Effect.flatMap(Batches, (batches) => batches.state(batchId))
     if (batch._tag !== stateOfActivity[name]) return
-    // A call by hand may leave the attempt out.
+    // A manual call may omit the attempt.
     const enqueued = stageInput(batch)
     if (!isDeepStrictEqual({ ...enqueued, ...given }, enqueued))
-      return yield* refused(name, `${batchId} has enqueued another: ${JSON.stringify(enqueued)}`)
+      return yield* refused(name, `${batchId} enqueued this input instead: ${JSON.stringify(enqueued)}`)
     const fault = E.Fail({ stage: stageOf(batch), attempt: batch.attempt, error: { code: givenUpCode, message: problem } })
     const { report } = yield* Batches
     yield* Effect.catchIf(report(batchId, fault, `${batch.attempt}/${batch._tag}/failed`), isPassedBy, () => Effect.void)
@@ -227,7 +227,7 @@ const inputSchemas = {
   ingestion: IngestionInput,
 } as const satisfies Readonly<Record<Exclude<ActivityName, "extraction">, unknown>>
 
-/** The code of a batch whose stage was tried as often as its queue allows. */
+/** The error code of a batch whose stage failed as often as its queue allows. */
 const givenUpCode = "TaskGivenUp"
 
 const documentGivenUp = (folder: StorageFolder, input: typeof ExtractionInput.Type, problem: string) =>
@@ -238,7 +238,7 @@ const documentGivenUp = (folder: StorageFolder, input: typeof ExtractionInput.Ty
     const { batchId, attempt } = batch
     const document = yield* documentOf(stage.manifest, input)
     const standing = (yield* Effect.flatMap(BatchEventLog, (log) => log.standings(batchId, [document.documentId]))).get(document.documentId)
-    // A failure that the activity itself has reported is not repeated, but the batch may not have taken it.
+    // A result that the activity itself has logged is not logged again, but the batch may not have received it.
     const isReported = standing?.status === "completed" || standing?.status === "set-aside" || isFailedIn(standing, roundOf(batch))
     if (!isReported && batch.config.failurePolicy === "failFast") {
       const error = { code: givenUpCode, message: `document ${document.sourceUri}: ${problem}` }
@@ -254,7 +254,7 @@ const isFailedIn = (standing: DocumentStanding | undefined, round: number): bool
 
 const refused = (activity: ActivityName, problem: string) => new ActivityInputRefused({ activity, problem })
 
-/** The document as the manifest names it. */
+/** Finds the document in the manifest. Refuses input that contradicts the manifest. */
 const documentOf = (manifest: Manifest, { batchId, documentId, sourceUri, ontologyUri }: typeof ExtractionInput.Type) =>
   Effect.gen(function* () {
     const found = manifest.documents.find((one) => one.documentId === documentId)
@@ -273,7 +273,7 @@ type DocumentEnd =
   | typeof facts.DocumentFailed.Type
   | typeof facts.DocumentSetAside.Type
 
-/** Logs the result of a document, and reports the progress of the extraction. */
+/** Writes the result of a document to the event log, and reports the progress of the extraction to the batch. */
 const reportDocument = (
   folder: StorageFolder,
   stage: StageRequest,
@@ -297,13 +297,13 @@ const reportDocument = (
     yield* reportCounts(folder, stage, documentId)
   })
 
-/** Reports how far the extraction is: its end, where all documents have ended. */
+/** Reports the progress of the extraction, or its completion when all documents have ended. */
 export const reportExtracted = (folder: StorageFolder, batchId: BatchId, documentId: DocumentId) =>
   Effect.flatMap(stageRequest(folder, batchId, "Extracting"), (stage) => reportCounts(folder, stage, documentId))
 
 /**
- * Counts for the batch. An activity that finds all documents done moves the batch on: of two that end together, the later one finds
- * both in the log.
+ * Sends the counts to the batch. The activity that finds all documents done completes the stage: when two activities end together, the
+ * later one finds both results in the log.
  */
 const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageRequest, documentId: DocumentId) =>
   Effect.gen(function* () {
@@ -318,7 +318,7 @@ const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageR
       documentsCompleted: completed,
       documentsFailed: failed,
       documentsSetAside: setAside,
-      // A document that the graph had in the same version has no run.
+      // An unchanged document has no run in this batch.
       documentsUnchanged: Math.max(0, completed - succeeded),
       entityCount: entities,
       relationCount: relations,
@@ -329,7 +329,7 @@ const reportCounts = (folder: StorageFolder, { batch, report, manifest }: StageR
     yield* writeMetadata(folder, batch, manifest)
     const languages = new LanguageCounts()
     for (const run of yield* Effect.flatMap(RunStore, (runs) => runs.ofBatch(batchId))) if (run.status === "succeeded") languages.add(run)
-    // Several may find all documents done. Each has an id of its own, so that the batch takes the event of one and refuses the others.
+    // Several activities may find all documents done. Each sends its own event id: the batch takes the first event and refuses the others.
     const event = E.ExtractionComplete({ ...counted, attempt, languages: languages.counted() })
     if (yield* report(event, `${attempt}/extracted/${documentId}`)) yield* countStage("extracting", batch.failuresSince)
   })
@@ -358,7 +358,7 @@ const reportFailure = (
     )
   })
 
-/** The graphs of documents that the batch has extracted. Those of the others are in the canonical graph in the same version. */
+/** Keeps only the graphs of documents that this batch extracted. The canonical graph already has the other documents unchanged. */
 const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequest, uris: ReadonlyArray<StorageUri>) =>
   Effect.map(
     Effect.flatMap(RunStore, (runs) => runs.ofBatch(request.batchId)),
@@ -370,24 +370,24 @@ const extractedGraphs = (folder: StorageFolder, { manifest, request }: StageRequ
     },
   )
 
-/** Refuses files that are not graphs of the batch, though the process may read them: their lines would make its graph unreadable for queries. */
+/** Refuses files that are not graphs of the batch, even readable ones: their lines would make its graph unreadable for queries. */
 const checkGraphs = (folder: StorageFolder, { manifest, request }: StageRequest, uris: ReadonlyArray<StorageUri>) => {
   const known = new Set(manifest.documents.map(({ documentId }) => blobIn(folder, pathsOfDocument(documentId).graph)))
   const other = uris.find((uri) => !known.has(uri))
   return other === undefined
     ? Effect.void
     : Effect.fail(
-        refused("resolution", `${other} is not a graph of a document of ${request.batchId}; take those that its extractions returned`),
+        refused("resolution", `${other} is not a graph of a document of ${request.batchId}; pass those that its extractions returned`),
       )
 }
 
-/** The file that a stage of the batch has written, as the activity before returned it. */
+/** Refuses a file that no stage of the batch has written. */
 const checkLines = (folder: StorageFolder, activity: ActivityName, batchId: BatchId, uri: StorageUri) => {
   const path = uri.startsWith(folder) ? uri.slice(folder.length) : ""
   return isLinesPath(path) && path.startsWith(`batches/${batchId}/`)
     ? Effect.void
     : Effect.fail(
-        refused(activity, `${uri} is not a file that a stage of ${batchId} has written; take the one that the activity before returned`),
+        refused(activity, `${uri} is not a file that a stage of ${batchId} has written; pass the one that the previous activity returned`),
       )
 }
 
@@ -427,7 +427,7 @@ const validation = (folder: StorageFolder) => (input: typeof ValidationInput.Typ
     return { validatedUri: value.graph.uri, conforms: value.violations === 0, violations: value.violations, durationMs }
   })
 
-/** Another batch has published since this one was resolved, so that its graph is not the one that would be added. */
+/** Another batch has published since this one was resolved, so this batch's graph is out of date. */
 const movedOn = (batchId: BatchId) =>
   new ActivityRefused({
     batchId,
@@ -435,7 +435,7 @@ const movedOn = (batchId: BatchId) =>
     nextStep: "run the activities resolution, validation and ingestion again",
   })
 
-/** The batch may have ended, and taken its facts back, before this activity added them. */
+/** Removes the added facts when the batch failed or was cancelled before this activity added them. */
 const takeBackLate = (folder: StorageFolder, ingesting: typeof S.Ingesting.Type) =>
   Effect.gen(function* () {
     const now = yield* Effect.flatMap(Batches, (batches) => batches.state(ingesting.batchId))
@@ -453,7 +453,7 @@ const ingestion = (folder: StorageFolder) => (input: typeof IngestionInput.Type)
     if (stage.batch?._tag === "Ingesting" && stage.batch.validatedGraph.uri !== input.validatedUri)
       return yield* refused("ingestion", `${input.batchId} validated ${stage.batch.validatedGraph.uri}, not ${input.validatedUri}`)
     if (stage.batch?._tag !== "Ingesting") yield* checkLines(folder, "ingestion", input.batchId, input.validatedUri)
-    // Its facts may have been reviewed, replaced by later batches or withdrawn since.
+    // A finished batch is not ingested again: its facts may have been reviewed, replaced by later batches or withdrawn since.
     if (stage.batch?._tag === "Completed" || stage.batch?._tag === "PartiallyCompleted") {
       const { canonicalGraphUri, stats } = stage.batch
       return { canonicalUri: canonicalGraphUri, triplesIngested: stats.triplesIngested, durationMs: 0 }

@@ -1,4 +1,4 @@
-/** How a batch behaves. Everything has a default. */
+/** The configuration of a batch. Every setting has a default. */
 import * as Schema from "effect/Schema"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
@@ -6,22 +6,22 @@ import { Count } from "../storage/Quantity.ts"
 import { ValidationPolicy } from "../validate/Report.ts"
 
 /**
- * How a batch reacts to documents that fail: it continues with the others, ends at the first, or tries those that failed once
- * more at the end.
+ * How a batch reacts to documents that fail: it continues with the others, fails at the first failure, or tries the failed documents
+ * once more at the end.
  */
 export const FailurePolicy = Schema.Literals(["continue", "failFast", "retryFailed"])
 export type FailurePolicy = typeof FailurePolicy.Type
 
 /**
- * Where the work of a batch runs: the process that holds it; tasks, which the batch puts into the queue of activities; or activities,
- * which a job runner starts one by one. Tasks and activities report to the batch.
+ * Where the work of a batch runs: in the process that owns the batch; as tasks that the batch enqueues; or as activities that a job
+ * runner starts one by one. Tasks and activities report to the batch.
  */
 export const Dispatch = Schema.Literals(["process", "tasks", "activities"])
 export type Dispatch = typeof Dispatch.Type
 
 export const BatchConfig = Schema.Struct({
   failurePolicy: FailurePolicy,
-  /** How many documents are worked on concurrently. Those that are ready together are stored together. */
+  /** How many documents are extracted concurrently. Results that are ready together are stored together. */
   concurrency: Schema.Int.check(Schema.isGreaterThan(0)),
   /** How often a failed batch may be started again. */
   maxRetries: Count,
@@ -34,7 +34,7 @@ export const BatchConfig = Schema.Struct({
 })
 export type BatchConfig = typeof BatchConfig.Type
 
-/** Which extractor a batch stores. */
+/** The part of the configuration that selects the extractor. */
 export const selectionOf = ({ extractor, baseUrl, budget }: Partial<BatchConfig>): ExtractorSelection => ({
   ...(extractor === undefined ? {} : { extractor }),
   ...(baseUrl === undefined ? {} : { baseUrl }),

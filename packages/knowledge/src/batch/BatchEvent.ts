@@ -5,7 +5,7 @@ import { Count } from "../storage/Quantity.ts"
 
 const common = { batchId: BatchId, at: Schema.Int }
 
-/** Counts the rounds of the batch: documents that failed in one round are begun again in a later one. */
+/** The round of the batch: documents that failed in one round are started again in a later one. */
 const round = Count
 
 export const BatchEvent = Schema.TaggedUnion({
@@ -16,15 +16,15 @@ export const BatchEvent = Schema.TaggedUnion({
     documentId: DocumentId,
     entityCount: Count,
     relationCount: Count,
-    /** Facts too unsure for the graph. */
+    /** Facts too uncertain for the graph, which are on the review list. */
     reviewCount: Schema.optionalKey(Count),
   },
-  /** The graph has these documents in the same version: they are completed. Many in one event, since nothing is done for each. */
+  /** The graph already has these versions of the documents, so they are completed. One event names many: none of them needs work. */
   DocumentsUnchanged: { ...common, documentIds: Schema.Array(DocumentId) },
   DocumentFailed: { ...common, documentId: DocumentId, round, error: Schema.String },
   /** The document exceeded a limit twice and is not tried again in this batch. */
   DocumentSetAside: { ...common, documentId: DocumentId, round, error: Schema.String },
-  /** Only the latest of a batch is kept. */
+  /** Only the latest progress of a batch is kept. */
   StageProgress: { ...common, completedDocuments: Count, totalDocuments: Count, progress: Schema.Finite },
   ResolutionStarted: common,
   ResolutionCompleted: { ...common, mergeCount: Count },

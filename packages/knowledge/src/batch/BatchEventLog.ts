@@ -1,6 +1,6 @@
 /**
- * The log of batch events, in the database of the batches: entries stay, can be read from any position on, and reach other
- * processes. Of a batch's progress only the latest is kept. A projection counts the documents by result.
+ * The log of batch events, in the database of the batches: entries are kept, can be read from any position, and reach other
+ * processes. Of a batch's progress only the latest entry is kept. A projection holds the latest result of each document.
  */
 import { EventFeed } from "@detent/durable/SqlEventJournal"
 import * as SqlEventLog from "@detent/durable/SqlEventLog"
@@ -48,7 +48,7 @@ const handlers = EventLog.group(BatchEvents, (group) =>
     const sql = (yield* SqlClient).withoutTransforms()
     const documents = tableIn(sql, table)
     type Row = Omit<DocumentStanding, "documentId"> & { readonly at: number }
-    /** Of two processes that work on one batch, the late one reports outdated facts: a report replaces only a row that `isOlder`. */
+    /** When two processes work on one batch, the slower one reports outdated results: an event replaces a row only if `isOlder` holds. */
     const document = (batch: string, id: string, row: Row, isOlder: Fragment) => {
       const { status, error, round, at, entities = null, facts = null, forReview = null } = row
       return Effect.orDie(sql`insert into ${documents} as d
@@ -102,7 +102,7 @@ const handlers = EventLog.group(BatchEvents, (group) =>
 
 const table = "batch_documents"
 
-/** Filled by the events; dropped, it is filled again. */
+/** The projection of the events. Once dropped, it is rebuilt from them. */
 const documentsIn = (sql: SqlClient): SqlEventLog.Projection => ({
   name: "batch-documents",
   version: 3,
@@ -115,7 +115,7 @@ const documentsIn = (sql: SqlClient): SqlEventLog.Projection => ({
     )`,
 })
 
-/** The projection is known to the log where an earlier version has made the table. */
+/** The log knows the projection only when an earlier version of Detent has created the table. */
 const moveDocuments = moveTables([table], (sql) =>
   Effect.gen(function* () {
     if ((yield* sql`select 1 where to_regclass('detent.domain_projections') is not null`).length === 0) return false
@@ -127,9 +127,9 @@ export const DocumentStanding = Schema.Struct({
   documentId: Schema.String,
   status: Schema.Literals(["processing", "completed", "failed", "set-aside"]),
   error: Schema.NullOr(Schema.String),
-  /** Counts how often the documents of the batch were begun with, up to this event; 0 when it is completed. */
+  /** The round in which the document was last started or ended; 0 when it is completed. */
   round: Count,
-  /** Counts of a completed one; null where unknown. */
+  /** Counts of a completed document; null when unknown. */
   entities: Schema.optionalKey(Schema.NullOr(Count)),
   facts: Schema.optionalKey(Schema.NullOr(Count)),
   forReview: Schema.optionalKey(Schema.NullOr(Count)),
@@ -145,13 +145,13 @@ export interface BatchEventLogService {
   readonly position: Effect.Effect<number, EventJournalError>
   /** All events after a position, then each new one. */
   readonly events: (after?: number) => Stream.Stream<LogEvents, LogError>
-  /** Some of the events after a position; `through` is where to continue. Without events, there are none up to there. */
+  /** One page of the events after a position; `through` is the position to continue from. An empty page: no events up to `through`. */
   readonly page: (after: number) => Effect.Effect<{ readonly events: ReadonlyArray<LogEvents>; readonly through: number }, LogError>
-  /** The last report of some documents of a batch. */
+  /** The latest result of the given documents of a batch. */
   readonly standings: (batch: BatchId, documents: ReadonlyArray<DocumentId>) => Effect.Effect<ReadonlyMap<string, DocumentStanding>>
   /** How many documents of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<DocumentStanding["status"], number>>>
-  /** The results of the documents of a batch, at most `limit` after one. */
+  /** The results of the documents of a batch, at most `limit`, after the document id `after`. */
   readonly documents: (
     batch: BatchId,
     options?: { readonly status?: DocumentStanding["status"]; readonly after?: string; readonly limit?: number },
@@ -191,7 +191,7 @@ const make = Effect.gen(function* () {
   yield* exposeCounters
   const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
   return {
-    // The payload is that of the tag, which the types cannot follow through the union.
+    // The payload belongs to the tag, which TypeScript cannot infer through the union.
     emit: (event) => Effect.andThen(write(event._tag, event as never), countEvent(event)),
     events,
     position: feed.position,
@@ -199,7 +199,7 @@ const make = Effect.gen(function* () {
       Effect.gen(function* () {
         const last = (yield* feed.read({ after })).at(-1)?.position
         if (last === undefined) return { events: [], through: Math.max(after, yield* feed.position) }
-        // Progress that a later one replaces meanwhile is passed on anyway.
+        // The last event may be progress that newer progress replaces meanwhile: the page then ends with a later event.
         const page = yield* Stream.runCollect(Stream.takeUntil(events(after), ({ position }) => position >= last))
         return { events: page, through: page.at(-1)?.position ?? last }
       }),

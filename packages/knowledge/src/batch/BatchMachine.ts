@@ -1,9 +1,9 @@
 /**
  * The batch: documents are extracted, their entities are resolved, the graph is validated and added to the canonical one. Each
- * active state does its stage's work for as long as it lasts; leaving it, by a cancel for one, ends the work. A process that
- * dies takes up the work of the state where it was.
+ * active state runs the work of its stage; leaving the state, for example by a cancel, interrupts the work. After a crash, a process
+ * runs the work of the current state again.
  *
- * A stage is an effect that returns its result. The work of the state sends that as an event.
+ * A stage is an effect that returns its result. The state's `spawn` sends that result as an event.
  */
 import { Event, Machine, refuse, type SendError, Slot } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -29,39 +29,39 @@ import {
 /** The result of extraction. */
 const Extracted = Schema.Struct(extracted)
 
-/** How far extraction is. */
+/** The progress of extraction. */
 export const Counted = Schema.Struct({ ...extracted, currentDocumentId: Schema.optionalKey(DocumentId) })
 export type Counted = typeof Counted.Type
 
-/** A larger budget or another address, for the attempt that begins. */
+/** A larger budget or another address, for the new attempt. */
 const changes = { selection: Schema.optionalKey(ExtractorSelection) }
 
 export const E = Event({
   StartExtraction: {},
-  /** All counts so far. Sent now and then, so that a batch of many documents does not keep an event of each. */
+  /** All counts so far. Sent at intervals, so that the journal of a batch does not hold an event for each document. */
   DocumentsCounted: Counted.fields,
   /** Documents that failed are tried once more. */
   DocumentsRetried: { failuresSince: Schema.Int },
-  /** Sent by the process that finished all documents. Another one that is not so far may have counted fewer just before. */
+  /** Sent by the process that finished all documents. Another process that is behind may have sent lower counts just before. */
   ExtractionComplete: { ...Extracted.fields, attempt: Schema.optionalKey(Count) },
   ResolutionComplete: Resolved.fields,
   ValidationComplete: Validated.fields,
   IngestionComplete: Ingested.fields,
-  /** Another batch has published since this one was resolved: it is resolved again, against the version of now. */
+  /** Another batch has published since this one was resolved: this one is resolved again, against the current version. */
   GraphMoved: { version: ContentHash },
   Cancel: {},
-  /** Starts a batch again that failed, or some of whose documents did, as often as its configuration allows. */
+  /** Restarts a failed or partially completed batch, as often as its configuration allows. */
   Retry: { ...changes, documents: Schema.optionalKey(Schema.Array(DocumentId)) },
-  /** Starts a cancelled or failed batch again, as often as the user likes. */
+  /** Restarts a cancelled, failed or partially completed batch, without a limit. */
   Resume: changes,
-  /** Of the stage that cannot be finished: a batch that has left it, through another process, does not fail. */
+  /** The stage cannot finish. Refused when another process has already moved the batch out of that stage. */
   Fail: { stage: Stage, attempt: Count, error: BatchFault },
 })
 
-/** The stages, which return their results, and the events that the batch publishes. */
+/** The stages, which return their results, and the effects that publish events and undo work. */
 const stages = Slot.Effects({
   emitBatchEvent: { event: BatchEvent },
-  /** Writes the state of now to `status.json`. */
+  /** Writes the current state to `status.json`. */
   writeStatus: {},
   processDocuments: Slot.effect({ state: S.Extracting.schema }, { success: Extracted, failure: BatchFault }),
   runResolution: Slot.effect({ state: S.Resolving.schema }, { success: Resolved, failure: BatchFault }),
@@ -70,7 +70,7 @@ const stages = Slot.Effects({
   endWork: { state: S.Cancelled.schema },
   /** Removes the facts of a failed ingestion from the graph. */
   takeBackFacts: { state: S.Failed.schema },
-  /** Has the work of a stage done elsewhere, and lasts until the state is left. */
+  /** Dispatches the work of a stage to tasks or activities, and runs until the batch leaves the state. */
   dispatchStage: Slot.effect(
     { state: Schema.Union([S.Extracting.schema, S.Resolving.schema, S.Validating.schema, S.Ingesting.schema]) },
     { success: Schema.Never, failure: BatchFault },
@@ -83,14 +83,14 @@ const facts = BatchEvent.cases
 
 const active = [S.Pending, S.Extracting, S.Resolving, S.Validating, S.Ingesting] as const
 
-/** Why the batch refuses an event of a stage that another process has ended before. */
+/** Whether the batch refused the event because another process has already ended the stage. */
 export const isPassedBy = ({ _tag }: { readonly _tag: string }): boolean => refusals.has(_tag)
 
 const refusals: ReadonlySet<string> = new Set(["InvalidTransition", "TransitionRefused", "MachineStopped"] satisfies ReadonlyArray<
   SendError["_tag"]
 >)
 
-/** Sends the result of a stage. For a batch with `dispatch`, tasks or activities do the work and report it. */
+/** Runs a stage and sends its result. With another `dispatch` than `process`, tasks or activities do the work and report the result. */
 const staged = <A>(
   state: Dispatched,
   send: (event: typeof E.Type) => Effect.Effect<void, SendError>,
@@ -115,8 +115,8 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Extracting.derive(state, { ...nothing, failuresSince: at, round: 0, updatedAt: at }),
   )
 
-  // A transition to the same state changes its data and nothing else: the extraction continues.
-  // After a restart the work counts from the beginning again: completed documents stay completed.
+  // A transition to the same state changes only its data: the running extraction continues.
+  // After a restart the extraction counts from zero again: `Math.max` keeps the counts of completed documents.
   .on(S.Extracting, E.DocumentsCounted, S.Extracting, ({ state, event, at }) =>
     S.Extracting.derive(state, {
       updatedAt: at,
@@ -213,7 +213,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
     S.Pending.derive(state, { attempt: state.attempt + 1, config: changed(state, event), updatedAt: at }),
   )
 
-  // A batch that was started continues by itself. That it was is published before anything about its documents.
+  // A started batch moves on by itself. `BatchCreated` is published before any event about its documents.
   .spawn(
     S.Pending,
     ({ state: { batchId, attempt, createdAt, documentsTotal }, effects, self }) =>
@@ -257,7 +257,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
   )
   .spawn(S.Cancelled, ({ state, effects }) => effects.endWork({ state }), { runs: ["endWork"] })
 
-  // Called in `enter`, an effect is requested: it is carried out after the transition is stored, by any process.
+  // An effect that `enter` calls becomes a command: any process runs it after the transition is committed.
   .enter(
     S.Resolving,
     ({ state: { batchId }, effects, at }) => effects.emitBatchEvent({ event: facts.ResolutionStarted.make({ batchId, at }) }),

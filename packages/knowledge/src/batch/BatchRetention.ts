@@ -1,7 +1,7 @@
 /**
- * Removes the data of batches that ended long ago and that no graph needs: their runs with their rows, and the files that stages
- * handed on. Runs whose documents the graph shows keep the text that its spans count in and their review list. Files that a version of
- * the graph names stay, and so do manifest, status, metadata and reports.
+ * Removes the data of batches that ended long ago, as far as no graph needs it: their runs with their rows, and the files that one stage
+ * passes to the next. A run whose document is in the graph keeps the text that its spans refer to, and its review list. Files that a
+ * version of the graph references are kept, and so are manifest, status, metadata and reports.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -26,17 +26,17 @@ export interface Purged {
   readonly files: number
 }
 
-/** Batches that one page of the search has. */
+/** Batches per page. */
 const pageSize = 100
 
-/** When a batch ended. None while it works. */
+/** When a batch ended. None while it is active. */
 const endOf = (state: BatchState): Option.Option<number> => {
   if ("completedAt" in state) return Option.some(state.completedAt)
   if ("failedAt" in state) return Option.some(state.failedAt)
   return "cancelledAt" in state ? Option.some(state.cancelledAt) : Option.none()
 }
 
-/** `stateOf` gives nothing for a batch that was removed itself. */
+/** `stateOf` returns undefined for a batch whose instance was removed. */
 export const purgeBatches = <E, R>(
   folder: StorageFolder,
   stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, E, R>,
@@ -72,14 +72,14 @@ export const purgeBatches = <E, R>(
 
 const nothing = { shown: new Set<string>(), named: new Set<string>() }
 
-/** Undefined where the manifest is gone too. */
+/** Undefined when the manifest is gone too. */
 const namespaceOf = (folder: StorageFolder, id: BatchId) =>
   Effect.flatMap(Storage, (storage) => loadManifest(storage, blobIn(folder, pathsOfBatch(id).manifest))).pipe(
     Effect.map(({ targetNamespace }) => targetNamespace),
     Effect.catchTag("BlobNotFound", () => Effect.undefined),
   )
 
-/** The runs whose documents the graph shows, and the files that any of its versions names. */
+/** Returns the runs whose documents are in the graph, and the files that any version of the graph references. */
 const neededBy = (folder: StorageFolder, namespace: Namespace) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
@@ -97,7 +97,7 @@ const neededBy = (folder: StorageFolder, namespace: Namespace) =>
     return { shown, named }
   })
 
-/** Graphs that stages handed on. */
+/** Matches the graph files that one stage passes to the next. */
 const stageFile =
   /\/(resolution\/merged|validation\/validated|validation\/quarantine|canonical\/reviewed)-[a-f0-9]{16}\.nt$|\/canonical\/final\.ttl$/
 

@@ -1,6 +1,6 @@
 /**
- * The state of a batch, with the data of each stage. Fields that a later version has added are optional, so that
- * a batch of an earlier one can be read.
+ * The state of a batch, with the data of each stage. Fields that a later version of Detent added are optional, so that
+ * batches stored by earlier versions can be decoded.
  */
 
 import { State } from "@detent/machine"
@@ -19,7 +19,7 @@ import { BatchConfig } from "./BatchConfig.ts"
 export const Stage = Schema.Literals(["pending", "extracting", "resolving", "validating", "ingesting"])
 export type Stage = typeof Stage.Type
 
-/** The identity of the batch: in every state, so that a failed or cancelled one can continue. */
+/** The request that started the batch. Every state has these fields, so that a failed or cancelled batch can be resumed. */
 const request = {
   batchId: BatchId,
   manifestUri: StorageUri,
@@ -27,21 +27,21 @@ const request = {
   targetNamespace: Namespace,
   config: BatchConfig,
   documentsTotal: Count,
-  /** How often it has been started again after it failed. */
+  /** How often the batch was retried. */
   retryCount: Count,
-  /** How often it has been set going: runs of documents that failed before get a new attempt. */
+  /** Incremented by every retry and resume, so that tasks and failures of an earlier attempt are ignored. */
   attempt: Count,
   createdAt: Schema.Int,
   /** The time of the last event. */
   updatedAt: Schema.optionalKey(Schema.Int),
 }
 
-/** The cost of models so far. Absent for a batch that calls none. */
+/** Model usage so far. Absent for a batch that calls no model. */
 export const BatchUsage = Schema.Struct({
   calls: Count,
   inputTokens: Count,
   outputTokens: Count,
-  /** Absent where the price of the model is not known. */
+  /** Absent when the price of the model is not known. */
   cost: Schema.optionalKey(Schema.Finite),
   currency: Schema.optionalKey(Schema.String),
 })
@@ -52,9 +52,9 @@ export const LanguageCount = Schema.Struct({
   /** A tag such as `de`; `und` where the text is too short to tell. */
   language: Schema.String,
   documents: Count,
-  /** Of these, documents whose prose was left out. Their tables, fields and `key: value` lines were read. */
+  /** How many of them had prose that was not read. Their tables, fields and `key: value` lines were read. */
   unread: Schema.optionalKey(Count),
-  /** Why: the extractor does not know the language, or the ontology has no labels in it. */
+  /** Why the prose was not read: the extractor does not know the language, or the ontology has no labels in it. */
   reason: Schema.optionalKey(UnreadProse),
 })
 export type LanguageCount = typeof LanguageCount.Type
@@ -62,27 +62,27 @@ export type LanguageCount = typeof LanguageCount.Type
 export const extracted = {
   documentsCompleted: Count,
   documentsFailed: Count,
-  /** Documents that exceeded a limit twice. They are not among the failed ones, and are not tried again in this batch. */
+  /** Documents that exceeded a limit twice. They do not count as failed, and are not tried again in this batch. */
   documentsSetAside: Schema.optionalKey(Count),
-  /** Of the completed ones, those that the graph has in the same version. */
+  /** Completed documents that the graph already had in the same version. */
   documentsUnchanged: Schema.optionalKey(Count),
   entityCount: Count,
   relationCount: Count,
-  /** Facts too unsure for the graph, which are on the review list. */
+  /** Facts too uncertain for the graph, which are on the review list. */
   reviewCount: Schema.optionalKey(Count),
   usage: Schema.optionalKey(BatchUsage),
-  /** Of the completed documents, the most frequent language first. */
+  /** The languages of the completed documents, the most frequent first. */
   languages: Schema.optionalKey(Schema.Array(LanguageCount)),
 }
 
-/** How often it has been resolved again because another batch published in between. */
+/** How often the batch was resolved again because another batch published first. */
 const resolvedAgain = Schema.optionalKey(Count)
 
 /** A file of sorted triples that a stage wrote. */
 export const StageGraph = Schema.Struct({ uri: StorageUri, hash: ContentHash, triples: Count })
 export type StageGraph = typeof StageGraph.Type
 
-/** The list of the documents that a batch brings to the graph and withdraws from it. */
+/** The stored list of the documents that a batch adds to the graph and withdraws from it. */
 const DocumentList = Schema.Struct({ uri: StorageUri, hash: ContentHash, brought: Count, withdrawn: Count })
 
 /** The result of resolution. */
@@ -91,16 +91,16 @@ export const Resolved = Schema.Struct({
   entitiesTotal: Count,
   clustersFormed: Count,
   documents: Schema.optionalKey(DocumentList),
-  /** The version of the graph that it was resolved against; null where there was none. */
+  /** The version of the graph that the batch was resolved against; null when there was none. */
   against: Schema.optionalKey(Schema.NullOr(ContentHash)),
-  /** Of the whole review list, each fact once. */
+  /** Facts of the whole review list, each counted once. */
   reviewCount: Schema.optionalKey(Count),
 })
 
 /** The result of validation. */
 export const Validated = Schema.Struct({ graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri })
 
-/** The result of ingestion: the version it has published. */
+/** The result of ingestion: the published version. */
 export const Ingested = Schema.Struct({
   canonicalVersion: ContentHash,
   canonicalGraphUri: StorageUri,
@@ -108,10 +108,10 @@ export const Ingested = Schema.Struct({
   graphTriples: Schema.optionalKey(Count),
 })
 
-/** Or the version that another batch has published since this one was resolved. */
+/** The other result of ingestion: another batch has published this version since the batch was resolved. */
 export const Moved = Schema.Struct({ movedTo: ContentHash })
 
-/** The version of the graph that it was resolved against; null where there was none. */
+/** The version of the graph that the batch was resolved against; null when there was none. */
 const resolvedAgainst = Schema.optionalKey(Schema.NullOr(ContentHash))
 
 const resolved = {
@@ -127,9 +127,9 @@ const validated = {
   violations: Count,
   quarantined: Count,
   reportUri: StorageUri,
-  /** Triples that the batch brings to the graph. */
+  /** Triples that the batch adds to the graph. */
   triplesTotal: Schema.optionalKey(Count),
-  /** Those of them that are in the graph: none until the pointer of the graph moves, and then all. */
+  /** How many of them are in the graph: none until the pointer of the graph moves, then all. */
   triplesIngested: Schema.optionalKey(Count),
 }
 
@@ -146,7 +146,7 @@ export const BatchStats = Schema.Struct({
   quarantined: Count,
   forReview: Schema.optionalKey(Count),
   triplesIngested: Count,
-  /** Of the whole graph, when the batch was published. */
+  /** Triples of the whole graph when the batch was published. */
   triplesTotal: Schema.optionalKey(Count),
   totalDurationMs: Count,
 })
@@ -156,25 +156,25 @@ const ended = {
   ...request,
   ...extracted,
   canonicalVersion: ContentHash,
-  /** The version that the batch changed into it; null where there was none. */
+  /** The version of the graph before this batch; null when there was none. */
   previousVersion: Schema.optionalKey(Schema.NullOr(ContentHash)),
   canonicalGraphUri: StorageUri,
   stats: BatchStats,
   completedAt: Schema.Int,
 }
 
-/** `cause` is the text of the causes, where the message does not contain it. */
+/** `cause` holds the messages of the error's causes that `message` does not repeat. */
 export const BatchFault = Schema.Struct({ code: Schema.String, message: Schema.String, cause: Schema.optionalKey(Schema.String) })
 export type BatchFault = typeof BatchFault.Type
 
-/** A stage could not be finished, and only a user can help. */
+/** A stage cannot finish until a user acts. */
 export class BatchStopped extends Schema.TaggedError<BatchStopped>()("BatchStopped", { code: Schema.String, problem: Schema.String }) {
   override get message() {
     return this.problem
   }
 }
 
-/** Of a retry: only these of the documents that failed are tried again. Absent: all of them. */
+/** Set by a retry that names documents: only these failed documents are tried again. Absent: all of them. */
 const retried = Schema.optionalKey(Schema.Array(DocumentId))
 
 export const S = State({
@@ -183,11 +183,11 @@ export const S = State({
     ...request,
     retried,
     ...extracted,
-    /** Documents that failed before are tried again; those that failed since have failed. */
+    /** Documents that failed before this time are tried again; a later failure counts. */
     failuresSince: Schema.Int,
-    /** 1 when those that failed are being tried once more. */
+    /** 1 while the failed documents are tried once more. */
     round: Count,
-    /** Of those that are being extracted, the one that was begun last. */
+    /** The document whose extraction started last. */
     currentDocumentId: Schema.optionalKey(DocumentId),
   },
   Resolving: { ...request, ...extracted, resolvedAgain },
@@ -211,7 +211,7 @@ export const S = State({
 
 export type BatchState = typeof S.Type
 
-/** A state as `status.json` has it. */
+/** The schema of the state in `status.json`. */
 const BatchStateSchema = S.$schema
 
 export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(BatchStateSchema))
@@ -219,9 +219,7 @@ export const BatchStateJson = Schema.fromJsonString(Schema.toCodecJson(BatchStat
 /** The tags of all states. */
 export const batchStates = S.$tags
 
-// How far a batch is, for people.
-
-/** Extraction takes longest; each later stage is a step. */
+/** The progress of a batch, for display. Extraction takes longest and counts for 70 percent; each later stage is a step. */
 export const progressPercent = (state: BatchState): number => {
   switch (state._tag) {
     case "Pending":
@@ -247,7 +245,7 @@ export const progressPercent = (state: BatchState): number => {
   }
 }
 
-/** Whether nothing more happens to it without a request. */
+/** Whether the batch does nothing more without a request. */
 export const isTerminal = ({ _tag }: BatchState): boolean =>
   _tag === "Completed" || _tag === "PartiallyCompleted" || _tag === "Failed" || _tag === "Cancelled"
 
@@ -270,14 +268,14 @@ export const stageDisplayName = ({ _tag }: BatchState): string => names[_tag]
 export type BatchStateStoreError = KeyValueStore.KeyValueStoreError | Schema.SchemaError
 
 export interface BatchStateStoreService {
-  /** None where no state was set. A value that is not a state of a batch is an error. */
+  /** None when no state was set. Fails for a stored value that is not a state of a batch. */
   readonly get: (batchId: BatchId) => Effect.Effect<Option.Option<BatchState>, BatchStateStoreError>
   readonly set: (batchId: BatchId, state: BatchState) => Effect.Effect<void, BatchStateStoreError>
 }
 
 /**
- * States of batches by their ids, in a `KeyValueStore`: for programs that see the bucket and not the database. It holds what a program
- * has put there; the database remains the authority on where a batch stands.
+ * States of batches by their ids, in a `KeyValueStore`: for programs that see the bucket and not the database. It holds the states that
+ * programs put there; the database remains the authority on the state of a batch.
  */
 export class BatchStateStore extends Context.Service<BatchStateStore, BatchStateStoreService>()("@detent/knowledge/BatchStateStore") {
   static readonly layer: Layer.Layer<BatchStateStore, never, KeyValueStore.KeyValueStore> = Layer.effect(

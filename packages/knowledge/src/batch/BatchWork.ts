@@ -18,7 +18,7 @@ import { endRuns, extractDocuments } from "./ExtractionStage.ts"
 import { addToGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import { dispatchStage } from "./StageDispatch.ts"
 
-/** Files of batches go below the folder. `stateOf` reads the state of a batch as it is stored now; undefined where it is gone. */
+/** Files of batches are stored below the folder. `stateOf` reads the stored state of a batch; undefined when the batch was removed. */
 export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, ReadError>) =>
   BatchMachine.build({
     emitBatchEvent: ({ event }) => Effect.orDie(Effect.flatMap(BatchEventLog, (log) => log.emit(event))),
@@ -43,15 +43,15 @@ export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Ef
     dispatchStage: ({ state }) => failing(dispatchStage(state)),
   })
 
-/** An interrupt is a cancel, which has changed the state, or a stop of the process, after which the stage is taken up again. */
+/** Fails with the batch's fault. Not on an interrupt: a cancel has changed the state, and after a process stop the stage is resumed. */
 const failing = <A, Failure, R>(work: Effect.Effect<A, Failure, R>): Effect.Effect<A, BatchFault, R> =>
   Effect.catchCause(work, (cause) => (Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(faultOf(cause))))
 
 const timed = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>) => failing(timedStage(stage, work))
 
 /**
- * Ends the running work of a cancelled batch, and removes the facts it had added. It is idempotent. A process that stops ends
- * its runs first, since it may be the last one that works.
+ * Ends the running work of a cancelled batch, and removes the facts it had added. Idempotent. A process that is stopping ends the
+ * runs first, since it may be the last one that works on the batch.
  */
 export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =>
   Effect.andThen(
@@ -60,19 +60,22 @@ export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =
   )
 
 /**
- * Where it fails, the graph is as before by the time the batch has failed. An interrupt is a cancel, whose state withdraws what was
- * added, or the process ends and resumes later.
+ * Restores the graph on failure, before the batch becomes `Failed`. Not on an interrupt: after a cancel, the state `Cancelled` withdraws
+ * the added facts; after a process stop, the ingestion is resumed.
  */
 const ingestGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
   Effect.onError(addToGraph(folder, state), (cause) =>
     Cause.hasInterruptsOnly(cause)
       ? Effect.void
       : Effect.catchCause(takeBack(folder, state), (problem) =>
-          Effect.logDebug(`batch ${state.batchId}: its facts are removed from the graph after it has failed`, problem),
+          Effect.logDebug(
+            `batch ${state.batchId}: its facts could not be removed from the graph, and are removed after it has failed`,
+            problem,
+          ),
         ),
   )
 
-/** A batch that was resumed since replaces the facts it had added. */
+/** Removes the facts of a failed batch, except when it was resumed since: then the new attempt replaces them. */
 const takeBackFacts = (folder: StorageFolder, failed: typeof S.Failed.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
   Effect.gen(function* () {
     const now = yield* stored
@@ -80,17 +83,21 @@ const takeBackFacts = (folder: StorageFolder, failed: typeof S.Failed.Type, stor
   })
 
 /**
- * Where another process has cancelled the batch, its runs are ended before the work of this one has ended: a process that follows the
- * batch stops then. It cannot be interrupted, and takes no longer than the store of runs waits for its database. What cannot be
- * ended is ended by the next process that works.
+ * When another process has cancelled the batch, ends its runs before the work of this process ends: a process that only follows the
+ * batch stops then. Not interruptible, and takes no longer than the run store waits for its database. Runs that cannot be ended now are
+ * ended by the next process that works on the batch.
  */
 const endCancelled = ({ batchId, attempt }: typeof S.Extracting.Type, stored: Effect.Effect<BatchState | undefined, ReadError>) =>
   Effect.gen(function* () {
     const now = yield* stored
     if (now?._tag === "Cancelled") yield* endRuns({ batchId }, cancelledWithBatch(attempt))
-  }).pipe(Effect.catchCause((cause) => Effect.logDebug(`batch ${batchId}: its runs are ended by the next process that works`, cause)))
+  }).pipe(
+    Effect.catchCause((cause) =>
+      Effect.logDebug(`batch ${batchId}: its runs could not be ended, and are ended by the next process that works on it`, cause),
+    ),
+  )
 
-/** Writes `status.json`. Of two concurrent writers the later may write an older state, sees that, and writes again. */
+/** Writes `status.json`. Of two concurrent writers, the later one may write an older state; it then sees the newer one and writes again. */
 export const writeStatus = (
   folder: StorageFolder,
   state: Effect.Effect<BatchState | undefined, ReadError>,
@@ -111,12 +118,12 @@ const faultOf = (cause: Cause.Cause<unknown>): BatchFault => {
   const error = Cause.squash(cause)
   const led = causeOf(error)
   if (typeof error !== "object" || error === null || !("_tag" in error)) return { code: "Defect", message: describe(error), ...led }
-  // Some errors of libraries say nothing but have a cause that does.
+  // Some library errors have an empty message and a cause with the text.
   const said = describe(error) === "" && "cause" in error ? error.cause : error
   return { code: "code" in error ? String(error.code) : String(error._tag), message: describe(said), ...led }
 }
 
-/** How many causes of causes are followed. */
+/** How many nested causes are followed. */
 const mostCauses = 5
 
 /** The causes of an error, the nearest first, without the error's own message. */

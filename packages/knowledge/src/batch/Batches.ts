@@ -1,6 +1,6 @@
 /**
- * Batches of documents, from a manifest to the canonical graph. A started batch continues, also when the process is killed: a
- * program that opens the same database takes every unfinished batch up again.
+ * Batches of documents, from a manifest to the canonical graph. A started batch survives the death of its process: a program that
+ * opens the same database resumes every unfinished batch.
  *
  * ```ts
  * const batches = yield* Batches
@@ -54,15 +54,15 @@ type Event = typeof E.Type
 /** The settings that a new attempt may change: a larger budget, another address of the same model. */
 export type SelectionChange = Pick<ExtractorSelection, "budget" | "baseUrl">
 
-/** `documents`: only these of the documents that failed are tried again. Default: all. */
+/** `documents` limits the retry to these failed documents. Default: all. */
 export type RetryChange = SelectionChange & { readonly documents?: ReadonlyArray<DocumentId> }
 
 /** The changes of a batch to its graph. */
 export interface BatchChanges extends GraphDiff {
   readonly namespace: Namespace
-  /** Absent where the batch has published nothing. */
+  /** Absent when the batch has published nothing. */
   readonly version?: ContentHash
-  /** The version before; absent where it was the first. */
+  /** The version before; absent when the batch published the first one. */
   readonly previous?: ContentHash
 }
 
@@ -77,11 +77,11 @@ export interface BatchesOptions {
   readonly retention?: Duration.Input | undefined
 }
 
-/** Errors of checking the graph before a batch is withdrawn, or the refusal. */
+/** Errors of checking the graph before a batch is withdrawn, and the refusal. */
 export type WithdrawError = Effect.Error<ReturnType<typeof withdrawChecked>>
 
 export interface BatchesService {
-  /** Checks the manifest, stores it and starts the batch. References in it are beside `folder`. */
+  /** Checks the manifest, stores it and starts the batch. References in it are resolved against `folder`. */
   readonly start: (
     folder: StorageFolder,
     manifest: ManifestFile,
@@ -94,24 +94,24 @@ export interface BatchesService {
     options?: { readonly config?: Partial<BatchConfig> },
   ) => Effect.Effect<BatchEstimate, EstimateError>
   readonly state: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
-  /** The state as it is, then every new one, until the batch ends. */
+  /** Emits the current state, then every new one, until the batch ends. */
   readonly watch: (id: BatchId) => Stream.Stream<BatchState, BatchNotFound | ReadError>
-  /** The state in which nothing more happens without a request. */
+  /** Waits until the batch does nothing more without a request, and returns its state. */
   readonly awaitEnd: (id: BatchId) => Effect.Effect<BatchState, BatchNotFound | ReadError>
   /**
-   * Ends the running work. Extracted documents are kept, and the batch can be resumed. The batch takes the same `eventId` once, also
-   * in the requests below.
+   * Cancels the running work. Extracted documents are kept, and the batch can be resumed. `eventId` is an idempotency key, here and in
+   * the requests below.
    */
   readonly cancel: (id: BatchId, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError | UndoError>
-  /** Starts a batch again that failed or is partially completed: documents that failed are tried again, the others are kept. */
+  /** Restarts a failed or partially completed batch: failed documents are tried again, the others are kept. */
   readonly retry: (id: BatchId, changes?: RetryChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
-  /** The same without a limit of attempts, and of a cancelled batch too. */
+  /** Like `retry`, but without a limit of attempts, and also for a cancelled batch. */
   readonly resume: (id: BatchId, changes?: SelectionChange, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
-  /** Sends the result of an activity to the batch. The batch takes the same id once. */
+  /** Sends the result of an activity to the batch. `eventId` is an idempotency key. */
   readonly report: (id: BatchId, event: Event, eventId?: string) => Effect.Effect<void, BatchNotFound | ReadError | SendError>
   /**
-   * Removes the batch's facts from the canonical graph. None when it has none. Refused where the graph would
-   * violate shapes that it does not violate now, except with `force` or the policy `warn`.
+   * Removes the batch's facts from the canonical graph, and returns the new version; none when the graph has no facts of the batch.
+   * Refused when the graph would have violations that it does not have now, except with `force` or the policy `warn`.
    */
   readonly withdraw: (
     id: BatchId,
@@ -123,7 +123,7 @@ export interface BatchesService {
     options?: { readonly limit?: number },
   ) => Effect.Effect<BatchChanges, BatchNotFound | ReadError | GraphError | GraphVersionUnknown>
   /**
-   * Removes the runs and stage files of batches that ended longer ago than this, as far as no graph needs them. A batch that is resumed
+   * Removes the runs and stage files of batches that ended longer ago than this, unless a graph needs them. A batch that is resumed
    * after that extracts its documents again.
    */
   readonly purge: (options: { readonly endedBefore: Duration.Input }) => Effect.Effect<Purged, PurgeError>
@@ -137,7 +137,7 @@ export class Batches extends Context.Service<Batches, BatchesService>()("@detent
 
 const manifestExtractor = ({ extractor }: ManifestFile) => (extractor === undefined ? {} : { manifest: extractor })
 
-/** How often old runs and files are looked for. */
+/** How often old runs and files are removed. */
 const purgeInterval = "10 minutes"
 
 const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
@@ -165,7 +165,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
     const watch = (id: BatchId): Stream.Stream<BatchState, BatchNotFound | ReadError> =>
       Stream.unwrap(Effect.map(find(id), (batch) => Stream.takeUntil(batch.changes, isTerminal)))
 
-    // From now on unfinished batches of this database continue.
+    // Registering the machine resumes the unfinished batches of this database.
     yield* Effect.provide(engine.register(machine, retention === undefined ? {} : { retention }), services)
 
     const purge = ({ endedBefore }: { readonly endedBefore: Duration.Input }) =>
@@ -181,7 +181,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           const wanted = { ...defaultBatchConfig, ...options.config }
           const manifest = yield* Effect.provide(fixManifest(folder, batchId, beside, file), services)
           const selection = yield* extractors.choose({ ...selectionOf(wanted), ...manifestExtractor(file) })
-          // Activities have keys of their own.
+          // Activities may run in other processes, which have API keys of their own.
           if (wanted.dispatch === undefined || wanted.dispatch === "process") yield* extractors.check(selection)
           const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
           yield* storage.set(manifestUri, yield* Effect.orDie(encodeManifest(manifest)))
@@ -206,7 +206,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
           yield* send(id, E.Cancel(), eventId)
           const state = yield* stateOf(id)
           if (state._tag !== "Cancelled") return
-          // The batch does so by itself, in the process that works on it. Here it is waited for, also where no process does.
+          // The process that owns the batch does this too. Here the caller waits for it, also when no process owns the batch.
           yield* Effect.provide(endWork(folder, state), services)
           yield* Effect.provide(writeStatus(folder, storedState(id)), services)
         }),
@@ -246,7 +246,7 @@ const make = (folder: StorageFolder, { retention }: BatchesOptions) =>
     return service
   })
 
-/** The unfinished batches of the database have their files elsewhere. Nothing was changed. */
+/** The files of the database's unfinished batches are not in the data folder. Nothing was changed. */
 export class OtherData extends Schema.TaggedError<OtherData>()("OtherData", {
   folder: Schema.String,
   manifestUri: Schema.String,
@@ -254,27 +254,27 @@ export class OtherData extends Schema.TaggedError<OtherData>()("OtherData", {
 }) {
   override get message() {
     return (
-      `the data is at ${this.folder}, and ${this.batchId}, which continues in this database, has no file ${this.manifestUri} there: ` +
+      `the data folder ${this.folder} has no file ${this.manifestUri}, the manifest of ${this.batchId}, which is unfinished in this database: ` +
       "give every process of a database the same --data, a folder that all of them see or a bucket; or cancel the batch where its files are"
     )
   }
 }
 
-/** How many unfinished batches of each state are looked at. */
-const mostLookedAt = 20
+/** How many unfinished batches of each state are checked. */
+const mostChecked = 20
 
 const unfinished: ReadonlyArray<BatchState["_tag"]> = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"]
 
 /**
- * Refuses to continue the unfinished batches of the database where the folder has the files of none of them: they would all fail. A
- * storage that is away does not keep a process from starting.
+ * Fails when the folder has the files of none of the unfinished batches of the database: they would all fail. Storage that is
+ * unavailable does not keep a process from starting.
  */
 export const refuseOtherData = (folder: StorageFolder) =>
   Effect.gen(function* () {
     const [journal, storage] = [yield* Journal, yield* Storage]
     let missing: OtherData | undefined
     for (const tag of unfinished) {
-      for (const { id } of (yield* journal.list({ machine: BatchMachine.name, tag }, mostLookedAt)).instances) {
+      for (const { id } of (yield* journal.list({ machine: BatchMachine.name, tag }, mostChecked)).instances) {
         const manifestUri = blobIn(folder, pathsOfBatch(BatchId.make(id)).manifest)
         const isHere = yield* Effect.match(storage.info(manifestUri), { onFailure: () => true, onSuccess: Option.isSome })
         if (isHere) return
@@ -285,9 +285,9 @@ export const refuseOtherData = (folder: StorageFolder) =>
   })
 
 /**
- * Logs a warning where the database has batches whose files are not in the data of this process: the process was started with another
- * `--data` than the one that began them, so that neither finds the files of the other. Looks for the manifest of the batch that
- * changed last, since manifests are never removed.
+ * Logs a warning when the database has batches whose files are not in the data folder of this process: the process was started with
+ * another `--data` than the one that started the batches, so that neither finds the files of the other. Checks the manifest of the
+ * batch that changed last, since manifests are never removed.
  */
 export const warnOfOtherData = (folder: StorageFolder) =>
   Effect.gen(function* () {
@@ -299,9 +299,7 @@ export const warnOfOtherData = (folder: StorageFolder) =>
     const found = yield* Effect.catchTag(storage.info(manifestUri), "AddressRefused", () => Effect.succeedNone)
     if (Option.isSome(found)) return
     yield* Effect.logWarning(
-      `the data is at ${folder}, and the file ${manifestUri} of ${batchId}, which is in the same database, is not there: give every ` +
+      `the data folder is ${folder}, and the manifest ${manifestUri} of ${batchId}, a batch of this database, is not there: give every ` +
         "process of a database the same --data, a folder that all of them see or a bucket",
     )
-  }).pipe(
-    Effect.catch(({ message }) => Effect.logWarning(`whether the data of this process belongs to its database is not known: ${message}`)),
-  )
+  }).pipe(Effect.catch(({ message }) => Effect.logWarning(`cannot check whether the data folder belongs to the database: ${message}`)))

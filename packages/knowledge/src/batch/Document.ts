@@ -1,6 +1,6 @@
 /**
- * A document: its source, its runs and its errors. The records of a
- * batch's documents are `metadata.json` of the batch; an activity that extracts one document writes the record of that one.
+ * A document: its source, its run and its errors. `metadata.json` of a batch holds the records of its documents; an extraction
+ * activity writes the record of its one document.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -35,7 +35,7 @@ export type DocumentProblem = typeof DocumentProblem.Type
 
 export class Document extends Schema.TaggedClass<Document>()("Document", {
   documentId: DocumentId,
-  /** Absent for a document that could not be read to its end, and for one that the graph had in the same version. */
+  /** Absent for a document that could not be read to its end, and for an unchanged one, which the graph had already. */
   contentHash: Schema.optionalKey(ContentHash),
 
   sourceUri: StorageUri,
@@ -55,7 +55,7 @@ export class Document extends Schema.TaggedClass<Document>()("Document", {
 
   extractionOutputUri: Schema.optionalKey(StorageUri),
   batchId: Schema.optionalKey(BatchId),
-  /** Absent for a document that was not extracted, since the graph had it in the same version. */
+  /** Absent for an unchanged document, which was not extracted again. */
   runId: Schema.optionalKey(RunId),
 }) {}
 
@@ -76,7 +76,7 @@ interface Recorded {
 
 const statuses = { queued: "pending", running: "processing", succeeded: "completed", failed: "failed", cancelled: "pending" } as const
 
-/** The record of a document. One without a run is in the graph in the same version. */
+/** The record of a document. A document without a run is unchanged: the graph has this version. */
 export const documentRecord = (
   { batchId, ontologyVersion, createdAt }: Batch,
   modelId: string,
@@ -108,7 +108,7 @@ export const documentRecord = (
   })
 }
 
-/** `run ID failed (CODE): detail`, as a run keeps why it failed. */
+/** Matches `run ID failed (CODE): detail`, the stored error of a failed run. */
 const failure = /^run \S+ failed \((\w+)\): /
 
 const problemsOf = (run: ExtractionRun | undefined, before: ReadonlyArray<DocumentProblem>): ReadonlyArray<DocumentProblem> => {
@@ -145,7 +145,7 @@ export const writeMetadata = (folder: StorageFolder, state: Batch & Pick<BatchSt
     yield* storage.setStream(uri, Stream.encodeText(Stream.concat(lines, Stream.succeed("]\n"))))
   })
 
-/** Written by an earlier attempt. None where it ended before it wrote them. */
+/** The records that an earlier attempt wrote. Empty when it ended before it wrote them. */
 const recordsAt = (uri: StorageUri) =>
   Effect.gen(function* () {
     const text = yield* getText(yield* Storage, uri)

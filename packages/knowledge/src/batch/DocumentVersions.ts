@@ -1,7 +1,7 @@
 /**
- * Which documents a batch has to extract, and which the graph loses. A document is its source, a version of it the hash of its
- * bytes. What the graph has in the same version, extracted with the same ontology, extractor and configuration, is unchanged. What
- * it has from the batch's folder or manifest and the batch does not name is gone.
+ * Decides which documents a batch extracts and which it withdraws. The source identifies a document, the hash of its bytes a version of
+ * it. A document is unchanged when the graph has the same version, extracted with the same ontology, extractor and configuration. A
+ * document is gone when the graph has it from the batch's folder or manifest and the batch does not name it.
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -18,7 +18,7 @@ import { type BatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchState, S } from "./BatchState.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 
-/** Undefined where it is not known which examples the extractor learned from: then nothing counts as unchanged. */
+/** The hash of all settings that affect an extraction. Undefined when the examples have no hash: then no document counts as unchanged. */
 export const settingOf = (
   { ontologyVersion, examplesUri, examplesHash }: Manifest,
   config: BatchConfig,
@@ -36,7 +36,7 @@ export const settingOf = (
 
 type Batch = Pick<BatchState, "batchId" | "targetNamespace">
 
-/** Of a document, the version that the graph has, where it is the one of now and was extracted in this setting. */
+/** Returns a lookup of the graph's entry for a document: undefined unless it has the document's current bytes and this setting. */
 export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting: ContentHash | undefined) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph
@@ -49,14 +49,14 @@ export const unchangedDocuments = ({ batchId, targetNamespace }: Batch, setting:
       const before = known.get(document.documentId)
       if (setting === undefined || before?.setting !== setting || before.contentHash === undefined) return Effect.undefined
       return Effect.match(hashOf(storage, document), {
-        // Extracting it meets the same fault and reports it.
+        // The extraction meets the same error and reports it.
         onFailure: () => undefined,
         onSuccess: (hash) => (hash === before.contentHash ? before : undefined),
       })
     }
   })
 
-/** In bytes: larger files are read in pieces. */
+/** In bytes. Larger files are hashed as a stream. */
 const wholeAtMost = 1_000_000
 
 const hashOf = (storage: typeof Storage.Service, { sourceUri, sizeBytes }: ManifestDocument) =>
@@ -69,7 +69,7 @@ const hashOf = (storage: typeof Storage.Service, { sourceUri, sizeBytes }: Manif
     )
   })
 
-/** The changes of a batch to a version of the graph: the documents it has extracted, and those that are gone. */
+/** The documents by which a batch changes a version of the graph: those it has extracted, and those that are gone. */
 export const documentsBrought = (
   { batchId }: Batch,
   manifest: Manifest,
@@ -110,11 +110,11 @@ export const documentsBrought = (
     return { documents, withdrawn } satisfies BatchDocuments
   })
 
-/** All documents that the batch changes the graph of. */
+/** The ids of all documents that the batch adds, replaces or withdraws. */
 export const documentIds = ({ documents, withdrawn }: BatchDocuments): ReadonlySet<string> =>
   new Set([...documents, ...withdrawn].map(({ documentId }) => documentId))
 
-/** The sorted lines of the graph that stay when the batch is published, and those that go. Neither before the first batch. */
+/** The sorted lines of the graph that stay when the batch is published, and those that it replaces. Absent before the first batch. */
 export const graphBeside = (state: Pick<typeof S.Validating.Type, "batchId" | "targetNamespace" | "documents">) =>
   Effect.gen(function* () {
     const canonical = yield* CanonicalGraph

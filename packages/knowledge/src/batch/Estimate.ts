@@ -21,9 +21,9 @@ import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
 export interface BatchEstimate extends BatchUsage {
   readonly extractor: string
   readonly documents: number
-  /** Documents that the graph has as they are. They are not extracted again. */
+  /** Documents that the graph already has in this version. They are not extracted again. */
   readonly unchanged: number
-  /** Documents that cannot be read would fail. */
+  /** Documents that cannot be read, and would fail. */
   readonly unreadable: number
   readonly chunks: number
 }
@@ -87,7 +87,7 @@ const estimateDocument = (
       chunkStream({ size: windowSize, overlap }),
       Stream.runFoldEffect(
         (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
-        // Yields before every chunk: all classes of the ontology are compared with its words, and a long document comes in many together.
+        // Yields before every chunk: the estimate compares its words with all classes of the ontology, and many chunks arrive at once.
         (sum, chunk) =>
           Effect.map(Effect.yieldNow, () => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) })),
       ),

@@ -1,9 +1,9 @@
 /**
- * The reports of a batch's extraction: the result of each document to the log of batch events, the progress to the batch. Both
- * are written twice a second and not for each document, since each is a write that waits for the disk.
+ * Reports the extraction of a batch: the result of each document goes to the log of batch events, the progress to the batch. Both
+ * are written twice a second and not for each document, since each write waits for the disk.
  *
- * The log comes first. A process that dies in between reports to the batch again when it is back; in the reverse order the log
- * would lack documents that the batch has counted when its stage has ended.
+ * The log is written first. A process that dies in between reports to the batch again after its restart; in the reverse order, the
+ * log would lack documents that the batch has already counted when its stage ends.
  */
 
 import type { SendError } from "@detent/machine"
@@ -38,27 +38,27 @@ export interface ExtractionProgress {
   readonly retried: (failuresSince: number) => Effect.Effect<void, SendError>
 }
 
-/** How often a batch reports at most. Each report takes two commits or more, and on a busy disk one takes 5 ms. */
+/** The pause between two reports of a batch. A report takes two commits or more, and a commit takes 5 ms on a busy disk. */
 const interval = "500 millis"
 
 /** The shortest pause between two published progress events, in milliseconds. */
 const progressInterval = 1000
 
-/** How long interrupted work waits to publish its remaining events. */
+/** How long an interrupted extraction waits to publish its remaining events. */
 const patience = "2 seconds"
 
-/** How many unchanged documents one event names: an event is a row. */
+/** How many unchanged documents one event names: the log stores an event in one row. */
 const unchangedAtOnce = 500
 
 /** The errors of a short outage of the database. */
 const outages: ReadonlySet<string> = new Set(["PersistenceFailed", "EventJournalError", "SqlError"])
 
-/** Every attempt has two rounds at most: the documents, and once more those that failed. */
+/** Every attempt has at most two rounds: all documents, then the failed ones once more. */
 export const roundOf = ({ attempt, round }: Pick<Extracting, "attempt" | "round">): number => attempt * 2 + round
 
 export type ExtractionReport = Effect.Success<ReturnType<typeof startReport>>
 
-/** The cost of models for the batch. None where it calls none. */
+/** The model usage of the batch so far. Undefined when it calls no model. */
 type Spent = Effect.Effect<(Usage & { readonly currency?: string }) | undefined>
 
 export const startReport = (
@@ -85,17 +85,17 @@ export const startReport = (
     }
 
     /** Events that were published before a restart, or by another process, are not published again. */
-    const tellWorld = (events: ReadonlyArray<DocumentEvent>) =>
+    const publishEvents = (events: ReadonlyArray<DocumentEvent>) =>
       Effect.gen(function* () {
         const standings = yield* log.standings(batchId, [...new Set(events.map(({ documentId }) => documentId))])
         const news = events.filter((event) => isNews(event, standings.get(event.documentId)))
-        // They are stored in the order they come in, many with one write.
+        // The log stores them in this order, many in one commit.
         yield* Effect.forEach(news, log.emit, { concurrency: "unbounded", discard: true })
         for (const event of events) waiting.delete(event)
       })
 
-    /** A completed document stays completed, however often its end is reported. */
-    const tellUnchanged = Effect.suspend(() =>
+    /** Publishes only documents that the log does not have as completed. */
+    const publishUnchanged = Effect.suspend(() =>
       Effect.forEach(
         Arr.chunksOf([...unchanged], unchangedAtOnce),
         (documentIds) =>
@@ -110,7 +110,7 @@ export const startReport = (
       ),
     )
 
-    const tellProgress = Effect.gen(function* () {
+    const publishProgress = Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
       const { documentsCompleted: completedDocuments } = counted
       if (completedDocuments + failures.size + setAside.size < totalDocuments && at - progressAt < progressInterval) return
@@ -128,7 +128,7 @@ export const startReport = (
     })
 
     const one = yield* Semaphore.make(1)
-    /** A document may take long: the cost of its calls counts before it is done. */
+    /** A document may take long, so its calls count before it is done. */
     const count = Effect.map(spending, (spent) => {
       if (spent === undefined || JSON.stringify(usageOf(spent)) === JSON.stringify(usage)) return
       usage = usageOf(spent)
@@ -139,14 +139,14 @@ export const startReport = (
       yield* count
       if (reported === changes) return
       const upTo = changes
-      yield* tellUnchanged
-      yield* tellWorld([...waiting])
+      yield* publishUnchanged
+      yield* publishEvents([...waiting])
       yield* progress.counted({ ...summary(), ...(currentDocumentId === undefined ? {} : { currentDocumentId }) })
-      yield* tellProgress
+      yield* publishProgress
       reported = upTo
     }).pipe(
       one.withPermit,
-      // Events that were stored when the database went away are in its log, and are not published again.
+      // Events that were stored before the outage are found in the log, so a retry does not publish them again.
       Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
       Effect.retry({ schedule: patienceOf(defaultPatience), while: ({ _tag }) => outages.has(_tag) }),
     )
@@ -169,7 +169,7 @@ export const startReport = (
           counted.reviewCount += forReview
           note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount, reviewCount: forReview }))
         }),
-      /** The graph has this version of the document. */
+      /** The graph already has this version of the document. */
       unchanged: (documentId: DocumentId, before: Spoken) =>
         Effect.sync(() => {
           languages.add(before)
@@ -190,21 +190,21 @@ export const startReport = (
           setAside.add(documentId)
           note(facts.DocumentSetAside.make({ batchId, at, documentId, round, error }))
         }),
-      /** Publishes progress for as long as the extraction takes. */
-      telling: Effect.forever(Effect.delay(flush, interval)),
+      /** Reports at every interval until it is interrupted. */
+      reporting: Effect.forever(Effect.delay(flush, interval)),
       /** Reports everything that is not reported yet. */
       end: flush,
       /** For work that ends early: publishes the results of finished documents only. */
       rest: Effect.suspend(() => {
         const events = [...waiting]
         const ended = new Set(events.flatMap((event) => (event._tag === "DocumentStarted" ? [] : [event.documentId])))
-        return tellWorld(events.filter(({ documentId }) => ended.has(documentId)))
+        return publishEvents(events.filter(({ documentId }) => ended.has(documentId)))
       }).pipe(
         one.withPermit,
-        // It is called while the work is ended, where nothing is interrupted unless it says so.
+        // A finalizer calls this. Finalizers are uninterruptible by default, and the timeout has to interrupt.
         Effect.interruptible,
         Effect.timeout(patience),
-        // The resumed batch reports them: it finds the rows of the runs.
+        // The resumed batch reports these documents: it finds their runs.
         Effect.catchCause((cause) => Effect.logWarning(`batch ${batchId}: the results of some documents are not in its log yet`, cause)),
       ),
     }
@@ -212,7 +212,7 @@ export const startReport = (
 
 type Spoken = Pick<RunResult, "language" | "unread">
 
-/** How many documents are in each language, and of how many the prose was left out. */
+/** Counts the documents of each language, and how many of them had prose that was not read. */
 export class LanguageCounts {
   readonly #counts = new Map<string, { documents: number; unread: number; reason: Spoken["unread"] }>()
 
@@ -236,7 +236,7 @@ export class LanguageCounts {
   }
 }
 
-/** As the batch stores it. */
+/** Model usage as the batch stores it: whole tokens, and the cost rounded to nine decimals. */
 export const usageOf = ({ calls, inputTokens, outputTokens, cost, currency }: Usage & { readonly currency?: string }): BatchUsage => ({
   calls,
   inputTokens: Math.round(inputTokens),
@@ -245,7 +245,7 @@ export const usageOf = ({ calls, inputTokens, outputTokens, cost, currency }: Us
   ...(cost === undefined || currency === undefined ? {} : { currency }),
 })
 
-/** The same rule as that of the log's projection, so that no report is sent that would change nothing. */
+/** Whether the event would change the log's projection, by the rule of the projection: other events are not sent. */
 const isNews = (event: DocumentEvent, standing: DocumentStanding | undefined): boolean => {
   if (standing === undefined) return true
   if (standing.status === "completed") return false

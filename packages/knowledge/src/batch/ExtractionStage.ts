@@ -1,4 +1,4 @@
-/** Extracts the documents of a batch concurrently, each as a run of its own, by the failure policy. */
+/** Extracts the documents of a batch concurrently, each as its own run, and applies the failure policy. */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -54,19 +54,19 @@ export const extractDocuments = (folder: StorageFolder, state: Extracting, progr
       }
       yield* report.end
     })
-    yield* Effect.onError(Effect.raceFirst(rounds, report.telling), () => report.rest)
+    yield* Effect.onError(Effect.raceFirst(rounds, report.reporting), () => report.rest)
     yield* writeMetadata(folder, state, manifest)
     return report.counted()
   }).pipe(
-    // Documents beside the one that ended the batch are still being worked on. After an interrupt the state that follows ends them;
-    // where another process has moved the batch on, that one does.
+    // When one document fails the batch, the others are still being extracted. After an interrupt, the next state ends their runs; when
+    // another process has moved the batch on, that process does.
     Effect.onError((cause) => (isLeft(cause) ? Effect.void : endRunsSoon(state))),
   )
 
-/** How long a stage that has failed waits for its runs to be ended. */
+/** How long a failed stage waits for its runs to end. */
 const patience = "5 seconds"
 
-/** Work that cannot be ended in time, because the database is away or full, is joined when the batch is resumed. */
+/** The resumed batch joins runs that cannot be ended in time because the database is unavailable or full. */
 const endRunsSoon = (state: Extracting) =>
   endRuns(state, endedWithBatch).pipe(
     Effect.timeout(patience),
@@ -78,10 +78,10 @@ const endRunsSoon = (state: Extracting) =>
 const isLeft = (cause: Cause.Cause<{ readonly _tag: string }>) =>
   Cause.hasInterruptsOnly(cause) || cause.reasons.some((reason) => Cause.isFailReason(reason) && isPassedBy(reason.error))
 
-/** How often the runs of a batch are looked for: a process that works on it may begin one while the others are ended. */
+/** How often running runs are queried: another process that works on the batch may start one while these are being cancelled. */
 const passes = 20
 
-/** Ends the waiting and running runs of a batch. Their rows are kept. */
+/** Cancels the queued and running runs of a batch. Their rows are kept. */
 export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, why: string) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
@@ -93,20 +93,20 @@ export const endRuns = ({ batchId }: Pick<Extracting, "batchId">, why: string) =
       yield* Effect.forEach(
         running,
         (id) =>
-          // One that has ended by itself meanwhile needs no end.
+          // The run has ended by itself meanwhile.
           Effect.catchTag(Effect.asVoid(extractions.cancel(id, why)), ["RunStatusConflict", "RunStatusRefused"], () => Effect.void),
         { concurrency: 16, discard: true },
       )
     }
   })
 
-/** Whether a document that failed is tried again. Of another one the failure stands, whenever it was. */
+/** Whether a failed document is tried again. For any other document, an earlier failure stands. */
 const isTried =
   ({ retried }: Pick<Extracting, "retried">) =>
   ({ documentId }: ManifestDocument): boolean =>
     retried === undefined || retried.includes(documentId)
 
-/** The documents that failed. */
+/** Extracts the documents, and returns those that failed. */
 const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyArray<ManifestDocument>, report: ExtractionReport) =>
   Effect.gen(function* () {
     const extractions = yield* Extractions
@@ -115,7 +115,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
     const failure = (document: ManifestDocument, failed: RunFailed) =>
       Effect.gen(function* () {
         const { code, detail, stops } = failed
-        // Nothing is wrong with the document: with every failure policy it resumes with the batch.
+        // The database is unavailable, not the document faulty: under every failure policy the batch stops, and resumes the document.
         if (isStoreAway(failed)) return yield* new BatchStopped({ code, problem: detail })
         if (stops !== undefined) {
           yield* report.end
@@ -144,7 +144,7 @@ const extractAll = (state: Extracting, manifest: Manifest, documents: ReadonlyAr
     return failures
   })
 
-/** A run that a user cancelled by itself is a failure of its document. Anything else that ends a run so is not. */
+/** A single run that a user cancelled is a failure of its document. Any other interrupt of a run is not. */
 const cancelled = ({ batchId }: Extracting, { documentId }: ManifestDocument, cause: Cause.Cause<RunFailed>) =>
   Effect.gen(function* () {
     if (!Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause)
@@ -161,6 +161,6 @@ const requestOf = (state: Extracting, manifest: Manifest, document: ManifestDocu
   ...(manifest.examplesUri === undefined ? {} : { examplesUri: manifest.examplesUri }),
   config: state.config.pipeline,
   selection: selectionOf(state.config),
-  // A document's run is the same however often the batch is started again: a failed run is resumed, a finished one stays.
+  // A document has the same run in all attempts of the batch: a failed run is resumed, a finished one is kept.
   part: { batchId: state.batchId, attempt: 0, batchAttempt: state.attempt },
 })

@@ -1,4 +1,4 @@
-/** The three stages after extraction, each from one stored file of triples to the next. */
+/** The three stages after extraction. Each reads stored triples and passes on a file of triples, or publishes it. */
 import * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -67,8 +67,8 @@ export interface GivenGraphs {
 }
 
 /**
- * Of the documents that the batch has extracted, unless others are given. What comes out is stored under the hash of all that goes in: so
- * two resolutions of a batch write the same file only where they write the same.
+ * Resolves the entities of the documents that the batch has extracted, or of `others`. The result is stored under the hash of all inputs,
+ * so two resolutions of a batch write to the same file only when they write the same content.
  */
 export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving.Type, others?: GivenGraphs) =>
   Effect.gen(function* () {
@@ -83,7 +83,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const documents = isEmpty
       ? Stream.empty
       : withDecisions<StageReadError, StageServices>(others?.graphs ?? documentGraphs(state.batchId), byDocument(decisions))
-    // An earlier contribution of the batch, and earlier versions of its documents, are not a reason to keep an IRI.
+    // Without the batch's earlier contribution and earlier versions of its documents: they are no reason to keep an IRI.
     const existing =
       isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
     const graph = state.config.resolveEntities
@@ -103,7 +103,7 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const from = contentHashOf(JSON.stringify([state.attempt, against ?? "", versions, decided]))
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
     const { mentions, entities, merges } = graph.counts()
-    // For people who ask why two names are one entity.
+    // Tells users why two names are one entity.
     yield* (yield* Storage).set(blobIn(folder, pathsOfBatch(state.batchId).merges), JSON.stringify({ merges }))
     const list = yield* writeDocuments(yield* Storage, folder, state.batchId, brought)
     return {
@@ -148,13 +148,13 @@ const documentGraphs = (batch: BatchId) =>
     }),
   )
 
-/** A run has stored the content and it is lost. When the batch is retried, that part is extracted again. */
+/** Whether content that a run has stored is lost. A retry of the batch then extracts that part again. */
 const isLoss = ({ _tag }: ArtifactError) => _tag === "ArtifactDamaged" || _tag === "ArtifactMissing" || _tag === "BlobNotFound"
 
-/** Pages hold small contents only. */
+/** Whether the row has the content itself. Pages include only small contents. */
 const isWhole = ({ content, packed }: StoredArtifact) => content !== null || packed !== null
 
-/** The decisions of reviewers on the versions of documents that a batch brings. A property that the ontology has no more is left out. */
+/** Reviewers' decisions on the document versions that a batch adds. Leaves out accepted facts whose property the ontology no longer has. */
 const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontology: OntologyIndex) =>
   Effect.gen(function* () {
     const reviews = yield* ReviewStore
@@ -166,7 +166,7 @@ const decisionsOn = (namespace: Namespace, { documents }: BatchDocuments, ontolo
       .toSorted((left, right) => (left.factId < right.factId ? -1 : 1))
   })
 
-/** Against the shapes of the manifest, unless others are given; without any, against those derived from the ontology. */
+/** Validates against `otherShapes`, else the shapes of the manifest, else those derived from the ontology. */
 export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.Type, otherShapes?: StorageUri) =>
   Effect.gen(function* () {
     const storage = yield* Storage
@@ -202,19 +202,19 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     return { graph, violations: found.violations, quarantined, reportUri } satisfies typeof Validated.Type
   })
 
-/** The change of the batch to the graph: its lines replace those of its documents and of its earlier contribution. */
+/** The change that the batch makes to the graph: its lines replace those of its documents and of its earlier contribution. */
 const changeBy = <E>(state: typeof S.Validating.Type, added: Stream.Stream<string, E>) =>
   Effect.map(changesNothing(state, state.resolvedGraph) ? Effect.succeed({}) : graphBeside(state), (beside) => ({ added, ...beside }))
 
-/** Whether all documents of the batch are unchanged and none is gone: then no node of the graph is read. */
+/** Whether all documents of the batch are unchanged and none is gone, so that the graph need not be read. */
 const changesNothing = ({ documents }: Pick<typeof S.Validating.Type, "documents">, { triples }: StageGraph): boolean =>
   triples === 0 && documents !== undefined && documents.brought + documents.withdrawn === 0
 
 const contributionOf = ({ contributions }: GraphVersion, batchId: BatchId) => Arr.findFirst(contributions, (one) => one.batchId === batchId)
 
 /**
- * Adds the contribution of the batch to the canonical graph. It is in `final.ttl` first: sorted N-Triples, which every reader of Turtle
- * reads. A failure may leave it in the graph: the same again changes nothing, and a batch that fails takes it back.
+ * Adds the contribution of the batch to the canonical graph, after writing it to `final.ttl` as sorted N-Triples, which every Turtle
+ * parser reads. A failure may leave it in the graph: a repeated call changes nothing, and a batch that fails removes it.
  */
 export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type) =>
   Effect.gen(function* () {
@@ -238,14 +238,14 @@ export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type
     const { uri: canonicalGraphUri, triples: graphTriples } = yield* publishGraph(folder, targetNamespace, ontology)
     return { canonicalVersion, canonicalGraphUri, graphTriples } satisfies typeof Ingested.Type
   }).pipe(
-    // The graph is as the other batch left it.
+    // Nothing was added: the graph is as the other batch left it.
     Effect.catchTag("GraphMoved", ({ version }) => Effect.succeed<typeof Moved.Type>({ movedTo: version })),
     Effect.map((done): typeof Ingested.Type | typeof Moved.Type => done),
   )
 
 /**
- * Writes the canonical graph of a namespace as one Turtle file, for other tools. Every change of the graph writes it. Returns the file and
- * how many triples are in it. Of two concurrent writers the later may write an older version, sees that, and writes again.
+ * Writes the canonical graph of a namespace as one Turtle file, for other tools, after every change of the graph. Returns the file and
+ * its number of triples. Of two concurrent writers, the later one may write an older version; it then sees the newer one and writes again.
  */
 export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontology: OntologyIndex) =>
   Effect.gen(function* () {
@@ -269,8 +269,8 @@ export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontolo
   })
 
 /**
- * Removes the facts of an ingestion from the graph, after its batch has failed: the batch contributes what it did in the version
- * that it was resolved against. Done twice, it is done once.
+ * Removes the facts of a failed ingestion from the graph: restores the contribution that the batch had in the version it was resolved
+ * against. Idempotent.
  */
 export const takeBack = (
   folder: StorageFolder,
@@ -309,8 +309,8 @@ export class WithdrawalRefused extends Schema.TaggedError<WithdrawalRefused>()("
 }
 
 /**
- * Removes the facts of a batch from the canonical graph, if the graph conforms without it as it does now. With the policy `warn`, the
- * graph is not examined.
+ * Removes the facts of a batch from the canonical graph, unless the graph would have new violations without them. With the policy
+ * `warn`, the graph is not validated.
  */
 export const withdrawChecked = (folder: StorageFolder, state: BatchState) =>
   Effect.gen(function* () {
@@ -344,14 +344,14 @@ const checkWithdrawal = (
     if (!current.contributions.some((one) => one.batchId === batchId)) return
     const canonical = yield* CanonicalGraph
     const before = canonical.lines(current)
-    // Documents that the batch replaced or withdrew are back.
+    // Brings back the documents that the batch replaced or withdrew.
     const after = canonical.linesBeside(current, batchId, new Set())
     const [gone, back] = [linesOnlyIn(before, after), linesOnlyIn(after, before)]
     const existing = linesOnlyIn(before, gone)
     const validation = { shapes, isQuarantine: false }
     const then = yield* validateOnWorker<GraphError>(validation, { added: back, existing, replaced: gone }, ontology)
     if (then.violations === 0) return
-    // The same nodes as they are now: existing violations are not caused by the withdrawal.
+    // Validates the same nodes as they are now: the withdrawal does not cause violations that exist already.
     const now = yield* validateOnWorker<GraphError>(validation, { added: gone, existing, replaced: back }, ontology)
     const known = new Set(now.listed.map(violationKey))
     const news = then.listed.filter((one) => one.severity === "Violation" && !known.has(violationKey(one)))
@@ -363,7 +363,7 @@ const checkWithdrawal = (
 
 const violationKey = ({ sources: _, ...violation }: Violation): string => JSON.stringify(violation)
 
-/** Removes the facts of a batch from the canonical graph, also where the graph does not conform then. */
+/** Removes the facts of a batch from the canonical graph, even when the graph does not conform without them. */
 export const withdrawGraph = (folder: StorageFolder, state: Pick<BatchState, "manifestUri" | "batchId" | "targetNamespace">) =>
   Effect.gen(function* () {
     const withdrawn = yield* Effect.flatMap(CanonicalGraph, (canonical) => canonical.withdraw(state.targetNamespace, state.batchId))

@@ -1,5 +1,5 @@
 /**
- * The input of a batch. A person writes a `ManifestFile`, whose references may be paths beside it; a batch keeps a
+ * The input of a batch. A user writes a `ManifestFile`, whose references may be relative paths; a batch stores a
  * `Manifest`, in which every document has its id and every reference is an address.
  */
 import * as Effect from "effect/Effect"
@@ -10,10 +10,10 @@ import { Count } from "../storage/Quantity.ts"
 import { getText, type StorageError, type StorageService } from "../storage/Storage.ts"
 import { BlobReference, StorageFolder, StorageUri } from "../storage/Uri.ts"
 
-/** The folder or manifest that the documents are all of. */
+/** The folder or manifest that all documents come from. */
 const collection = Schema.optionalKey(Schema.Union([StorageFolder, StorageUri]))
 
-/** Whether documents of the collection that are gone stay in the graph. Default: they are withdrawn. */
+/** Whether documents that are gone from the collection stay in the graph. Default: they are withdrawn. */
 const keepMissing = Schema.optionalKey(Schema.Boolean)
 
 export const ManifestDocument = Schema.Struct({
@@ -47,7 +47,7 @@ export type Manifest = typeof Manifest.Type
 
 export const ManifestJson = Schema.fromJsonString(Schema.toCodecJson(Manifest))
 
-/** As written by hand: derived fields are left out. */
+/** A manifest written by hand, without the derived fields. */
 export const ManifestFile = Schema.Struct({
   targetNamespace: Namespace,
   ontology: BlobReference,
@@ -58,7 +58,7 @@ export const ManifestFile = Schema.Struct({
   documents: Schema.NonEmptyArray(
     Schema.Struct({
       source: BlobReference,
-      /** Where the file name's ending does not say it. */
+      /** Needed when the file extension does not tell the type. */
       contentType: Schema.optionalKey(Schema.String),
     }),
   ),
@@ -69,10 +69,10 @@ export type ManifestFile = typeof ManifestFile.Type
 
 export const ManifestFileJson = Schema.fromJsonString(Schema.toCodecJson(ManifestFile))
 
-/** How many documents are decoded or encoded before other work of the thread gets its turn: about 5 ms. */
+/** Yields to the event loop after decoding or encoding this many documents: about 5 ms. */
 const documentsAtOnce = 1000
 
-/** The JSON of a manifest that a batch has stored, with turns for other work of the thread. */
+/** Decodes a manifest that a batch has stored. Yields to the event loop in between. */
 export const decodeManifest = (text: string): Effect.Effect<Manifest, Schema.SchemaError> =>
   Effect.gen(function* () {
     const json = yield* decodeJson(text)
@@ -89,18 +89,18 @@ export class ManifestRefused extends Schema.TaggedError<ManifestRefused>()("Mani
   }
 }
 
-/** The manifest of a batch, as it is stored. */
+/** Loads the stored manifest of a batch. */
 export const loadManifest = (storage: StorageService, uri: StorageUri): Effect.Effect<Manifest, StorageError | ManifestRefused> =>
   Effect.flatMap(getText(storage, uri), (text) =>
     Effect.mapError(decodeManifest(text), ({ message }) => new ManifestRefused({ uri, problem: message })),
   )
 
-/** The JSON of a manifest that was written by hand, in the same way. */
+/** Decodes a manifest that was written by hand. Yields to the event loop in between. */
 export const decodeManifestFile = (text: string): Effect.Effect<ManifestFile, Schema.SchemaError> =>
   Effect.gen(function* () {
     const json = yield* decodeJson(text)
     const documents = yield* documentsOf(json)
-    // Errors in the rest are found with the first documents, and reported with the messages of the whole schema.
+    // Decodes all other fields with the first documents, so that their errors have the messages of the whole schema.
     const { documents: first, ...outline } = yield* decodeFile({
       ...(typeof json === "object" && json !== null ? json : {}),
       documents: documents.slice(0, documentsAtOnce),
@@ -109,7 +109,7 @@ export const decodeManifestFile = (text: string): Effect.Effect<ManifestFile, Sc
     return { ...outline, documents: [...first, ...(yield* inTurns(documents.slice(documentsAtOnce), decodeFileDocuments))] }
   })
 
-/** The JSON of a manifest, in the same way. */
+/** Encodes a manifest as JSON. Yields to the event loop in between. */
 export const encodeManifest = ({ documents, ...outline }: Manifest): Effect.Effect<string, Schema.SchemaError> =>
   Effect.gen(function* () {
     const encoded = yield* inTurns(documents, encodeDocuments)
@@ -137,7 +137,7 @@ const decodeJson = Schema.decodeEffect(Schema.fromJsonString(Schema.Unknown))
 const decodeOutline = Schema.decodeUnknownEffect(Outline)
 const encodeOutline = Schema.encodeEffect(Schema.fromJsonString(Outline))
 const decodeDocuments = Schema.decodeUnknownEffect(Schema.toCodecJson(Documents))
-/** Texts and numbers, which JSON carries as they are. */
+/** All fields are strings and numbers, so the result is plain JSON. */
 const encodeDocuments = Schema.encodeEffect(Documents)
 const decodeFile = Schema.decodeUnknownEffect(Schema.toCodecJson(ManifestFile))
 const decodeFileDocuments = Schema.decodeUnknownEffect(Schema.toCodecJson(ManifestFile.fields.documents))

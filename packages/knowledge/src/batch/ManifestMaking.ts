@@ -1,6 +1,6 @@
 /**
- * From a file written by hand or a folder of documents to the manifest a batch works on. Everything that
- * can be wrong with it is found before anything is started, and reported in one error.
+ * Makes the manifest of a batch from a file written by hand or a folder of documents. All problems are found before the batch
+ * starts, and reported in one error.
  */
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
@@ -22,7 +22,7 @@ import { decodeManifest, decodeManifestFile, type Manifest, type ManifestDocumen
 
 export type ManifestError = ManifestRefused
 
-/** The ontology that a batch started with, or a failure that says that it changed. */
+/** Returns the ontology that the batch started with. Fails when the file has changed since. */
 export const startedOntology = ({ ontologyUri, ontologyVersion }: Manifest) =>
   Effect.gen(function* () {
     const ontology = yield* Effect.flatMap(Extractors, (extractors) => extractors.ontology(ontologyUri))
@@ -30,14 +30,14 @@ export const startedOntology = ({ ontologyUri, ontologyVersion }: Manifest) =>
     if (ontologyVersion.endsWith(`@${hash}`)) return ontology
     return yield* new BatchStopped({
       code: "OntologyChanged",
-      problem: `${ontologyUri} has changed since the batch started: it has the hash ${hash}, the batch ${ontologyVersion}; restore it and retry, or start a new batch`,
+      problem: `${ontologyUri} has changed since the batch started: its hash is ${hash}, and the batch started with ${ontologyVersion}; restore it and retry, or start a new batch`,
     })
   })
 
 /** How many problems one error lists. */
 const problemsAtMost = 20
 
-/** Checks a manifest written by hand, and makes it complete. References in it are beside it. */
+/** Checks a manifest written by hand, and adds the derived fields. References in it are resolved against `folder`. */
 export const makeManifest = (
   batchId: BatchId,
   folder: StorageFolder,
@@ -45,8 +45,8 @@ export const makeManifest = (
 ): Effect.Effect<Manifest, ManifestError, Storage | Extractors> => checkedManifest(batchId, folder, file, ({ uri }) => Effect.succeed(uri))
 
 /**
- * The same, and the batch's inputs are stored below a folder under their hash: files that are changed or deleted later do
- * not change a batch that has started.
+ * Like `makeManifest`, and stores copies of ontology, shapes and examples below `home` under their hash: files that are changed or
+ * deleted later do not affect a batch that has started.
  */
 export const fixManifest = (
   home: StorageFolder,
@@ -59,7 +59,7 @@ export const fixManifest = (
     (manifest) => ({ ...manifest, ontologySource: resolveReference(folder, file.ontology) }),
   )
 
-/** A file that a batch works with, as it was when the batch started. */
+/** An input file of a batch, with its content when the batch started. */
 interface FixedFile {
   readonly kind: "ontology" | "shapes" | "examples"
   readonly uri: StorageUri
@@ -72,7 +72,7 @@ const endings = { turtle: "ttl", ntriples: "nt", rdfxml: "rdf", jsonld: "jsonld"
 const pathOfFixed = (namespace: Namespace, { kind, uri, text, hash }: FixedFile): string =>
   kind === "ontology" ? pathOfOntology(namespace, ontologyNameOf(uri), hash, endings[rdfFormatOf(uri, text)]) : pathsOfSetting(hash)[kind]
 
-/** Writes the file unless it is there as it should be. */
+/** Writes the file unless it is stored already with the same hash. */
 const keep = (uri: StorageUri, { text, hash }: FixedFile) =>
   Effect.gen(function* () {
     const storage = yield* Storage
@@ -160,7 +160,7 @@ const contentTypes: Readonly<Record<DocumentFormat, string>> = {
   pdf: "application/pdf",
 }
 
-/** A document as the manifest names it, or its problem. */
+/** Returns the manifest's entry for a document. Fails with the text of the problem. */
 const documentOf = (sourceUri: StorageUri, contentType: string | undefined): Effect.Effect<ManifestDocument, string, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage
@@ -178,7 +178,7 @@ const repeated = (documents: ReadonlyArray<ManifestDocument>): ReadonlyArray<str
     first === undefined || others.length === 0 ? [] : [`${first.sourceUri} is named ${others.length + 1} times`],
   )
 
-/** The name before the ending, in the form names have. */
+/** The file name without its extension, turned into a valid ontology name. */
 const ontologyNameOf = (uri: StorageUri): OntologyName => {
   const name =
     (uri.split("/").at(-1) ?? "")
@@ -190,8 +190,8 @@ const ontologyNameOf = (uri: StorageUri): OntologyName => {
 }
 
 /**
- * A manifest at an address: written by hand, or one that a batch has stored, with which the same documents are worked on with the same
- * ontology. `batchId` is that of the stored one.
+ * Reads a manifest that a user wrote by hand, or one that a batch has stored: a batch started from the latter has the same documents and
+ * the same ontology. `batchId` is the id of the batch that stored it.
  */
 export const readManifest = (
   uri: StorageUri,
@@ -210,7 +210,7 @@ export const readManifest = (
 export const readManifestFile = (uri: StorageUri): Effect.Effect<ManifestFile, StorageError | ManifestRefused, Storage> =>
   Effect.map(readManifest(uri), ({ manifest }) => manifest)
 
-/** A document has the id of its source: a manifest that gives it another names what no batch has. */
+/** The manifest file of a stored manifest. The id of a document derives from its source: a manifest with another id is refused. */
 const fileOf = (uri: StorageUri, stored: Manifest): Effect.Effect<ManifestFile, ManifestRefused> =>
   Effect.gen(function* () {
     const wrong = stored.documents.find(({ documentId, sourceUri }) => documentId !== documentIdOf(sourceUri))

@@ -1,6 +1,6 @@
 /**
- * A stage whose work is done elsewhere: with `dispatch: "tasks"` as tasks of the queue, with `dispatch: "activities"` by the
- * activities that the user's job runner starts. The stage ends when an activity reports it to the batch.
+ * Runs a stage outside the batch's process: with `dispatch: "tasks"` as tasks of the queue, with `dispatch: "activities"` as
+ * activities that the user's job runner starts. The stage ends when an activity reports its result to the batch.
  */
 import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
@@ -18,7 +18,7 @@ import { loadManifest, type ManifestDocument } from "./Manifest.ts"
 type Extracting = typeof S.Extracting.Type
 type Dispatched = Extracting | typeof S.Resolving.Type | typeof S.Validating.Type | typeof S.Ingesting.Type
 
-/** Enqueues the tasks of the stage. Those that the queue may have given up without a word are enqueued again after its patience. */
+/** Enqueues the tasks of the stage, and again after every `patience` of a queue that may drop tasks without a report. */
 export const dispatchStage = (state: Dispatched) =>
   Effect.gen(function* () {
     const queue = yield* TaskQueue
@@ -33,25 +33,25 @@ export const dispatchStage = (state: Dispatched) =>
     const patience = Duration.toMillis(queue.patience)
     const beganAt = state._tag === "Extracting" ? state.failuresSince : (state.updatedAt ?? state.createdAt)
     for (;;) {
-      // The same after a restart, so that a restart sends nothing twice.
+      // Counted from the start of the stage: after a restart the keys are the same, so that no task is enqueued twice.
       const turn = Math.max(0, Math.floor(((yield* Clock.currentTimeMillis) - beganAt) / patience))
       yield* persistently(enqueueStage(state, turn))
       yield* Effect.sleep(Math.max(1, beganAt + (turn + 1) * patience - (yield* Clock.currentTimeMillis)))
     }
   })
 
-/** A queue or a database that is away for a while does not end a batch. */
+/** Retries with backoff, so that a temporary outage of the queue or the database does not fail the batch. */
 const persistently = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
   effect.pipe(
-    // The log of events answers or dies.
+    // The event log reports database errors as defects.
     Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
     Effect.tapError((error) =>
-      isPassing(error) ? Effect.logWarning(`tasks are enqueued again in a moment: ${String(error)}`) : Effect.void,
+      isTransient(error) ? Effect.logWarning(`tasks were not enqueued, and are enqueued again: ${String(error)}`) : Effect.void,
     ),
-    Effect.retry({ schedule: Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")]), while: isPassing }),
+    Effect.retry({ schedule: Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")]), while: isTransient }),
   )
 
-const isPassing = (error: { readonly _tag: string; readonly retryable?: boolean }): boolean =>
+const isTransient = (error: { readonly _tag: string; readonly retryable?: boolean }): boolean =>
   error._tag === "EventJournalError" || error._tag === "SqlError" || error.retryable === true
 
 const enqueueStage = (state: Dispatched, turn: number) =>
@@ -79,7 +79,7 @@ const enqueueStage = (state: Dispatched, turn: number) =>
     }
   })
 
-/** The input of the one task that a stage after the extraction consists of. */
+/** The input of the single task of a stage after extraction. */
 export const stageInput = (state: Exclude<Dispatched, Extracting>) => {
   const { batchId, attempt, targetNamespace } = state
   switch (state._tag) {
@@ -92,7 +92,7 @@ export const stageInput = (state: Exclude<Dispatched, Extracting>) => {
   }
 }
 
-/** The documents that are not done. Where all are, one of them: its activity finds that, and reports the end of the stage. */
+/** Returns the pending documents. When all are done, returns one of them, whose activity then reports the end of the stage. */
 const pendingDocuments = (state: Extracting) =>
   Effect.gen(function* () {
     const { ontologyUri, documents, done } = yield* beginAgain(state)
@@ -100,7 +100,7 @@ const pendingDocuments = (state: Extracting) =>
     return { ontologyUri, documents: pending.length === 0 ? documents.slice(0, 1) : pending }
   })
 
-/** Documents that failed in an earlier attempt are begun again: until their activity has ended they do not count as failed. */
+/** Marks documents that failed in an earlier round as started again: until their activity ends they do not count as failed. */
 const beginAgain = (state: Extracting) =>
   Effect.gen(function* () {
     const { batchId } = state

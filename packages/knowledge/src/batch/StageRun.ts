@@ -1,6 +1,6 @@
 /**
- * A stage of a batch by itself: the same work as in the batch's own process, with the batch's configuration. Where the batch is in
- * the database, it decides whether the stage is due, and gets the result.
+ * Runs one stage of a batch outside the batch's own process, with the batch's configuration. A batch that is in the database decides
+ * whether the stage is due, and receives the result.
  */
 
 import type { ReadError } from "@detent/durable"
@@ -51,7 +51,7 @@ export const stateOfActivity = {
 /** How long an activity waits for a batch that was started and is not yet at its first stage. */
 const patience = "10 seconds"
 
-/** The batch in the database, also where it has not begun in time. None where there is only its manifest. */
+/** The state of the batch once it has left `Pending`, or its current one when that takes too long. None when only its manifest exists. */
 const batchAt = (id: BatchId) =>
   Effect.gen(function* () {
     const batches = yield* Batches
@@ -66,13 +66,13 @@ export interface StageRequest {
   readonly manifest: Effect.Success<ReturnType<typeof loadManifest>>
   /** The fields of every state of the batch. */
   readonly request: Omit<typeof S.Resolving.Type, "_tag">
-  /** The batch, where it is in the database. */
+  /** The state of the batch. Undefined when it is not in the database. */
   readonly batch: BatchState | undefined
-  /** Sends the result of the stage to the batch, and returns whether the batch took it: one that has left the stage does not. */
+  /** Sends the result of the stage to the batch, and returns whether the batch took it: a batch that has left the stage refuses it. */
   readonly report: Report
 }
 
-/** The input of a stage. Fails where the batch does not wait for it yet, or no longer until it is resumed. */
+/** Returns the input of a stage. Fails when the batch has not reached the stage, or has failed or been cancelled. */
 export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Stage) =>
   Effect.gen(function* () {
     const manifestUri = blobIn(folder, pathsOfBatch(batchId).manifest)
@@ -111,7 +111,7 @@ export const stageRequest = (folder: StorageFolder, batchId: BatchId, stage: Sta
     return { manifest, request: { ...defaults, ...known }, batch, report } satisfies StageRequest
   })
 
-/** A stage that has ended can be run again: it finds its earlier result, or does the same. */
+/** Fails unless the stage is due. A stage that has ended may run again: it finds its earlier result, or computes the same one. */
 const isDue = (batch: BatchState, stage: Stage) => {
   const { batchId, _tag } = batch
   if (_tag === "Failed" || _tag === "Cancelled")
@@ -140,12 +140,12 @@ export const reported = <A, Failure, R>(
           )
         : Effect.void,
     )
-    // The same work again reports the same event; a batch that is resolved again takes another.
+    // A repeated activity sends the same event id, which the batch takes once. A batch that is resolved again expects a new id.
     const isTaken = yield* report(eventOf(value), `${attempt}/${stage}/${resolvedAgain}`)
     return { value, isTaken, durationMs: Math.round((yield* Clock.currentTimeMillis) - startedAt) }
   })
 
-/** Lines of a file of which only the address is known. */
+/** The lines of the file at an address, without empty ones. */
 export const linesAt = (uri: StorageUri): Stream.Stream<string, StorageError, Storage> =>
   Stream.unwrap(
     Effect.map(Storage, (storage) =>
@@ -157,7 +157,7 @@ export const linesAt = (uri: StorageUri): Stream.Stream<string, StorageError, St
     ),
   )
 
-/** The identity of the file that a stage reads. */
+/** Hashes the file that a stage reads, and counts its triples. */
 export const graphAt = (uri: StorageUri): Effect.Effect<StageGraph, StorageError, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage
