@@ -1,6 +1,6 @@
 /**
- * What a clause is about where the sentence as a whole does not tell: what a pronoun refers to, the name before a relative clause,
- * and the doer of an active verb.
+ * Finds the subject of a clause where it is not the subject of the sentence: the antecedent of a pronoun, the name before a relative
+ * clause, and the agent of an active verb.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { isVerbLike, stem } from "../language/Stem.ts"
@@ -13,17 +13,17 @@ import type { SentenceView } from "./SentenceView.ts"
 
 interface Referent {
   readonly place: Place
-  /** Whether its sentence was about it. */
+  /** Whether it was the subject of its sentence. */
   readonly subject: boolean
   readonly sentence: number
 }
 
-/** Older ones are forgotten, except what a sentence was about. */
-const memory = 2
+/** The names of this many sentences stay referents. The last subject stays one for longer. */
+const rememberedSentences = 2
 
 /**
- * What a pronoun or "the company" at the beginning of a sentence refers to: the latest name of a fitting kind, and of several
- * the one that its sentence was about. In "Ada Sol was born in Kell. She founded Verran Lines." that is Ada Sol, not Kell.
+ * Resolves a pronoun or "the company" at the beginning of a sentence: among the names of a fitting kind, subjects come first, then the
+ * latest. In "Ada Sol was born in Kell. She founded Verran Lines." the antecedent is Ada Sol, not Kell.
  */
 export class Referents {
   private readonly ontology: OntologyIndex
@@ -35,7 +35,7 @@ export class Referents {
     if (heading !== undefined) this.known = [{ place: heading, subject: true, sentence: 0 }]
   }
 
-  /** The possible antecedents of a sentence, best first; without a pronoun or such, the subject of the last sentence. */
+  /** The possible antecedents of a sentence, best first. Without a pronoun or a noun like "the company": the last subject. */
   referredTo(view: SentenceView): ReadonlyArray<Place> {
     const subjects = this.known.filter(({ subject }) => subject)
     const reference = referenceOf(view)
@@ -45,18 +45,18 @@ export class Referents {
       .filter(({ fit }) => fit >= 0)
       .sort((one, other) => other.fit - one.fit || Number(other.referent.subject) - Number(one.referent.subject) || one.at - other.at)
       .map(({ referent }) => referent.place)
-    // A ship is "she", too.
+    // No kind fits: a ship is "she", too.
     return ranked.length > 0 ? ranked : subjects.slice(0, 1).map(({ place }) => place)
   }
 
-  /** Remembers a sentence: what it was about, and the other names in it. */
+  /** Records the subject of a sentence and the other names in it. */
   note(subject: Place | undefined, others: ReadonlyArray<Place>) {
     this.sentence++
     const here = [
       ...(subject === undefined ? [] : [{ place: subject, subject: true, sentence: this.sentence }]),
       ...others.filter((place) => place.start !== subject?.start).map((place) => ({ place, subject: false, sentence: this.sentence })),
     ]
-    const recent = this.known.filter((referent) => this.sentence - referent.sentence < memory)
+    const recent = this.known.filter((referent) => this.sentence - referent.sentence < rememberedSentences)
     const lastSubject = this.known.find((referent) => referent.subject)
     this.known = [...here, ...recent, ...(lastSubject === undefined || recent.includes(lastSubject) ? [] : [lastSubject])]
   }
@@ -119,23 +119,23 @@ const referenceOf = (view: SentenceView): Reference | undefined => {
   return undefined
 }
 
-/** "The shipping line was": the line. */
+/** The last token of a noun that begins at `first`: "line" in "The shipping line was". */
 const lastOfNoun = (view: SentenceView, first: number): number => {
   let last = first
   while (last < first + 3 && view.content[last + 1] && !view.capital[last + 1] && !/(?:ed|s)$/.test(view.words[last + 1] ?? "")) last++
   return last
 }
 
-// What a relative clause or an apposition is about: in "The Halcyon, which is captained by Ada Sol" and in "Baltmar, a shipping
-// line based in Elsing" the name before the comma, regardless of the subject of the whole sentence.
+// The subject of a relative clause or an apposition is the name before the comma, regardless of the subject of the sentence: "The
+// Halcyon, which is captained by Ada Sol", "Baltmar, a shipping line based in Elsing".
 
 const relatives: ReadonlySet<string> = new Set(["who", "which", "whose", "where"])
 const articles: ReadonlySet<string> = new Set(["a", "an", "the"])
 
-/** Farther back there is mostly another clause between. */
+/** In tokens. Farther back, another clause mostly stands between. */
 const farthest = 14
 
-/** The candidate that the clause of a place is about; undefined when it is the clause of the whole sentence. */
+/** The candidate that is the subject of the relative clause or apposition around a token; undefined for a token of the main clause. */
 export const antecedentOf = (view: SentenceView, candidates: ReadonlyArray<Candidate>, place: number): number | undefined => {
   for (let at = place - 1; at > 0 && at > place - farthest; at--) {
     const word = view.words[at] ?? ""
@@ -159,14 +159,14 @@ const nameEnding = (view: SentenceView, candidates: ReadonlyArray<Candidate>, la
   return found
 }
 
-// Sentences that state the inverse of a property: an ontology has "founded by", the text "Piet Marsh founded
-// Tidewater". There the doer stands first, and is the object of the property.
+// Sentences in the active voice state the inverse of a property: the ontology has "founded by", the text "Piet Marsh founded
+// Tidewater". The agent stands first and is the object of the property.
 
 export interface Reversal {
   readonly property: number
-  /** The candidate that did it, or `earlier` for "she" and "it". */
+  /** The agent of the verb: a candidate, or `earlier` for "she" and "it". */
   readonly doer: number | "earlier"
-  /** The candidate it was done to. */
+  /** The candidate that the verb acts on. */
   readonly done: number
 }
 
@@ -187,13 +187,13 @@ export const findReversals = (
         }),
   )
 
-const forms = /^(?:is|was|are|were|be|been|being|by)$/
+const passiveMarkers = /^(?:is|was|are|were|be|been|being|by)$/
 
 /** "founded", but not "was founded", "founded by" or the noun "founder". */
 const isActive = (view: SentenceView, at: number): boolean =>
   !view.capital[at] &&
   (isVerbLike(view.words[at] ?? "") || /[^s]s$/.test(view.words[at] ?? "")) &&
-  ![at - 2, at - 1, at + 1].some((near) => forms.test(view.words[near] ?? ""))
+  ![at - 2, at - 1, at + 1].some((near) => passiveMarkers.test(view.words[near] ?? ""))
 
 const longest = (view: SentenceView, candidates: ReadonlyArray<Candidate>, fits: (candidate: Candidate) => boolean): number | undefined => {
   let found: number | undefined
@@ -204,7 +204,7 @@ const longest = (view: SentenceView, candidates: ReadonlyArray<Candidate>, fits:
   return found
 }
 
-/** The name or pronoun that the clause of a word is about, as its verb has it. */
+/** The grammatical subject of the clause that contains a token: a candidate, or `earlier` for a pronoun. */
 export const subjectOfClause = (view: SentenceView, candidates: ReadonlyArray<Candidate>, at: number): number | "earlier" | undefined => {
   const words = view.clauses.subjectOf(at)
   if (
@@ -224,7 +224,7 @@ export const subjectOfClause = (view: SentenceView, candidates: ReadonlyArray<Ca
 
 const subjectPronoun = /^(?:he|she|it|they)$/
 
-/** Over words like "has", "also" and "later". */
+/** The name or pronoun before a verb, skipping words like "has", "also" and "later". */
 const nameEndingBefore = (view: SentenceView, candidates: ReadonlyArray<Candidate>, verb: number): number | "earlier" | undefined => {
   let last = verb - 1
   const leadsUp = (word: string) => isFunctionWord(word) && !conjunctions.has(word) && !subjectPronoun.test(word)
@@ -233,7 +233,7 @@ const nameEndingBefore = (view: SentenceView, candidates: ReadonlyArray<Candidat
   return longest(view, candidates, (candidate) => candidate.last === last && !isFunctionWord(view.words[candidate.first] ?? ""))
 }
 
-/** Over an article and what describes the name: "the novel Emma", "his first opera". */
+/** The name after a verb, skipping an article and words that describe the name: "the novel Emma", "his first opera". */
 const nameBeginningAfter = (view: SentenceView, candidates: ReadonlyArray<Candidate>, verb: number): number | undefined => {
   let first = verb + 1
   while (first < verb + 5 && !view.capital[first] && (determiners.has(view.words[first] ?? "") || view.content[first])) first++

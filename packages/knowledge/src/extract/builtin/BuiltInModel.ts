@@ -1,6 +1,6 @@
 /**
- * What the built-in extractor has learnt about one ontology, as JSON: evidence, the weights of a linear model that ranks the choices of a
- * sentence, and a calibration of how sure the result is.
+ * The trained model of the built-in extractor for one ontology, as JSON: evidence, the weights of a linear model that ranks the choices
+ * of a sentence, and the calibration of the confidences.
  */
 import * as Schema from "effect/Schema"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
@@ -8,34 +8,34 @@ import { EvidenceCounts } from "./Evidence.ts"
 import { objectPrior } from "./ObjectFeatures.ts"
 import { subjectPrior } from "./SubjectFeatures.ts"
 
-// Calibration turns chances into confidences that mean what they say: of the facts given with a confidence of 0.7, seven in ten hold. A
-// straight line through the logarithms of odds, found on examples that were held back while the rest was learnt from.
+// Calibration turns chances into confidences: of the facts with a confidence of 0.7, seven in ten hold. The log odds of the confidence
+// are a linear function of the log odds of the chance, fitted to held-out examples.
 
 const Calibration = Schema.Struct({ shift: Schema.Finite, slope: Schema.Finite })
 type Calibration = typeof Calibration.Type
 
-/** One fact that was predicted for an example held back, and whether the example states it. */
+/** One predicted fact of a held-out example, and whether the example states it. */
 export interface Outcome {
   readonly chance: number
   readonly holds: boolean
 }
 
-/** What several ontologies' examples agree on; a few examples move it a little, many move it as far as they like. */
+/** Fitted to the examples of several ontologies. A few examples move it a little; many outweigh it. */
 export const calibrationPrior: Calibration = { shift: -0.3, slope: 1.1 }
 
-const calibrationHold = 10
+const calibrationRegularization = 10
 const calibrationRounds = 50
 
 export const confidenceOf = ({ shift, slope }: Calibration, chance: number): number =>
   1 / (1 + Math.exp(-(shift + slope * logOdds(chance))))
 
-/** Newton's method; two unknowns, so a few rounds settle it. */
+/** Newton's method: with two unknowns it converges in a few rounds. */
 export const calibrate = (outcomes: ReadonlyArray<Outcome>): Calibration => {
   let { shift, slope } = calibrationPrior
   for (let round = 0; round < calibrationRounds; round++) {
-    let gradientShift = calibrationHold * (shift - calibrationPrior.shift)
-    let gradientSlope = calibrationHold * (slope - calibrationPrior.slope)
-    let [curve, cross, curveSlope] = [calibrationHold, 0, calibrationHold]
+    let gradientShift = calibrationRegularization * (shift - calibrationPrior.shift)
+    let gradientSlope = calibrationRegularization * (slope - calibrationPrior.slope)
+    let [curve, cross, curveSlope] = [calibrationRegularization, 0, calibrationRegularization]
     for (const { chance, holds } of outcomes) {
       const odds = logOdds(chance)
       const confidence = 1 / (1 + Math.exp(-(shift + slope * odds)))
@@ -54,7 +54,7 @@ export const calibrate = (outcomes: ReadonlyArray<Outcome>): Calibration => {
     slope -= stepSlope
     if (Math.abs(stepShift) + Math.abs(stepSlope) < 1e-9) break
   }
-  // A falling line would call what is likelier less sure.
+  // A falling line would give likelier facts a lower confidence.
   return slope > 0.1 ? { shift, slope } : calibrationPrior
 }
 
@@ -66,7 +66,7 @@ const logOdds = (chance: number): number => {
 const Weights = Schema.Record(Schema.String, Schema.Finite)
 
 export const BuiltInModel = Schema.Struct({
-  /** Counts up when features change their meaning, so that an old model is not misread. */
+  /** Raised when features change their meaning, so that an old model is not misread. */
   format: Schema.Literal(1),
   /** The hash of the ontology it was trained for. */
   ontology: Schema.String,
@@ -84,7 +84,7 @@ export const BuiltInModel = Schema.Struct({
 })
 export type BuiltInModel = typeof BuiltInModel.Type
 
-/** What is known without examples: the ontology's own words, and weights that serve in general. */
+/** The model without examples: no evidence, and the prior weights. The extractor then knows the ontology's labels alone. */
 export const untrainedModel = (ontology: OntologyIndex): BuiltInModel => ({
   format: 1,
   ontology: ontology.hash,
@@ -98,8 +98,8 @@ export const untrainedModel = (ontology: OntologyIndex): BuiltInModel => ({
   names: [],
 })
 
-// The ranking of the choices of a sentence against each other and against choosing none. Trained by plain gradient descent over all
-// examples at once, with weights held near where they begin: the same examples always give the same weights, to the last bit.
+// The ranking of the choices of a sentence against each other and against choosing none. Trained by gradient descent over all examples
+// at once (AdaGrad), regularized toward the prior: the same examples always give the same weights, to the last bit.
 
 /** The choices one sentence offers. The score of choosing none is 0. */
 export interface Choices {
@@ -110,21 +110,22 @@ export interface Choices {
 }
 
 export interface RankingOptions {
-  readonly begin: Float64Array
-  /** How strongly weights are held to where they begin. */
-  readonly hold: number
+  /** The initial weights. */
+  readonly prior: Float64Array
+  /** How strongly weights are pulled toward the prior. */
+  readonly regularization: number
   readonly rounds: number
 }
 
 const step = 0.3
 
-export const trainRanking = (examples: ReadonlyArray<Choices>, { begin, hold, rounds }: RankingOptions): Float64Array => {
-  const weights = begin.slice()
-  const squares = new Float64Array(begin.length).fill(1e-6)
+export const trainRanking = (examples: ReadonlyArray<Choices>, { prior, regularization, rounds }: RankingOptions): Float64Array => {
+  const weights = prior.slice()
+  const squares = new Float64Array(prior.length).fill(1e-6)
   const packed = examples.map(pack)
-  const gradient = new Float64Array(begin.length)
+  const gradient = new Float64Array(prior.length)
   for (let round = 0; round < rounds; round++) {
-    for (let at = 0; at < weights.length; at++) gradient[at] = hold * (weights[at]! - begin[at]!)
+    for (let at = 0; at < weights.length; at++) gradient[at] = regularization * (weights[at]! - prior[at]!)
     for (const choices of packed) addGradient(choices, weights, gradient)
     for (let at = 0; at < weights.length; at++) {
       const slope = gradient[at]!
@@ -135,13 +136,13 @@ export const trainRanking = (examples: ReadonlyArray<Choices>, { begin, hold, ro
   return weights
 }
 
-/** Choices with the features that are not zero written one after the other; most are zero. */
+/** Choices as sparse rows, one after the other: most features are zero. */
 interface Packed {
   readonly features: Uint16Array
   readonly values: Float64Array
-  /** Where each choice ends in both. */
+  /** Where each choice ends in `features` and `values`. */
   readonly ends: Uint32Array
-  /** The share that belongs to each choice. */
+  /** The target probability of each choice. */
   readonly shares: Float64Array
   readonly powers: Float64Array
 }
@@ -183,7 +184,7 @@ const addGradient = ({ features, values, ends, shares, powers }: Packed, weights
   }
   for (let choice = 0, at = 0; choice < ends.length; choice++) {
     const error = powers[choice]! / total - shares[choice]!
-    // The many choices that are out of the question anyway cost most of the time and change nothing.
+    // The many hopeless choices would take most of the time and change nothing.
     if (Math.abs(error) < 1e-5) {
       at = ends[choice]!
       continue
@@ -198,7 +199,7 @@ export const score = (weights: Float64Array, row: Float64Array): number => {
   return sum
 }
 
-/** The chance of each choice, with the choice of none among them. */
+/** The softmax of the scores, with the score 0 of choosing none among them. */
 export const chancesOf = (scores: ReadonlyArray<number>): ReadonlyArray<number> => {
   let highest = 0
   for (const one of scores) if (one > highest) highest = one

@@ -1,6 +1,6 @@
 /**
- * Reads chunks with one ontology and one model: prose sentence by sentence, tables and key-value lines by their form. Plain
- * functions of their arguments, so that a worker thread gives the same answers as the main one.
+ * Reads chunks with one ontology and one model: prose sentence by sentence, tables and key-value lines by their form. The results
+ * depend on the arguments alone, so a worker thread returns the same as the main thread.
  */
 import type { TaskChannel } from "@detent/durable/ProcessPool"
 import * as Result from "effect/Result"
@@ -26,10 +26,10 @@ import { type Piece, readStructure, type StructuralStatement, type Structure, sp
 import { subjectFeatures } from "./SubjectFeatures.ts"
 import { trainBuiltIn } from "./Training.ts"
 
-/** How likely a subject has to be for the next sentence to refer to it. */
+/** The least chance of a subject for the next sentence to refer to it. */
 const clearSubject = 0.4
 
-/** How sure a fact has to be for its subject and object to be of the classes it asks for. */
+/** The least confidence of a fact for its subject and object to get the classes of the property's domain and range. */
 const typingConfidence = 0.6
 
 export class BuiltInReader {
@@ -43,7 +43,7 @@ export class BuiltInReader {
   private readonly fromExamples: Gazetteer
   /** By language. */
   private readonly languages = new Map<string, LanguageReader | undefined>()
-  /** What was found in the last chunk asked for: after its entities, its facts are mostly asked for next. */
+  /** The result for the last chunk: callers mostly ask for its entities first and for its facts next. */
   private last:
     | { readonly chunk: Chunk; readonly leastConfidence: number; readonly facts: ReadonlyArray<Fact>; readonly spans: ReadonlySet<string> }
     | undefined
@@ -59,12 +59,12 @@ export class BuiltInReader {
     this.judge = judgeOf(this.view, model, this.given)
   }
 
-  /** Everything the chunk states, surest first. `spans` are places to look at in any case. */
+  /** All facts of the chunk, the surest first. `spans` always become candidates. */
   facts(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span> = []): ReadonlyArray<Fact> {
     return this.read(chunk, leastConfidence, spans).facts
   }
 
-  /** The facts between given mentions. Those that came from here were found among places that are examined anyway. */
+  /** The facts between given mentions. Mentions that this reader found are candidates already, so their facts need no second reading. */
   factsBetween(chunk: Chunk, leastConfidence: number, mentions: ReadonlyArray<Mention>): ReadonlyArray<Fact> {
     const { last } = this
     const isOwn =
@@ -83,7 +83,7 @@ export class BuiltInReader {
     return between(facts, mentions, this.ontology)
   }
 
-  /** The entities of those facts, and names whose class the text or the gazetteer gives. */
+  /** The entities of the chunk's facts, and names whose class the text or the gazetteer gives. */
   mentions(chunk: Chunk, leastConfidence: number): ReadonlyArray<Mention> {
     const found = new Map<string, Mention>()
     const add = (mention: Mention) => {
@@ -103,7 +103,7 @@ export class BuiltInReader {
     return mentions
   }
 
-  /** What the chunk states, and its sentences as they were read for it. */
+  /** The facts of the chunk, its English sentences as they were read, and the names that the reader of another language found. */
   private read(chunk: Chunk, leastConfidence: number, spans: ReadonlyArray<Span>) {
     const structure = readStructure(chunk.text, chunk.offset, this.names)
     const { language } = chunk
@@ -120,7 +120,7 @@ export class BuiltInReader {
     return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences), named: [] }
   }
 
-  /** In another language than English: its structure is read alike, its prose by the patterns of the language, if it has any. */
+  /** Reads a chunk in a language other than English: its structure as in English, its prose if the language has a reader. */
   private readOther(chunk: Chunk, language: string, structure: Structure, leastConfidence: number) {
     const reader = this.readerOf(language)
     const prose = reader === undefined ? [] : structure.prose.map(({ piece, topic }) => reader.read(piece, topic?.name))
@@ -205,12 +205,12 @@ export class BuiltInReader {
     )
   }
 
-  /** Whether a class is more general than a class of the expression, so that what is of it may be of that one, too. */
+  /** Whether a class is more general than a class of the expression, so that an entity of it may be of the narrower class, too. */
   private isAbove(type: string, expression: ClassExpression): boolean {
     return expression.some((members) => members.some((member) => this.ontology.isA(member, type)))
   }
 
-  /** With the classes that the sentence's own facts give it: who is born is a person. */
+  /** Adds the classes that follow from the facts of the sentence: the subject of a birth date is a person. */
   private withTypes(place: Place, statements: ReadonlyArray<Statement>): Place {
     if (place.said.length + place.known.length > 0) return place
     const types = statements.flatMap(({ subject, property, object, confidence }) => {
@@ -239,7 +239,7 @@ export class BuiltInReader {
     return values.map((one) => ({ subject, property, object: { ...one, kind: "name", said: [], known: [] }, confidence: match }))
   }
 
-  /** Names whose class is said or known, unless a fact has given them one already. */
+  /** Names whose class the sentence or the gazetteer gives, except those that have a class from a fact. */
   private named(read: ReadSentence, taken: ReadonlyMap<string, Mention>): ReadonlyArray<Mention> {
     const found = this.labels.find(read.view)
     const spans = new Set([...taken.values()].map(({ span }) => spanKey(span)))
@@ -262,7 +262,7 @@ const pieceOfCandidate = (view: SentenceView, { first, last, text }: Candidate):
   end: view.tokens[last]?.end ?? view.offset,
 })
 
-/** "The Halcyon" is the Halcyon if the text elsewhere names it without the article, or with a small one. */
+/** Drops the article of "The Halcyon" if the text elsewhere has the name without it, or with a lower-case one. */
 const withoutArticle = (statement: Statement, text: string): Statement => {
   const { subject } = statement
   const article = /^The\s+(?=\S)/.exec(subject.text)?.[0]
@@ -281,7 +281,7 @@ const standsWithoutArticle = (text: string, name: string): boolean => {
   return false
 }
 
-/** What a sentence is clearly about. Variants of one name, with and without its article, speak for each other. */
+/** The subject of a sentence, if it is clear. The chances of overlapping variants of a name, with and without its article, add up. */
 const clearSubjectOf = (read: ReadSentence, subjects: Judgement["subjects"]): number | undefined => {
   const best = subjects[0]?.subject
   if (best === undefined || best === "earlier") return undefined
@@ -293,7 +293,7 @@ const clearSubjectOf = (read: ReadSentence, subjects: Judgement["subjects"]): nu
   return chance >= clearSubject ? best : undefined
 }
 
-/** Whether no longer name holds the candidate. */
+/** Whether no other name contains the candidate. */
 const isWhole = (read: ReadSentence, candidate: Candidate): boolean =>
   !read.candidates.some(
     (other) => other !== candidate && other.kind === "name" && other.first <= candidate.first && other.last >= candidate.last,
@@ -326,7 +326,7 @@ export interface SharedReader {
 
 export interface TrainInput {
   readonly ontology: PackedOntology
-  /** The text of a file that was checked, or its examples. */
+  /** Examples, or the text of a checked examples file. */
   readonly examples: ExamplesText | ReadonlyArray<Example>
   readonly names: ReadonlyArray<KnownName>
 }
@@ -338,7 +338,7 @@ export interface ReadInput {
 
 export interface ReadOutput {
   readonly mentions: ReadonlyArray<Mention>
-  /** Between those mentions. */
+  /** The facts between `mentions`. */
   readonly facts: ReadonlyArray<Fact>
 }
 
@@ -346,7 +346,7 @@ export interface FactsInput extends ReadInput {
   readonly mentions: ReadonlyArray<Mention>
 }
 
-/** A reader that was made from shared data is kept for as long as the worker keeps the data. */
+/** The tasks keep the reader made from shared data for as long as the worker keeps the data. */
 export const makeBuiltInTasks = () => {
   // A reader takes longer to prepare than a chunk to read, and is the same for all chunks of a batch.
   const readers = new WeakMap<SharedReader, BuiltInReader>()

@@ -1,7 +1,6 @@
 /**
- * The stretches of a sentence that could be an entity or a value: names, quotations, the title a sentence begins with,
- * dates, numbers, plain noun phrases, and whatever is known by name already. Generous on purpose: a stretch that is missing here can
- * never be found.
+ * The spans of a sentence that could be an entity or a value: names, quotations, the title a sentence begins with, dates, numbers,
+ * plain noun phrases, and known names. Generous on purpose: a span that is missing here can never be part of a fact.
  */
 
 import type { Span } from "../Fact.ts"
@@ -32,7 +31,7 @@ export const findCandidates = (
     if (last < first || last - first >= longest) return
     const key = first * 65_536 + last
     if (found.has(key)) return
-    // "September" and "25" of a date are nothing by themselves.
+    // "September" and "25" of a date are not candidates by themselves.
     if (date === undefined && view.dates.some((one) => one.first <= first && last <= one.last)) return
     found.set(key, { kind, first, last, text: textBetween(view, first, last), ...(date === undefined ? {} : { date }) })
   }
@@ -61,7 +60,7 @@ const longestPhrase = 4
 /** A comma or point before the closing quotation mark belongs to the sentence. */
 const withoutClosingMark = (view: SentenceView, last: number): number => (/^[,.;]$/.test(view.words[last] ?? "") ? last - 1 : last)
 
-/** A sentence often begins with the name of what it is about, lower-case words and all: "Up in the Air was …". */
+/** A sentence often begins with the name of its subject, including lower-case words: "Up in the Air was …". */
 const addTitles = (view: SentenceView, add: Add) => {
   const begin = beginOfSubject(view)
   if (begin === -1 || view.quotations.some(([first]) => first === begin)) return
@@ -73,13 +72,13 @@ const addTitles = (view: SentenceView, add: Add) => {
   for (let at = begin + 1; at < Math.min(view.tokens.length, begin + longest); at++) {
     const word = view.words[at] ?? ""
     if (endsTitle.has(word)) addUpTo(at - 1)
-    // "The national water polo team represents …": the verb is where the title ends, and only its ending gives it away.
+    // "The national water polo team represents …": the title ends at the verb, which only its suffix reveals.
     else if (!view.capital[at] && view.content[at] && !view.capital[at - 1] && /(?:[^s']s|ed)$/.test(word)) addUpTo(at - 1)
     if (endsTitle.has(word) && word !== "," && word !== "'s") return
   }
 }
 
-/** "Produced by Ada Sol, Dawn is …": what the participle is about comes after a comma, before the verb. */
+/** "Produced by Ada Sol, Dawn is …": the subject of the participle stands after a comma, before the verb. */
 const beginOfSubject = (view: SentenceView): number => {
   const { begin, words } = view
   if (!/(?:ed|ing|en|born)$/.test(words[begin] ?? "") || !prepositions.has(words[begin + 1] ?? "")) return begin
@@ -95,7 +94,7 @@ const isBeforeVerb = (view: SentenceView, first: number): boolean => {
   return auxiliaries.has(word) || endsInVerb(view, at) || (view.content[at] === true && /[^s]s$/.test(word))
 }
 
-/** A verb or a pronoun says that the sentence has got further than its subject. */
+/** Whether a span can be a title: a verb or a pronoun shows that the subject has already ended. */
 const readsLikeTitle = (view: SentenceView, first: number, last: number): boolean => {
   if (auxiliaries.has(view.words[first] ?? "") || (isFunctionWord(view.words[last] ?? "") && !view.capital[last])) return false
   if (/^(?:[,;]|'s)$/.test(view.words[last] ?? "")) return false
@@ -111,7 +110,7 @@ const readsLikeTitle = (view: SentenceView, first: number, last: number): boolea
   return true
 }
 
-/** What leads on to a clause of its own. */
+/** Words that open another clause. */
 const clauseWords: ReadonlySet<string> = new Set(["that", "who", "which", "whose", "he", "she", "it", "they"])
 
 const endsTitle: ReadonlySet<string> = new Set(["is", "was", "are", "were", "(", ",", "has", "had", "'s", "[", "–", "-"])
@@ -123,7 +122,7 @@ const addNames = (view: SentenceView, add: Add) => {
       continue
     const continues = first > 0 && isNamePart(view, first - 1)
     for (const last of nameEnds(view, first)) {
-      // "It", "Our", "When": capitalised for standing first, but no name.
+      // "It", "Our", "When": capitalised because they begin the sentence, not names.
       if (last === first && isFunctionWord(view.words[first] ?? "")) continue
       if (!continues || last - first <= 5) add("name", first, last)
     }
@@ -142,7 +141,7 @@ const beginsName = (view: SentenceView, at: number): boolean => {
   return (isNamePart(view, at) && view.capital[at + 1] === true) || /^\p{Ll}+\p{Lu}/u.test(view.tokens[at]?.text ?? "")
 }
 
-/** Where a name that begins here can end: after every capitalised word reached directly, by an initial, or over connectors. */
+/** Where a name that begins here can end: at every capitalised word reached directly, after an initial, or across connectors. */
 const nameEnds = (view: SentenceView, first: number): ReadonlyArray<number> => {
   const ends: Array<number> = []
   for (let at = first; ends.length < 10; ) {
@@ -157,7 +156,7 @@ const nameEnds = (view: SentenceView, first: number): ReadonlyArray<number> => {
     let over = next
     while (over - next < 3 && (nameConnectors.has(view.words[over] ?? "") || /^[:&/–!-]$/.test(view.words[over] ?? ""))) over++
     if (isNamePart(view, next)) at = next
-    // "Lumholm: 140 inhabitants" is not a name of its own.
+    // "Lumholm: 140 inhabitants" is not one name.
     else if (over > next && isNamePart(view, over) && !(view.words[next] === ":" && !view.capital[over])) at = over
     else break
   }
@@ -179,7 +178,7 @@ const addNumbers = (view: SentenceView, add: Add) => {
   })
 }
 
-/** "written", "played": what happened, not what there is. */
+/** Whether a phrase ends in a verb form: "written", "played". */
 const endsInVerb = (view: SentenceView, last: number): boolean => {
   const word = view.words[last] ?? ""
   return !view.capital[last] && (/[^e]ed$/.test(word) || baseForm(word) !== undefined)

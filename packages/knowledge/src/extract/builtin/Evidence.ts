@@ -1,7 +1,7 @@
 /**
- * What examples say about clues: how much more often a clue's value stands by an object of a relation than by any other
- * candidate, as smoothed logarithms of odds. Counting instead of fitting is what makes a handful of examples enough; how far
- * each kind of clue is to be trusted is fitted afterwards, on values counted without the sentence in question.
+ * Evidence from examples: the smoothed log odds that a clue has a value at an object of a relation rather than at any other
+ * candidate. Values are counted, not fitted, so a handful of examples is enough. The weight of each kind of clue is fitted
+ * afterwards, on counts without the sentence in question.
  */
 import * as Schema from "effect/Schema"
 import { isVerbLike } from "../language/Stem.ts"
@@ -24,9 +24,9 @@ export const EvidenceCounts = Schema.Struct({
 })
 export type EvidenceCounts = typeof EvidenceCounts.Type
 
-/** How many imagined examples of the common kind each relation begins with. */
-const imagined = 1
-/** Below this share a value is not taken to be rarer: chance would decide. */
+/** Each relation begins with this many examples that have every value at its overall share. */
+const pseudoCount = 1
+/** The least share of a value: below it, chance would decide. */
 const rarest = 0.004
 
 interface ValueCounts {
@@ -50,7 +50,7 @@ export class Evidence {
     this.positives = new Float64Array(relations)
   }
 
-  /** `places` tells where each relation of the counts stands among `relations` now; those that are gone are left out. */
+  /** `places` maps a relation of the counts to its present index; a relation without an index is left out. */
   static fromCounts(counts: EvidenceCounts, relations: number, places: (relation: number) => number | undefined): Evidence {
     const evidence = new Evidence(relations)
     counts.positives.forEach((count, relation) => {
@@ -71,7 +71,7 @@ export class Evidence {
     return evidence
   }
 
-  /** Values that no positive example has are left out: all of them are judged alike, however often they were seen. */
+  /** Leaves out values that no positive example has: all of them get the same odds, however often they were seen. */
   toCounts(): EvidenceCounts {
     const clues = [...this.clues].map(([clue, { seen, values }]) => {
       const kept = [...values].flatMap(([value, { all, by }]) => {
@@ -83,7 +83,7 @@ export class Evidence {
     return { positives: [...this.positives].map(rounded), clues: Object.fromEntries(clues) }
   }
 
-  /** A candidate has these values. A negative weight takes it back. */
+  /** Counts a candidate with these values. A negative weight takes the count back. */
   see(clue: string, values: ReadonlyArray<string>, weight: number) {
     const counts = this.clueCounts(clue)
     counts.seen += weight
@@ -91,7 +91,7 @@ export class Evidence {
     this.forget()
   }
 
-  /** An object of the relation has these values. */
+  /** Counts an object of the relation with these values. */
   support(relation: number, clue: string, values: ReadonlyArray<string>, weight: number) {
     const counts = this.clueCounts(clue)
     for (const value of values) {
@@ -111,13 +111,13 @@ export class Evidence {
     return this.positives[relation] ?? 0
   }
 
-  /** For each relation, how much more often than the others it occurs in examples, as a logarithm. */
+  /** For each relation, the logarithm of its frequency in examples against the average relation. */
   frequencies(): Float64Array {
     this.shares ??= sharesOf(this.positives)
     return this.shares
   }
 
-  /** For each relation, how much the value speaks for it. */
+  /** For each relation, the log odds that the value gives it. */
   odds(clue: string, value: string): Float64Array {
     const known = this.clues.get(clue)?.values.get(value)
     if (known === undefined || known.by.size === 0) return this.oddsOfUnseen()
@@ -134,13 +134,13 @@ export class Evidence {
     const seen = this.clues.get(clue)?.seen ?? 0
     const share = Math.max(rarest, (all + 0.5) / (seen + 1))
     return this.positives.map((positives, relation) =>
-      positives < tiny ? 0 : Math.log(((by.get(relation) ?? 0) + imagined * share) / (positives + imagined) / share),
+      positives < tiny ? 0 : Math.log(((by.get(relation) ?? 0) + pseudoCount * share) / (positives + pseudoCount) / share),
     )
   }
 
-  /** A value that was never met with the relation speaks against it, the more the more examples there were to meet it in. */
+  /** A value that no example of the relation has counts against it, the more so the more examples the relation has. */
   private oddsOfUnseen(): Float64Array {
-    this.unseen ??= this.positives.map((positives) => (positives < tiny ? 0 : Math.log(imagined / (positives + imagined))))
+    this.unseen ??= this.positives.map((positives) => (positives < tiny ? 0 : Math.log(pseudoCount / (positives + pseudoCount))))
     return this.unseen
   }
 
@@ -164,7 +164,7 @@ const sharesOf = (positives: Float64Array): Float64Array => {
   return positives.map((count) => Math.log(((count + 1) / (total + positives.length)) * positives.length))
 }
 
-/** Taking counts back leaves crumbs of floating point behind. */
+/** Taking counts back leaves floating-point residues. */
 const rounded = (count: number): number => Math.round(count * 1e6) / 1e6
 
 const valueCounts = (counts: ClueCounts, value: string): ValueCounts => {
@@ -175,9 +175,9 @@ const valueCounts = (counts: ClueCounts, value: string): ValueCounts => {
   return made
 }
 
-// What stands in and around a candidate, as words and signs that examples can be counted by.
+// Clues: the words and signs in and around a candidate, by which examples are counted.
 
-/** The clues to a candidate's being the object of a relation. */
+/** The clues that a candidate is the object of a relation. */
 export const objectClues = ["before", "trigger", "lead", "after", "shape", "first", "last", "whole"] as const
 export type ObjectClue = (typeof objectClues)[number]
 
@@ -202,14 +202,14 @@ export const objectCluesOf = (view: SentenceView, candidate: Candidate): Readonl
   }
 }
 
-/** A clue of what the sentence is about: the shape of its name. A season is not a person, in any context. */
+/** A clue from the subject of the sentence: the shape of its name, which tells a season from a person in any context. */
 export const aboutClue = "about"
 
 export const sentenceStems = (view: SentenceView): ReadonlyArray<string> => [
   ...new Set(view.stems.filter((_, at) => view.content[at] && !view.capital[at])),
 ]
 
-/** The clues to a candidate's being what the sentence is about. */
+/** The clues that a candidate is the subject of the sentence. */
 export const subjectClues = ["shape", "before", "after", "first", "last", "opening"] as const
 export type SubjectClue = (typeof subjectClues)[number]
 
@@ -229,7 +229,7 @@ export const subjectCluesOf = (view: SentenceView, candidate: Candidate): Readon
 
 export const isQuote = (view: SentenceView, at: number): boolean => /^["“”„«»]$/.test(view.words[at] ?? "")
 
-/** The token before a place, over quotation marks and articles. */
+/** The token before `begin`, skipping quotation marks and articles. */
 export const tokenLeadingTo = (view: SentenceView, begin: number): number => {
   let at = begin - 1
   if (isQuote(view, at)) at--
@@ -242,7 +242,7 @@ const tokenAfter = (view: SentenceView, candidate: Candidate): number =>
 
 const longestList = 8
 
-/** Where the list begins that a candidate is a member of; where it begins itself, if it is of none. */
+/** The first token of the list that contains the candidate; its own first token if it is in no list. */
 export const beginOfList = (view: SentenceView, candidate: Candidate): number => {
   let begin = candidate.first
   if (!view.capital[begin] && candidate.kind !== "quotation") return begin
@@ -260,8 +260,8 @@ export const beginOfList = (view: SentenceView, candidate: Candidate): number =>
 const longestDescription = 6
 
 /**
- * Where the phrase begins that describes a name: in "written by the American novelist Ada Sol" it begins at "the", so that "by" leads up
- * to Ada Sol. Only after a preposition or an article it is a description for sure: "Dawn stars Ada Sol" has a verb before the name.
+ * The first token of the description of a name: "American" in "written by the American novelist Ada Sol", so that "by" leads up to Ada
+ * Sol. Only a phrase after a preposition or an article is surely a description: "Dawn stars Ada Sol" has a verb before the name.
  */
 export const beginOfDescription = (view: SentenceView, name: number): number => {
   const begin = isQuote(view, name - 1) ? name - 1 : name
@@ -280,7 +280,7 @@ export const beginOfDescription = (view: SentenceView, name: number): number => 
   return determiners.has(leads) || prepositions.has(leads) ? at : name
 }
 
-/** The verbs that lead up to a place, over a preposition: both of "written and illustrated by", the one of "is set mostly in". */
+/** The verbs up to the token `lead`, skipping a preposition: both of "written and illustrated by", the one of "is set mostly in". */
 export const verbsBefore = (view: SentenceView, lead: number): ReadonlyArray<number> => {
   const found: Array<number> = []
   const overPreposition = prepositions.has(view.words[lead] ?? "")
@@ -297,7 +297,7 @@ const joinsMember = (word: string | undefined): boolean => /^(?:of|the|de|for)$/
 const isMemberPart = (view: SentenceView, at: number): boolean =>
   view.capital[at] === true || /\d/.test(view.words[at] ?? "") || isQuote(view, at)
 
-/** The nearest plain word before, with the preposition or mark that leads from it: "direct|by". */
+/** The stem of the nearest plain word, with the preposition or mark at `before`: "direct|by". */
 const triggerBefore = (view: SentenceView, before: number): string => {
   const link = view.words[before] ?? ""
   const joined = prepositions.has(link) || view.tokens[before]?.kind === "mark" ? link : ""

@@ -1,6 +1,6 @@
 /**
- * Texts with the facts they state, written by hand or taken from elsewhere: what the built-in extractor learns from. An examples file
- * has one of them a line. A file can be made so that reading it takes any time and memory, so a worker reads it.
+ * Training examples of the built-in extractor: texts with the facts they state, written by hand or taken from elsewhere. An examples file
+ * has one example per line. A hostile file can take any amount of time and memory to read, so a worker reads it.
  */
 
 import { fromOutcome, type Outcome, outcomeOf } from "@detent/durable/ProcessPool"
@@ -35,7 +35,7 @@ export class ExamplesRefused extends Schema.TaggedError<ExamplesRefused>()("Exam
   problem: Schema.String,
 }) {
   override get message() {
-    return `${this.uri}, line ${this.line}: no example: ${this.problem}; each line is {"sent": "...", "triples": [{"sub": "...", "rel": "...", "obj": "..."}]}`
+    return `${this.uri}, line ${this.line} is not an example: ${this.problem}; each line is {"sent": "...", "triples": [{"sub": "...", "rel": "...", "obj": "..."}]}`
   }
 }
 
@@ -61,7 +61,7 @@ export const readExamples = ({ uri, text }: ExamplesText): Result.Result<Readonl
 /** Runs in a worker. */
 export const examplesTask = (source: ExamplesText) => outcomeOf(ExamplesRefused, Effect.asVoid(Effect.fromResult(readExamples(source))))
 
-/** Fails where the file has a line that is not an example. Reads it on the pool in the context; without one, in the caller's thread. */
+/** Fails if a line of the file is not an example. Reads the file on the pool of the context; without a pool, in the caller's thread. */
 export const checkExamples = (source: ExamplesText): Effect.Effect<void, ExamplesRefused | OntologyLimitExceeded> =>
   Effect.gen(function* () {
     const pool = yield* WorkerPool.inContext
@@ -71,9 +71,9 @@ export const checkExamples = (source: ExamplesText): Effect.Effect<void, Example
       (error) =>
         new OntologyLimitExceeded({
           source: source.uri,
-          problem: error._tag === "LimitExceeded" ? error.problem : `its reader ended: ${error.problem}`,
+          problem: error._tag === "LimitExceeded" ? error.problem : `the worker that read it ended: ${error.problem}`,
         }),
     )
-    // An answer of the pool is the result of the task of that name.
+    // The pool returns the result of the task with that name.
     return yield* fromOutcome(ExamplesRefused, outcome as Outcome<void>)
   })

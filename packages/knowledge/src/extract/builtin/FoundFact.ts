@@ -1,4 +1,4 @@
-/** From a judged statement to a fact: gives subject and object their classes or value, or refuses what the ontology does not allow. */
+/** Turns a statement into a fact: gives subject and object their classes or value, and rejects a statement the ontology does not allow. */
 
 import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
@@ -14,7 +14,7 @@ import { classesMeeting } from "./OntologyView.ts"
 import { type SentenceView, viewSentence } from "./SentenceView.ts"
 import type { Piece } from "./Structure.ts"
 
-/** A place of the text that may be an entity, with the classes that text and gazetteer name for it. */
+/** A span of the text that may be an entity, with the classes that the text (`said`) and the gazetteer (`known`) give it. */
 export interface Place extends Piece {
   readonly kind: Candidate["kind"]
   readonly said: ReadonlyArray<string>
@@ -79,7 +79,7 @@ const objectOf = (
   return { _tag: "Entity", mention: mentionOf(object, type, confidence) }
 }
 
-/** Whether the text says that something is of a class which the other class excludes. */
+/** Whether the text or the gazetteer gives the place a class that is disjoint with `type`. */
 const excludes = (ontology: OntologyIndex, { said, known }: Place, type: string): boolean =>
   [...said, ...known].some((iri) => ontology.areDisjoint(iri, type))
 
@@ -94,8 +94,8 @@ const isValue = (ontology: OntologyIndex, property: string, object: Place): bool
 }
 
 /**
- * The facts that can stand together, best first: of a property that has one value only the surest, and for one place of
- * the text no two classes that exclude each other.
+ * The facts that are consistent with each other, best first: of a functional property only the surest, and no two disjoint
+ * classes for one span.
  */
 export const compatible = (ontology: OntologyIndex, facts: ReadonlyArray<Fact>): ReadonlyArray<Fact> => {
   const types = new Map<string, ReadonlyArray<string>>()
@@ -122,9 +122,9 @@ export const objectText = (object: FactObject): string => (object._tag === "Enti
 
 export const spanKey = ({ start, end }: { readonly start: number; readonly end: number }): string => `${start}-${end}`
 
-// Facts brought together with the mentions that another step, or another extractor, found.
+// Matches facts to the mentions that another step, or another extractor, found.
 
-/** The facts between given mentions, whose classes are taken as they are given. */
+/** The facts between given mentions, with the classes of the mentions. */
 export const between = (facts: ReadonlyArray<Fact>, mentions: ReadonlyArray<Mention>, ontology: OntologyIndex): ReadonlyArray<Fact> => {
   const bySpan = Map.groupBy(mentions, (mention) => spanKey(mention.span))
   return facts.flatMap((fact): ReadonlyArray<Fact> => {
@@ -144,8 +144,8 @@ export const between = (facts: ReadonlyArray<Fact>, mentions: ReadonlyArray<Ment
 const preferred = (mentions: ReadonlyArray<Mention> | undefined, type: string, accepts: (type: string) => boolean): Mention | undefined =>
   mentions?.find((mention) => mention.type === type) ?? mentions?.find((mention) => accepts(mention.type))
 
-// Which class an entity is of: what the property asks for, made more special where the text says so ("Emma is a novel", "the
-// novelist Jane Austen"), or what is known of the name beforehand.
+// The class of an entity: the one that the property asks for, or a narrower one from the text ("Emma is a novel", "the novelist Jane
+// Austen") or from the gazetteer.
 
 /** A class label that stands in a sentence. */
 interface NamedClass {
@@ -172,7 +172,7 @@ export class ClassLabels {
     }
   }
 
-  /** Where the sentence states something; "if it is a novel" makes nothing a novel. */
+  /** The class labels in clauses that assert something: "if it is a novel" makes nothing a novel. */
   find(view: SentenceView): ReadonlyArray<NamedClass> {
     const singular = view.words.map(withoutPlural)
     return singular.flatMap((first, at) =>
@@ -184,7 +184,7 @@ export class ClassLabels {
     )
   }
 
-  /** The classes the text itself names for a candidate, the most telling first, and last those its own name names. */
+  /** The classes that the text gives a candidate, the most specific first, and last those in its own name. */
   saidOf(view: SentenceView, candidate: Candidate, found: ReadonlyArray<NamedClass>): ReadonlyArray<string> {
     const predicate = predicateOf(view, candidate.last)
     const said = found.filter(
@@ -199,7 +199,7 @@ export class ClassLabels {
     return [...said.toSorted(moreTelling), ...inName.toSorted(moreTelling)].map(({ iri }) => iri)
   }
 
-  /** The classes that a name names: "Sor Observatory". */
+  /** The classes whose labels occur in a name: "Sor Observatory". */
   inName(name: string): ReadonlyArray<string> {
     const view = viewSentence(name)
     return this.find(view)
@@ -207,14 +207,14 @@ export class ClassLabels {
       .map(({ iri }) => iri)
   }
 
-  /** The class for an entity that has to meet an expression. */
+  /** The class of an entity that must satisfy an expression. */
   meeting(expression: ClassExpression, said: ReadonlyArray<string>, known: ReadonlyArray<string>): string | undefined {
     const meets = (iri: string) => expression.every((members) => members.some((member) => this.ontology.isA(iri, member)))
     return [...said, ...known].find((iri) => this.ontology.classes.has(iri) && meets(iri)) ?? classesMeeting(this.ontology, expression)[0]
   }
 }
 
-/** In "a film director" the film is not what is spoken of. */
+/** In "a film director" the head is "director", not "film". */
 const isHead = (view: SentenceView, last: number): boolean => !view.content[last + 1] || isVerbLike(view.words[last + 1] ?? "")
 
 /** "comedy film": the longer label says more, and of equally long ones the later is the head. */
@@ -252,14 +252,14 @@ const predicateOf = (view: SentenceView, last: number): readonly [number, number
   return [at + 2, end - 1]
 }
 
-// What a stretch of text is worth as a value: its datatype and its lexical form, if the property takes it.
+// The value of a span of text: its datatype and its lexical form, if the property accepts it.
 
 export interface Value {
   readonly datatype: string
   readonly lexical: string
 }
 
-/** The first of the property's datatypes that the text can be read as; for a property that names none, what it looks like. */
+/** The value in the first of the property's datatypes that the text can be read as; without datatypes, the value it looks like. */
 const valueOf = (ontology: OntologyIndex, property: string, text: string, language?: string): Value | undefined => {
   const datatypes = ontology.datatypesOf(property)
   if (datatypes.length === 0) return byAppearance(text, language)
@@ -271,7 +271,7 @@ const valueOf = (ontology: OntologyIndex, property: string, text: string, langua
   return undefined
 }
 
-/** `rdfs:Literal` is any literal; written down, it has to be one in particular. Text in a language needs one. */
+/** `rdfs:Literal` stands for any literal, so a value needs a concrete datatype. `rdf:langString` needs a language. */
 const concrete = (datatype: string, language: string | undefined): string =>
   datatype === rdfs.literal || (datatype === rdf.langString && language === undefined) ? xsd.string : datatype
 

@@ -1,6 +1,6 @@
 /**
- * Names that are known before a text is read, with the classes they are of: from a list, or from the examples. A name is found wherever
- * its words stand, in upper or lower case.
+ * Names known before a text is read, with their classes: from a list, or from the examples. A name matches wherever its words occur, in
+ * upper or lower case.
  */
 import { fold, tokenize } from "../language/Words.ts"
 
@@ -14,7 +14,7 @@ const none: ReadonlyArray<string> = []
 
 export class Gazetteer {
   private readonly types = new Map<string, ReadonlyArray<string>>()
-  /** The lengths, in words, of the names that begin with a word: most words begin none, and few begin long ones. */
+  /** By first word, the lengths in words of the names that begin with it. Most words begin no name, and few begin long ones. */
   private readonly lengths = new Map<string, Set<number>>()
 
   constructor(names: Iterable<KnownName>) {
@@ -34,7 +34,7 @@ export class Gazetteer {
     return this.types.size
   }
 
-  /** The first and last of the words of each name among these words. */
+  /** The positions of the first and last word of each known name in `words`. */
   occurrences(words: ReadonlyArray<string>): ReadonlyArray<readonly [number, number]> {
     const found: Array<readonly [number, number]> = []
     words.forEach((word, first) => {

@@ -1,6 +1,6 @@
 /**
- * The features by which a candidate is judged to be the object of a property: what examples say, whether words of the
- * property's label stand near, whether the candidate looks like what the range asks for, and whether it is cut out whole.
+ * The features that score a candidate as the object of a property: evidence from examples, words of the property's label
+ * nearby, the fit of the candidate to the range, and whether its boundaries cut a name.
  */
 import { isVerbLike } from "../language/Stem.ts"
 import type { Candidate } from "./Candidates.ts"
@@ -10,8 +10,8 @@ import type { SentenceView } from "./SentenceView.ts"
 import { isEndOfSpan } from "./SubjectFeatures.ts"
 
 /**
- * Where training begins, and what is used as it is when there are no examples. Rounded from fits to sentences of several
- * unrelated ontologies; those on descriptions, verbs and what the subject is, the last eight, are plain round numbers.
+ * The initial weights of training, and the weights without examples. Rounded from fits to sentences of several unrelated
+ * ontologies; the last eight, for descriptions, verbs and the kind of the subject, are plain round numbers.
  */
 export const objectPrior = {
   choice: -0.05,
@@ -95,19 +95,19 @@ export interface ObjectTraits {
   readonly plain: boolean
   readonly country: boolean
   readonly language: boolean
-  /** Where the list begins that it is a member of; where it begins itself, if it is of none. */
+  /** The first token of the list that contains it; its own first token if it is in no list. */
   readonly listBegin: number
-  /** Where the description of the list begins: at "American" in "the American novelist Ada Sol". */
+  /** The first token of the list's description: "American" in "the American novelist Ada Sol". */
   readonly described: number
-  /** The word before the description, over articles and quotation marks. */
+  /** The word before the description, skipping articles and quotation marks. */
   readonly before: string
   /** The stems of the verbs that lead up to it: "written and illustrated by". */
   readonly verbs: ReadonlyArray<string>
-  /** Whether one of them is of some property's label. */
+  /** Whether one of the verbs occurs in a property's label. */
   readonly verbOfLabel: boolean
 }
 
-/** The traits of each candidate of a sentence. `labels` are the places of words that are of some property's label. */
+/** The traits of each candidate of a sentence. `labels` are the positions of words that occur in a property's label. */
 export const allTraits = (
   view: SentenceView,
   candidates: ReadonlyArray<Candidate>,
@@ -161,7 +161,7 @@ const traitsOf = (
   mark("date of a life", kind === "date" && isEndOfSpan(view, first, last))
   const listBegin = beginOfList(view, candidate)
   const described = capitalised ? beginOfDescription(view, listBegin) : listBegin
-  // Until the label turns out to be that of the property in question.
+  // `describeTriggers` clears it if the label is that of the property in question.
   mark("other label just before", isLedUpTo(view, listBegin, described, labels))
   const lead = tokenLeadingTo(view, described)
   const verbs = verbsBefore(view, lead)
@@ -194,7 +194,7 @@ const describesName = (view: SentenceView, last: number): boolean => {
   return at > last + 1 && view.capital[at] === true
 }
 
-/** Whether a candidate is a name that only a mistake would take apart: "Bank of England", but not "Marx and Engels in London". */
+/** Whether a candidate is one name, not to be split: "Bank of England", but not "Marx and Engels in London". */
 export const isOneName = (view: SentenceView, { kind, first, last }: Candidate): boolean => {
   if (kind === "quotation" || kind === "date") return true
   return kind === "name" && !view.words.slice(first + 1, last).some((word) => looseConnectors.has(word))
@@ -211,7 +211,7 @@ const looksLikePerson = (view: SentenceView, { first, last, text }: Candidate): 
   return true
 }
 
-/** Sets the features that depend on the property; the row begins as a copy of the candidate's traits. */
+/** Sets the features that depend on the property. The caller passes `row` as a copy of the candidate's traits. */
 export const describeFor = (
   row: Float64Array,
   view: SentenceView,
@@ -270,7 +270,7 @@ const describeTriggers = (
     const { at, strength } = trigger
     if (at >= candidate.first && at <= candidate.last) continue
     const before = at < candidate.first
-    // What leads up to a list leads up to each of its members.
+    // A word that leads up to a list leads up to each of its members.
     const begin = at < listBegin ? listBegin : candidate.first
     const distance = before ? begin - at : at - candidate.last
     const closeness = distance > (before ? farthestBefore : farthestAfter) ? 0 : 1 / (1 + 0.25 * (distance - 1))
@@ -289,7 +289,7 @@ const raise = (row: Float64Array, name: ObjectFeature, value: number) => {
   if (value > (row[position[name]] ?? 0)) row[position[name]] = value
 }
 
-/** Whether the nearest word of a label before a place leads up to it. */
+/** Whether the nearest label word before the list leads up to it. */
 const isLedUpTo = (view: SentenceView, listBegin: number, described: number, labels: ReadonlySet<number>): boolean => {
   for (let at = listBegin - 1; at >= 0 && at >= listBegin - farthestBefore - 1; at--) {
     if (labels.has(at) && !view.capital[at]) return !standsBetween(view, at, at < described ? described : listBegin)
@@ -298,8 +298,8 @@ const isLedUpTo = (view: SentenceView, listBegin: number, described: number, lab
 }
 
 /**
- * Whether another name or another verb stands between a word and a candidate: then the word speaks of something else. Verbs
- * joined to it do not: "written, illustrated and published by".
+ * Whether another name or another verb stands between a word and a candidate, so that the word refers to something else. Verbs
+ * joined to the word do not count: "written, illustrated and published by".
  */
 const standsBetween = (view: SentenceView, word: number, first: number): boolean => {
   let joined = isVerbLike(view.words[word] ?? "")
@@ -313,7 +313,7 @@ const standsBetween = (view: SentenceView, word: number, first: number): boolean
   return false
 }
 
-/** Whether only capitalised words lie between two places, so that both are of one name. */
+/** Whether only capitalised words lie between two tokens, so that both belong to one name. */
 const touches = (view: SentenceView, from: number, to: number): boolean => {
   for (let at = from; at < to; at++) if (!view.capital[at]) return false
   return true

@@ -13,7 +13,7 @@ export interface OntologyView {
   readonly ontology: OntologyIndex
   readonly properties: ReadonlyArray<PropertyView>
   readonly triggers: TriggerIndex
-  /** Those of all properties. */
+  /** The domain kinds of all properties. */
   readonly domainKinds: ReadonlySet<string>
   readonly world: WorldNames
 }
@@ -26,14 +26,14 @@ export const viewOntology = (ontology: OntologyIndex): OntologyView => {
   return { ontology, properties, triggers: new TriggerIndex(properties), domainKinds, world: worldNames() }
 }
 
-/** A property whose domain or range nothing can meet would only give facts that break the ontology. */
+/** A property whose domain or range no class can satisfy would only give facts that violate the ontology. */
 const isUsable = (ontology: OntologyIndex, property: string): boolean => {
   const range = ontology.rangeOf(property)
   const literal = range.flat().some((iri) => ontology.isDatatype(iri))
   return classesMeeting(ontology, ontology.domainOf(property)).length > 0 && (literal || classesMeeting(ontology, range).length > 0)
 }
 
-/** The most general classes that meet an expression; `owl:Thing` when it asks for nothing. */
+/** The most general classes that satisfy an expression; `owl:Thing` for an empty one. */
 export const classesMeeting = (ontology: OntologyIndex, expression: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> => {
   const [members, ...others] = expression
   if (members === undefined) return [owl.thing]
@@ -51,26 +51,26 @@ export const fits = (candidate: Candidate, property: PropertyView): boolean => {
   return true
 }
 
-// A property as the extractor looks for it: the words that speak of it, and what its objects can look like.
+// A property as the extractor looks for it: its trigger words, and the kinds of object it expects.
 
 export interface PropertyView {
   readonly iri: string
   readonly name: string
   /** Stems of the content words of all its labels. */
   readonly stems: ReadonlySet<string>
-  /** Stems of words that can speak of the same. */
+  /** Stems of words of related meaning. */
   readonly related: ReadonlySet<string>
   /** Stems of the labels of its range. */
   readonly rangeStems: ReadonlySet<string>
-  /** Stems of the nouns that its subjects are called by: the last words of the labels of its domain. */
+  /** Stems of the nouns for its subjects: the last words of the labels of its domain. */
   readonly domainKinds: ReadonlySet<string>
-  /** Whether its domain is known, and has no persons in it. */
+  /** Whether it has a domain, and no class of the domain is one of persons. */
   readonly excludesPersons: boolean
-  /** Its label names who did it: "director", "designed by". */
+  /** Whether its label names an agent: "director", "designed by". */
   readonly agentive: boolean
   readonly takesEntities: boolean
   readonly takesValues: boolean
-  /** What an object is expected to be, where labels, datatypes or classes tell. */
+  /** The expected kinds of object, as far as labels, datatypes or classes show them. */
   readonly expects: {
     readonly date: boolean
     readonly number: boolean
@@ -97,7 +97,7 @@ const headStems = (labels: ReadonlyArray<string>): ReadonlySet<string> =>
 const stemsOf = (words: string): ReadonlySet<string> => new Set(words.split(" ").map(stem))
 
 export const personWords = stemsOf("human person people individual man woman agent")
-/** "sportsperson", "author", "agent": classes that a person can be of. */
+/** Whether a person can be of the class: "sportsperson", "author", "agent". */
 const namesPerson = (label: string): boolean => {
   const word = labelKey(label).split(" ").at(-1) ?? ""
   return personWords.has(stem(word)) || /(?:person|athlete|thing|entity|er|or|ist|ian)$/.test(word)
@@ -105,7 +105,7 @@ const namesPerson = (label: string): boolean => {
 const countryWords = stemsOf("country nation state")
 const languageWords = stemsOf("language")
 const placeWords = stemsOf("city place location territory town settlement region country village venue area site")
-/** What organisations are called, or call themselves. */
+/** Words for organisations, and words in their names. */
 export const organisationWords = stemsOf(
   `organization organisation company corporation corp inc ltd llc plc gmbh business firm enterprise group holdings industries university
   college school institute academy press publisher publishing records label studio studios pictures productions entertainment media
@@ -149,7 +149,7 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
     excludesPersons: domain.length > 0 && !domain.some(namesPerson),
     agentive: lastWords.some((word) => word === "by" || /(?:er|or|ist|ian)$/.test(word)),
     takesEntities: property.kind !== "datatype" && (open || classes.length > 0),
-    // An object property without a range that is plainly about dates or numbers is a slip of its author's, not a wish.
+    // An object property without a range takes values, too: where it is plainly about dates or numbers, its kind is a mistake.
     takesValues: property.kind !== "object" || open,
     expects: {
       date: datesOnly || (open && labels.some((label) => dateWords.test(label))),
@@ -163,7 +163,7 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
   }
 }
 
-// The words of a sentence that speak of properties: by a property's own label, by a word of like meaning, or as part of a compound.
+// Triggers: the words of a sentence that refer to a property by its own label, by a word of related meaning, or as part of a compound.
 
 export interface Trigger {
   readonly at: number
@@ -186,7 +186,7 @@ class TriggerIndex {
     )
   }
 
-  /** By property, in the order of the sentence. */
+  /** The triggers of each property, in the order of the sentence. */
   find(view: SentenceView): ReadonlyMap<number, ReadonlyArray<Trigger>> {
     const found = new Map<number, Array<Trigger>>()
     const put = (property: number, trigger: Trigger) => {
@@ -200,7 +200,7 @@ class TriggerIndex {
       for (const [property, strength] of direct) put(property, { at, strength })
       if (stem.length < 4) return
       for (const [property, label] of this.compounds) {
-        // "screenwriter" is a kind of writer; the rest must be a word of its own.
+        // "screenwriter" is a kind of writer. The rest must be long enough to be a word of its own.
         if (label.length > stem.length + 2 && label.endsWith(stem)) put(property, { at, strength: "compound" })
       }
     })
@@ -217,7 +217,7 @@ class TriggerIndex {
 export const triggersOf = (found: ReadonlyMap<number, ReadonlyArray<Trigger>>, property: number): ReadonlyArray<Trigger> =>
   found.get(property) ?? none
 
-/** The places of words that are of some property's label. */
+/** The positions of words that occur in a property's label. */
 export const placesOfLabels = (found: ReadonlyMap<number, ReadonlyArray<Trigger>>): ReadonlySet<number> => {
   const places = new Set<number>()
   for (const triggers of found.values()) for (const { at, strength } of triggers) if (strength === "label") places.add(at)
@@ -248,7 +248,7 @@ export class PropertyNames {
     for (const iri of this.usable) for (const name of view.ontology.names(iri)) this.unaccented.set(unmarked(labelKey(name)), iri)
   }
 
-  /** By its label; else by a label or label and like words that have all words of the key. */
+  /** The property with this label; else the only one whose label, or label and related words, contain all words of the key. */
   find(key: string): { readonly property: string; readonly match: number } | undefined {
     const exact = this.view.ontology.withLabel(key).properties.find((iri) => this.usable.has(iri))
     if (exact !== undefined) return { property: exact, match: 0.95 }
@@ -267,7 +267,7 @@ export class PropertyNames {
     return within.length === 1 ? { property: within[0]!.iri, match: 0.6 } : undefined
   }
 
-  /** Whether a word is of a label of the ontology. */
+  /** Whether a word occurs in a label of the ontology. */
   isLabelWord(word: string): boolean {
     return this.labelStems.has(stem(withoutPlural(word)))
   }
@@ -277,7 +277,7 @@ export class PropertyNames {
   }
 }
 
-// Names of countries and languages, from the platform's own tables, so that no list has to be kept here.
+// Names of countries and languages, from the tables of `Intl`, so that no list has to be kept here.
 
 export interface WorldNames {
   readonly countries: ReadonlySet<string>
@@ -289,7 +289,7 @@ const worldNames = (): WorldNames => ({
   languages: namesOf("language", 97),
 })
 
-/** Asks for every code of two letters; codes that stand for nothing come back as they are. */
+/** The names of all two-letter codes; unassigned codes have none. */
 const namesOf = (type: "region" | "language", firstLetter: number): ReadonlySet<string> => {
   const display = new Intl.DisplayNames("en", { type, fallback: "none" })
   const found = new Set<string>()

@@ -15,14 +15,14 @@ import type { FactsInput, ReadInput, ReadOutput, SharedReader, TrainInput } from
 import type { ExamplesText } from "./Example.ts"
 
 export interface PooledOptions extends Omit<BuiltInOptions, "examples"> {
-  /** Examples, or the text of a file of them that was checked: the worker that trains reads it. */
+  /** Examples, or the text of a checked examples file: the worker that trains reads it. */
   readonly examples?: NonNullable<BuiltInOptions["examples"]> | ExamplesText
 }
 
 export const make = (pool: WorkerPoolService, options: PooledOptions = {}): ExtractorService => {
   const leastConfidence = options.leastConfidence ?? defaultLeastConfidence
   const names = options.names ?? []
-  // An answer of the pool is the result of the task of that name.
+  // The pool returns the result of the task with that name.
   const ask = <A>(
     task: "built-in.train" | "built-in.read" | "built-in.facts",
     input: unknown,
@@ -30,7 +30,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
     limit: TaskLimit = pool.limits.chunk,
   ) => Effect.mapError(pool.run(task, input, shared, { limit }) as Effect.Effect<A, WorkerError>, failed)
   const prepared = new WeakMap<OntologyIndex, Shared>()
-  /** Facts are found on the way to entities, and mostly asked for next: by another worker they would be looked for anew. */
+  /** Reading entities finds the facts as well, and callers mostly ask for them next: another worker would have to read the chunk again. */
   const found = new WeakMap<
     ReadonlyArray<Mention>,
     { readonly chunk: Chunk; readonly ontology: OntologyIndex; readonly facts: ReadonlyArray<Fact> }
@@ -42,7 +42,7 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
       ? ask<BuiltInModel>("built-in.train", input, undefined, pool.limits.ontology)
       : Effect.succeed(options.model)
   }
-  /** Learns once for each ontology. Later callers wait, and one of them takes over if the first is interrupted. */
+  /** Trains once per ontology. Later callers wait, and one of them takes over if the first is interrupted. */
   const prepare = (ontology: OntologyIndex): Effect.Effect<Shared, ExtractionFailed> =>
     Effect.suspend(() => {
       const known = () => prepared.get(ontology)

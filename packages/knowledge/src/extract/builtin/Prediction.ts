@@ -1,6 +1,6 @@
 /**
- * From a sentence to predicted facts. The sentence offers choices: every candidate as the object of every property it fits, and as the
- * subject. Scoring them decides which candidate is the subject, which are the objects of which properties, and how sure that is.
+ * Predicts the facts of a sentence. The choices are every candidate as the object of every property it fits, and every candidate as the
+ * subject. Their scores decide which candidate is the subject, which are the objects of which properties, and how sure that is.
  */
 import type { Span } from "../Fact.ts"
 import { antecedentOf, findReversals, subjectOfClause } from "./Antecedents.ts"
@@ -38,10 +38,10 @@ export interface Judge {
 }
 
 export interface Prediction {
-  /** A candidate, or `earlier` for what an earlier sentence was about. */
+  /** A candidate, or `earlier` for the subject of an earlier sentence. */
   readonly subject: number | "earlier"
   readonly property: number
-  /** A candidate, or `earlier` for what a pronoun refers to: "She founded …". */
+  /** A candidate, or `earlier` for the antecedent of a pronoun: "She founded …". */
   readonly object: number | "earlier"
   /** How likely it is that the sentence states this; not yet calibrated. */
   readonly chance: number
@@ -51,8 +51,8 @@ const mostPredictions = 24
 const longestList = 12
 
 /**
- * How much a choice has to hold its own in its place alone, as against the whole sentence. A sentence may state several
- * facts, so its choices are not rivals as such; but examples seldom name all of them, and the best choice is the surest.
+ * The weight of a choice's chance among overlapping candidates, against its chance in the whole sentence. A sentence may state
+ * several facts, so its choices do not exclude each other; but examples seldom name all of them, and the best choice is the surest.
  */
 const shareOfPlace = 0.85
 
@@ -107,8 +107,8 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
 }
 
 /**
- * Whether the sentence says that it is so. Of subject and object the later stands in the clause that says it: what a relative
- * clause is about stands before the clause. Where all words of the property's label are denied, so is the fact.
+ * Whether the sentence asserts the fact. The later of subject and object stands in the clause that asserts it, since the subject
+ * of a relative clause stands before the clause. If all words of the property's label are negated, so is the fact.
  */
 const isStated = (read: ReadSentence, { subject, property, object }: Omit<Prediction, "chance">): boolean => {
   const { stated, excluded } = read.view.clauses
@@ -125,8 +125,8 @@ interface Choice {
 }
 
 /**
- * Of "for the Amiga, the Atari ST and the C64" all or none hold. The surest member of a list pulls the others up half of the way,
- * counted in logarithms. `choices` come best first, so that of candidates that overlap only the best is a member.
+ * Of "for the Amiga, the Atari ST and the C64" all or none hold. Every member of a list gets the geometric mean of its chance and that
+ * of the surest member. `choices` come best first, so that of overlapping candidates only the best is a member.
  */
 const raiseListMembers = (read: ReadSentence, choices: ReadonlyArray<Choice>): ReadonlyArray<Choice> => {
   const lists = new Map<string, Array<Choice>>()
@@ -145,10 +145,10 @@ const raiseListMembers = (read: ReadSentence, choices: ReadonlyArray<Choice>): R
   })
 }
 
-/** How sure it is that a doer before a verb and a name after it are what a property holds between. */
+/** The chance that a property holds between the agent before an active verb and the name after it. */
 const activeVoice = 0.6
 
-/** How sure it is that the clause of an object is about the name before it. */
+/** The chance that the subject of an object's own clause is the subject of the fact. */
 const clauseSubject = 0.75
 
 const subjectFor = (read: ReadSentence, subjects: Judgement["subjects"], candidate: number): Judgement["subjects"][number] | undefined => {
@@ -165,8 +165,8 @@ const subjectFor = (read: ReadSentence, subjects: Judgement["subjects"], candida
 }
 
 /**
- * The chance of each choice among those of its place: candidates that overlap exclude each other. Other properties of the
- * same candidate are rivals only in part, since a film can be written and directed by one person.
+ * The chance of each choice among overlapping candidates, which exclude each other. Other properties of the same candidate
+ * compete only in part, since one person can write and direct a film.
  */
 const chancesInPlace = (
   read: ReadSentence,
@@ -209,8 +209,8 @@ const knownAsRange = objectFeature("known as range")
 const knownAsOther = objectFeature("known as other")
 
 /**
- * Calls `visit` for each candidate as the object of each property, in a sentence that is likely `about` one of them. The row of features
- * is the same array on every call: a sentence has hundreds of choices, and an array for each would be garbage immediately.
+ * Calls `visit` for each candidate as the object of each property; `about` is the likely subject of the sentence. The row of features is
+ * the same array on every call: a sentence has hundreds of choices, and an array for each would be garbage immediately.
  */
 export const visitObjectChoices = (
   read: ReadSentence,
@@ -252,13 +252,13 @@ export const visitObjectChoices = (
 
 const fewProperties = 64
 
-/** Of many properties only those that a word of the sentence or an example speaks for; the others would never win. */
+/** Of many properties only those with a trigger word in the sentence or with positive examples; the others would never win. */
 const possibleProperties = (read: ReadSentence, count: number, evidence: Evidence): ReadonlyArray<number> => {
   const all = Array.from({ length: count }, (_, property) => property)
   return count <= fewProperties ? all : all.filter((property) => read.triggers.has(property) || evidence.positivesOf(property) > 0)
 }
 
-/** What the two most telling words of the sentence say for each property. */
+/** For each property, the log odds of its two strongest words in the sentence, the second at half weight. */
 const sentenceEvidence = (read: ReadSentence, evidence: Evidence, properties: number): Float64Array => {
   const best = new Float64Array(properties).fill(Number.NEGATIVE_INFINITY)
   const second = best.slice()
@@ -281,7 +281,7 @@ const sentenceEvidence = (read: ReadSentence, evidence: Evidence, properties: nu
 const subjectEvidence = subjectClues.map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
 const knownByName = subjectFeature("known by name")
 
-/** One row for each candidate and, with an earlier subject to go back to, one more. */
+/** One row for each candidate, and one more if there is an earlier subject to refer to. */
 export const subjectRows = (
   read: ReadSentence,
   evidence: Evidence,
@@ -297,7 +297,7 @@ export const subjectRows = (
   return hasEarlier ? [...rows, describeEarlierSubject(read.view)] : rows
 }
 
-// A sentence with everything that scoring needs of it.
+// A sentence with everything that scoring needs.
 
 export interface ReadSentence {
   readonly view: SentenceView
@@ -312,7 +312,7 @@ export interface ReadSentence {
 /** Finds the places of known names among the words of a sentence. */
 export type KnownNames = Pick<Gazetteer, "occurrences">
 
-/** `spans` are places of the document that are candidates in any case. */
+/** `spans` are places of the document that always become candidates. */
 export const readSentence = (
   text: string,
   offset: number,

@@ -1,4 +1,4 @@
-/** A sentence as the extractor looks at it: its tokens, what each is compared by, and where brackets and quotations run. */
+/** A sentence as the extractor sees it: its tokens, their folded words and stems, and the extent of brackets and quotations. */
 import { type Clauses, readClauses } from "../language/Clauses.ts"
 import { type FoundDate, findDates } from "../language/Dates.ts"
 import { stem } from "../language/Stem.ts"
@@ -6,7 +6,7 @@ import { fold, isFunctionWord, type Token, tokenize } from "../language/Words.ts
 
 export interface SentenceView {
   readonly text: string
-  /** Where the sentence begins in the document; tokens count from the beginning of the document. */
+  /** The offset of the sentence in the document. Token positions are offsets in the document, too. */
   readonly offset: number
   readonly tokens: ReadonlyArray<Token>
   /** The folded text of each token. */
@@ -14,9 +14,9 @@ export interface SentenceView {
   readonly stems: ReadonlyArray<string>
   /** Whether each token begins with a capital letter. */
   readonly capital: ReadonlyArray<boolean>
-  /** Whether each token is a word that names something rather than holds the sentence together. */
+  /** Whether each token is a content word, not a function word or a mark. */
   readonly content: ReadonlyArray<boolean>
-  /** How deep in brackets each token stands. */
+  /** The bracket depth of each token. */
   readonly depth: ReadonlyArray<number>
   readonly dates: ReadonlyArray<FoundDate>
   readonly clauses: Clauses
@@ -46,11 +46,11 @@ export const viewSentence = (text: string, offset = 0): SentenceView => {
   }
 }
 
-/** The words from one token to another, exactly as they stand in the document. */
+/** The text from one token to another, exactly as in the document. */
 export const textBetween = (view: SentenceView, first: number, last: number): string =>
   view.text.slice((view.tokens[first]?.start ?? view.offset) - view.offset, (view.tokens[last]?.end ?? view.offset) - view.offset)
 
-/** A word of a script without capitals stands out in a sentence that has them: it is a name, then. "d'Or" is one, too. */
+/** In a sentence with lower-case letters, a word of a script without case counts as capitalised: it is a name. So does "d'Or". */
 const capitalsOf = (text: string, tokens: ReadonlyArray<Token>): ReadonlyArray<boolean> => {
   const pattern = /\p{Ll}/u.test(text) ? /^(?:\p{Ll}['’])?[\p{Lu}\p{Lt}\p{Lo}]/u : /^[\p{Lu}\p{Lt}]/u
   return tokens.map((token) => token.kind !== "mark" && pattern.test(token.text))

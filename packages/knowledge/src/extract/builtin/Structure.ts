@@ -1,4 +1,4 @@
-/** Takes a chunk apart into what its lines state by their form, and the prose that is left. */
+/** Splits a chunk into the statements of its tables and key-value lines, and the remaining prose. */
 import type { Span } from "../Fact.ts"
 import { isVerbLike } from "../language/Stem.ts"
 import { auxiliaries, conjunctions, isFunctionWord, labelKey, nameConnectors, prepositions, pronouns, wordSet } from "../language/Words.ts"
@@ -6,7 +6,7 @@ import type { PropertyNames } from "./OntologyView.ts"
 
 export interface Structure {
   readonly statements: ReadonlyArray<StructuralStatement>
-  /** The stretches of prose, each with the heading it stands under. */
+  /** The passages of prose, each with the topic that a heading above it names. */
   readonly prose: ReadonlyArray<{ readonly piece: Piece; readonly topic: Topic | undefined }>
 }
 
@@ -52,15 +52,15 @@ export const readStructure = (text: string, offset: number, names: PropertyNames
   return { statements, prose: prose.filter(({ piece }) => piece.text.trim() !== "") }
 }
 
-/** A heading that has lost its marks: a short line between empty ones. */
+/** A heading without marks: a short line between empty lines. */
 const standingAlone = (lines: ReadonlyArray<Piece>, at: number): Piece | undefined => {
   const isEmpty = (index: number) => (lines[index]?.text.trim() ?? "") === ""
   return !isEmpty(at) && isEmpty(at - 1) && isEmpty(at + 1) && lines.length > 1 ? readName(lines[at]!) : undefined
 }
 
 /**
- * A heading directly above its text, as a PDF gives it: at the beginning of a paragraph, without a stop and without a verb, and
- * shorter than the line after it, so that it is not a line of a text that is broken to a width.
+ * A heading directly above its text, as in the text of a PDF: at the beginning of a paragraph, without a full stop and without a verb,
+ * and shorter than the line after it, so that it is not a line of wrapped text.
  */
 const standingAbove = (lines: ReadonlyArray<Piece>, at: number): Piece | undefined => {
   const line = lines[at]!
@@ -80,14 +80,14 @@ const standingAbove = (lines: ReadonlyArray<Piece>, at: number): Piece | undefin
   return hasVerb ? undefined : heading
 }
 
-/** What parts of documents are called: a heading that begins or ends with one of these names such a part. */
+/** A heading that begins or ends with one of these words names a section of the document. */
 const sectionWords =
   wordSet(`introduction overview summary abstract preface foreword contents background history biography profile details facts
   figures notes references sources bibliography appendix conclusion conclusions discussion results methods report reports review reviews
   chapter section page table figure index glossary acknowledgements contact contacts update updates schedule agenda minutes newsletter bulletin
   faq questions answers information description specifications reception plot synopsis demographics legacy career childhood years about`)
 
-/** Words that name a part of a document only beside others such: "Early Life", "Press Releases"; not in "Northlight Press". */
+/** Words that name a section only together with others of this list: "Early Life", "Press Releases"; not in "Northlight Press". */
 const looseSectionWords =
   wordSet(`life work works family education death early late later personal external links list lists gallery awards honours honors
   members founders annual monthly weekly press release releases programme program statement letter guide handbook manual news products
@@ -95,9 +95,9 @@ const looseSectionWords =
   economy politics culture transport notable see also part our first new`)
 
 /**
- * Whether a heading says what the lines under it are about. "Ada Lovelace" does; "Early Life", "Annual Report" and "Directors"
- * name a part of the document, or what the ontology has labels for. A single word has to stand in the text as well, unless it
- * is the title of the document.
+ * Whether a heading names the topic of the lines under it. "Ada Lovelace" does; "Early Life", "Annual Report" and "Directors"
+ * name a section of the document or a label of the ontology. A single word must occur in the text again, unless it is the title
+ * of the document.
  */
 const namesTopicOf = (heading: string, text: string, names: PropertyNames, isTitle: boolean): boolean => {
   const words = heading.split(/\s+/).filter((word) => !nameConnectors.has(word.toLowerCase()) && /[\p{L}\p{N}]/u.test(word))
@@ -132,9 +132,9 @@ const nameAbove = (lines: ReadonlyArray<Piece>, at: number): Topic | undefined =
   return name === undefined ? undefined : { name, type: undefined }
 }
 
-// A text as lines, each piece of it with its exact place.
+// Lines and parts of lines, each with its exact span.
 
-/** A stretch of text without the space around it. */
+/** A part of the text with its span. */
 export interface Piece extends Span {
   readonly text: string
 }
@@ -151,7 +151,7 @@ const linesOf = (text: string, offset: number): ReadonlyArray<Piece> => {
   return lines
 }
 
-/** The part of a piece from one place to another, trimmed. */
+/** The part of a piece from `from` to `to`, trimmed. */
 const pieceOf = (whole: Piece, from: number, to: number): Piece => {
   const part = whole.text.slice(from, to)
   const left = part.length - part.trimStart().length
@@ -160,7 +160,7 @@ const pieceOf = (whole: Piece, from: number, to: number): Piece => {
   return { text, start, end: start + text.length }
 }
 
-/** Cuts a piece at each match of a pattern; parts without text are left out. */
+/** Splits a piece at each match of a pattern; leaves out empty parts. */
 export const splitPiece = (whole: Piece, separator: RegExp): ReadonlyArray<Piece> => {
   const parts: Array<Piece> = []
   let from = 0
@@ -172,21 +172,21 @@ export const splitPiece = (whole: Piece, separator: RegExp): ReadonlyArray<Piece
   return parts.filter((part) => part.text !== "")
 }
 
-// Lines that state one fact each: "Born: 10 December 1815" under a heading that says of whom.
+// Lines that state one fact each: "Born: 10 December 1815" under a heading that names the subject.
 
 export interface KeyValue {
   readonly key: Piece
   readonly value: Piece
 }
 
-/** What a stretch of lines is about: a heading, a name, or what the key "Name" gives. */
+/** The subject of a block of lines: a heading, a name, or the value of a key like "Name". */
 export interface Topic {
   readonly name: Piece
-  /** The class its key names, as in "Author: Jane Austen" where authors are a class. */
+  /** The class that its key names: the class "Author" for "Author: Jane Austen". */
   readonly type: string | undefined
 }
 
-/** A statement of the structure rather than of a sentence. */
+/** A statement from a table or a key-value line rather than from a sentence. */
 export interface StructuralStatement {
   readonly topic: Topic
   readonly property: string
@@ -201,17 +201,17 @@ const readKeyValue = (line: Piece): KeyValue | undefined => {
   const match = keyValueLine.exec(line.text.trimEnd())
   if (match === null) return undefined
   const [, lead = "", key = "", middle = ""] = match
-  // A web address, a time of day, or a sentence with a colon in it.
+  // Not a pair: a web address, a time of day, or a sentence with a colon in it.
   if (key.trim().split(/\s+/).length > 5 || /^\/\//.test(match[4] ?? "") || /\d$/.test(key) || /[.!?;,"]/.test(key)) return undefined
   const from = lead.length + key.length + middle.length
   return { key: pieceOf(line, lead.length, lead.length + key.length), value: withoutPoint(pieceOf(line, from, line.text.length)) }
 }
 
-/** The point that ends the line is not of the value, but that of an abbreviation is. */
+/** Drops the full stop that ends the line, but not that of an abbreviation. */
 const withoutPoint = (piece: Piece): Piece =>
   /^[^.\s]{3}\.$/.test(piece.text.slice(-4)) ? { text: piece.text.slice(0, -1), start: piece.start, end: piece.end - 1 } : piece
 
-/** "# Ada Sol", "== Ada Sol ==": what stands between the marks. */
+/** The text between the marks of "# Ada Sol" or "== Ada Sol ==". */
 export const readHeading = (line: Piece): Piece | undefined => {
   const from = /^\s*(?:#{1,6}|={2,})\s+/.exec(line.text)?.[0].length
   if (from === undefined) return undefined
@@ -223,7 +223,7 @@ export const readHeading = (line: Piece): Piece | undefined => {
   return heading.text === "" ? undefined : heading
 }
 
-/** A short line without a stop, such as stands above the lines about it. */
+/** The line as a name if it is short and has no end mark: such a line can stand above the lines about it. */
 const readName = (line: Piece): Piece | undefined => {
   const piece = pieceOf(line, 0, line.text.length)
   const isName =
@@ -240,19 +240,19 @@ const nameKeys: ReadonlySet<string> = new Set([
 
 const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
 
-/** The statements of one block of key-value lines. Without anything they could be about there are none. */
+/** The statements of one block of key-value lines; none if the block has no subject. */
 const keyValueStatements = (
   pairs: ReadonlyArray<KeyValue>,
   heading: Topic | undefined,
   names: PropertyNames,
 ): ReadonlyArray<StructuralStatement> => {
-  // A key that names a class is a property only if a property is called exactly so.
+  // A key that names a class is a property only if a property has exactly this label.
   const isProperty = ({ key }: KeyValue) => (names.find(key.text)?.match ?? 0) > (names.classNamed(key.text) === undefined ? 0 : 0.9)
   const named =
     pairs.find(({ key }) => namesTopic(key.text)) ??
     pairs.find((pair) => names.classNamed(pair.key.text) !== undefined && !isProperty(pair))
   const [first] = pairs
-  // The first column of a table mostly says which record it is.
+  // The first field of a record mostly identifies it.
   const own = named ?? (heading === undefined && first !== undefined && !isProperty(first) ? first : undefined)
   const topic = own === undefined ? heading : { name: own.value, type: names.classNamed(own.key.text) }
   if (topic === undefined) return []
@@ -263,7 +263,7 @@ const keyValueStatements = (
   })
 }
 
-// Tables with a row of headings, written with bars, tabs, commas or semicolons: each cell under a property states a fact.
+// Tables with a header row, delimited by bars, tabs, commas or semicolons: each cell in the column of a property states a fact.
 
 export interface FoundTable {
   /** How many lines it takes. */
@@ -271,7 +271,7 @@ export interface FoundTable {
   readonly statements: ReadonlyArray<StructuralStatement>
 }
 
-/** The table that begins at a line, if one does whose headings mean something. */
+/** The table that begins at a line, if its header names a property of the ontology. */
 const readTable = (lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): FoundTable | undefined => {
   for (const delimiter of ["|", "\t", ";", ","] as const) {
     const found = tableWith(delimiter, lines, at, names)
@@ -288,7 +288,7 @@ const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, n
   const certain = columns.some((column, index) => index !== subject && column !== undefined && column.match > 0.8)
   if (subject === -1 || !certain) return undefined
   const hasRule = isRule(lines[at + 1])
-  // Bars without a rule under the headings, or commas, could be anything; then all rows must be alike.
+  // Lines with bars or commas need not be a table: it ends at the first line with another number of cells.
   const rows: Array<ReadonlyArray<Piece>> = []
   let next = hasRule ? at + 2 : at + 1
   for (; next < lines.length; next++) {
@@ -310,7 +310,7 @@ const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, n
   return { lines: next - at, statements }
 }
 
-/** The column of what the rows are about: named for a class or "Name", else the first if it is not a property. */
+/** The column of the rows' subjects: the one named for a class or "Name", else the first if it is not a property, else -1. */
 const subjectColumn = (
   header: ReadonlyArray<Piece>,
   columns: ReadonlyArray<{ readonly match: number } | undefined>,
@@ -338,7 +338,7 @@ const cellsOf = (line: Piece | undefined, delimiter: string): ReadonlyArray<Piec
     from = at + 1
   }
   if (delimiter !== "|") return cells
-  // The bars at both ends of a row enclose nothing.
+  // The bars at both ends of a row have no cell outside them.
   const first = /^\s*\|/.test(text) ? 1 : 0
   return cells.slice(first, /\|\s*$/.test(text) ? -1 : undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * The features by which a candidate is judged to be what the sentence is about, and what the sentence says of it in passing: whether it
- * is a person, and what kind of thing it is.
+ * The features that score a candidate as the subject of the sentence, and the traits that the sentence gives the subject in passing:
+ * whether it is a person, and what kind of thing it is.
  */
 import { baseForm, isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
 import { determiners, isFunctionWord, nameConnectors, prepositions, titlesOfPersons } from "../language/Words.ts"
@@ -9,7 +9,7 @@ import { isQuote } from "./Evidence.ts"
 import { organisationWords } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 
-/** Where training begins; see {@link objectPrior}. */
+/** The initial weights of training; see {@link objectPrior}. */
 export const subjectPrior = {
   choice: 0,
   "evidence shape": 0.25,
@@ -64,7 +64,7 @@ export const subjectFeatures = Object.keys(subjectPrior) as ReadonlyArray<Subjec
 const position = Object.fromEntries(subjectFeatures.map((name, at) => [name, at])) as Readonly<Record<SubjectFeature, number>>
 export const subjectFeature = (name: SubjectFeature): number => position[name]
 
-/** A row for each candidate of a sentence. */
+/** Returns one feature row per candidate of the sentence. */
 export const describeSubjects = (view: SentenceView, candidates: ReadonlyArray<Candidate>): ReadonlyArray<Float64Array> => {
   const names = candidates.filter(
     (candidate) =>
@@ -98,7 +98,7 @@ const describeSubject = (view: SentenceView, candidate: Candidate, names: Readon
   mark("whole", !around.any)
   mark("begins longer name", around.sameBegin)
   mark("in brackets", (view.depth[first] ?? 0) > 0)
-  // "the ferry Nordlys": what kind of thing it is makes up for the shortness of its name.
+  // "the ferry Nordlys": the noun before the name makes up for its shortness.
   mark("one word", first === last && !(view.content[first - 1] && !view.capital[first - 1]))
   row[position["share of plain words"]] = shareOfPlainWords(view, first, last)
   mark("holds comma", words.includes(","))
@@ -126,13 +126,13 @@ const describeSubject = (view: SentenceView, candidate: Candidate, names: Readon
   return row
 }
 
-/** Whether plain words, and only such, stand after a token up to another. */
+/** Whether tokens follow `after` up to `last`, and none of them is capitalised or a number. */
 const isPlainAfter = (view: SentenceView, after: number, last: number): boolean => {
   for (let at = after + 1; at <= last; at++) if (view.capital[at] || view.tokens[at]?.kind === "number") return false
   return last > after
 }
 
-/** Whether other names hold a candidate, and whether one of them begins with it. */
+/** Whether other names contain the candidate, and whether one of them begins with it. */
 const namesAround = (candidate: Candidate, names: ReadonlyArray<Candidate>): { readonly any: boolean; readonly sameBegin: boolean } => {
   let any = false
   for (const other of names) {
@@ -145,13 +145,13 @@ const namesAround = (candidate: Candidate, names: ReadonlyArray<Candidate>): { r
 
 const isCapitalWord = (view: SentenceView, at: number): boolean => view.capital[at] === true && view.content[at] === true
 
-/** In "Captain Ada Sol" the captain is not part of the name. */
+/** In "Captain Ada Sol" the title "Captain" is not part of the name. */
 const isTitleOfPerson = (view: SentenceView, at: number): boolean => isCapitalWord(view, at) && titlesOfPersons.has(view.words[at] ?? "")
 
 /** "When", "Today", "So": they lead up to a subject more often than they are part of one. */
 const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determiners.has(word) && !prepositions.has(word)
 
-/** Whether only what leads up to a name stands before: "The French novelist Jules Verne …". */
+/** Whether only words that introduce a name stand before the candidate: "The French novelist Jules Verne …". */
 const beginsSentence = (view: SentenceView, first: number): boolean => {
   if (first === view.begin || (first === view.begin + 1 && isTitleOfPerson(view, view.begin))) return true
   const opening = view.words[view.begin] ?? ""
@@ -163,10 +163,10 @@ const beginsSentence = (view: SentenceView, first: number): boolean => {
   return true
 }
 
-/** Words that open a clause; others such also open titles: "For Scent-imental Reasons". */
+/** Prepositions that open a clause. The others also open titles: "For Scent-imental Reasons". */
 const subordinators: ReadonlySet<string> = new Set(["since", "after", "before", "until"])
 
-/** Whether a date stands from one token to another. */
+/** Whether the tokens from `first` to `last` are a date, or a date and a comma. */
 const isDate = (view: SentenceView, first: number, last: number): boolean =>
   view.dates.some((date) => date.first === first && (date.last === last || (date.last === last - 1 && view.words[last] === ",")))
 
@@ -180,7 +180,7 @@ const shareOfPlainWords = (view: SentenceView, first: number, last: number): num
   return content === 0 ? 0 : plain / content
 }
 
-/** What an earlier sentence was about can be what this one is about, if it begins as if that were known. */
+/** The row of an earlier sentence's subject, to which this sentence can refer with a pronoun or a plain noun at its beginning. */
 export const describeEarlierSubject = (view: SentenceView): Float64Array => {
   const row = new Float64Array(subjectFeatures.length)
   row[position["stood before"]] = 1
@@ -203,7 +203,7 @@ const beginsWithPronoun = (view: SentenceView): boolean => {
   return false
 }
 
-/** "The company was …": known from before. */
+/** "The company was …": the noun refers to an earlier sentence. */
 const beginsWithPlainNoun = (view: SentenceView): boolean =>
   view.words[view.begin] === "the" && view.capital[view.begin + 1] === false && view.content[view.begin + 1] === true
 
@@ -212,7 +212,7 @@ const tokenAfterQuote = (view: SentenceView, last: number): number => (isQuote(v
 const tokenAfterBrackets = (view: SentenceView, last: number): number => endOfBrackets(view, tokenAfterQuote(view, last))
 
 export interface SubjectTraits {
-  /** Whether it was born or died, or a span of life stands in brackets after it. */
+  /** Whether the sentence says that it was born or died, or gives its life dates in brackets. */
   readonly person: boolean
   /** The stems of the nouns that say what it is: "film" and "director" in "a film director". */
   readonly kinds: ReadonlyArray<string>
@@ -227,7 +227,7 @@ export const subjectTraits = (view: SentenceView, { last }: Candidate): SubjectT
   return { person, kinds: kindsFrom(view, is ? at + 1 : at) }
 }
 
-/** The token after brackets that open at a token; the token itself, where none open. */
+/** The token after the brackets that open at `begin`; `begin` itself if none open there. */
 const endOfBrackets = (view: SentenceView, begin: number): number => {
   if (view.words[begin] !== "(") return begin
   const depth = view.depth[begin] ?? 0
@@ -241,7 +241,7 @@ const hasLife = (view: SentenceView, begin: number, end: number): boolean => {
   return view.dates.some(({ first, last, day }) => day !== undefined && first > begin && last < end && isEndOfSpan(view, first, last))
 }
 
-/** Whether a date is one of two in brackets with a dash between: from when to when something was. */
+/** Whether a date is the start or the end of a period in brackets: two dates with a dash between. */
 export const isEndOfSpan = (view: SentenceView, first: number, last: number): boolean => {
   if ((view.depth[first] ?? 0) === 0) return false
   const isDash = (at: number) => /^[-–—]$/.test(view.tokens[at]?.text ?? "")
@@ -251,7 +251,7 @@ export const isEndOfSpan = (view: SentenceView, first: number, last: number): bo
 
 const mostKinds = 10
 
-/** The plain nouns after an article, up to what is not a noun: "film" of "a 1950 Norwegian film directed by". */
+/** The stems of the plain nouns after an article, up to the first other word: "film" of "a 1950 Norwegian film directed by". */
 const kindsFrom = (view: SentenceView, article: number): ReadonlyArray<string> => {
   const kinds: Array<string> = []
   if (!determiners.has(view.words[article] ?? "")) return kinds

@@ -57,7 +57,7 @@ describe("evidence", () => {
 describe("a ranking", () => {
   const row = (...values: ReadonlyArray<number>) => Float64Array.from(values)
   const examples = Array.from({ length: 20 }, () => ({ rows: [row(1, 0, 1), row(0, 1, 1), row(0, 0, 1)], right: [true, false, false] }))
-  const options = { begin: row(0, 0, 0), hold: 0.1, rounds: 100 }
+  const options = { prior: row(0, 0, 0), regularization: 0.1, rounds: 100 }
 
   it("learns which feature tells the right choice, and to choose nothing", () => {
     const weights = trainRanking([...examples, ...examples.map(({ rows }) => ({ rows: rows.slice(1), right: [false, false] }))], options)
@@ -66,11 +66,11 @@ describe("a ranking", () => {
     assert.isBelow(weights[2] ?? 0, 0)
   })
 
-  it("stays where it began when it is held fast or has nothing to learn from", () => {
-    const begin = row(0.5, -0.5, 0.25)
-    assert.deepStrictEqual(trainRanking([], { ...options, begin }), begin)
-    const held = trainRanking(examples, { ...options, begin, hold: 1e6 })
-    for (const [at, weight] of held.entries()) assert.closeTo(weight, begin[at] ?? 0, 0.05)
+  it("stays at the prior under strong regularization or without examples", () => {
+    const prior = row(0.5, -0.5, 0.25)
+    assert.deepStrictEqual(trainRanking([], { ...options, prior }), prior)
+    const held = trainRanking(examples, { ...options, prior, regularization: 1e6 })
+    for (const [at, weight] of held.entries()) assert.closeTo(weight, prior[at] ?? 0, 0.05)
   })
 
   it("comes out the same every time", () => assert.deepStrictEqual(trainRanking(examples, options), trainRanking(examples, options)))
