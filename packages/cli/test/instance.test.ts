@@ -49,7 +49,7 @@ describe("instances of a machine of one's own", { timeout: 120_000 }, () => {
       await detent("instance", "send", "hall", "Switch", "--with", '{"level":4}', "--key", "k-1"),
     ]
     assert.strictEqual(otherEvent.code, 4)
-    assert.include(otherEvent.err, "key k-1 of lamp/hall is that of event 1, Switch; nothing was sent")
+    assert.include(otherEvent.err, "key k-1 of lamp/hall belongs to event 1, Switch; nothing was sent")
     assert.strictEqual(otherFields.code, 4)
     assert.include(otherFields.err, "Switch with other fields")
   })

@@ -175,7 +175,7 @@ describe("detent mcp", { timeout: 120_000 }, () => {
       assert.deepInclude(result.structuredContent.instance, { sequence: 1, status: "running" }, `time ${time}`)
     }
     for (const [other, problem] of [
-      [{ event: "Rest", fields: {} }, "key agent-1 of lamp/hall is that of event 1, Switch; nothing was sent"],
+      [{ event: "Rest", fields: {} }, "key agent-1 of lamp/hall belongs to event 1, Switch; nothing was sent"],
       [{ fields: { level: 6 } }, "Switch with other fields; nothing was sent"],
     ] as const) {
       const { result: taken } = await client.call("send_event", { ...event, ...other })

@@ -1,4 +1,4 @@
-/** Reports batches that end in this process: a line in the log for each, as uploads have. */
+/** Logs one line for each batch that ends in this process, as uploads do. */
 import type { EngineService } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -15,7 +15,7 @@ const EndedBatch = Schema.Struct({
   error: Schema.optionalKey(Schema.Struct({ message: Schema.String })),
 })
 
-/** A batch that has ended: it changes no more without a request. */
+/** A batch in a final state: only a request can change it again. */
 export type EndedBatch = typeof EndedBatch.Type
 
 const decodeEnded = Schema.decodeUnknownOption(EndedBatch)

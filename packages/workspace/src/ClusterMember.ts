@@ -1,4 +1,4 @@
-/** The workspace as a node of a cluster, where it is one. */
+/** The cluster that this workspace is a node of, if any. */
 import type { ClusterService } from "@detent/cluster"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -7,13 +7,13 @@ import type * as Option from "effect/Option"
 export interface ClusterSettings {
   /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
   readonly address: string
-  /** Host and port on which it listens, where they differ. Default: `address`. */
+  /** Host and port on which this node listens, where they differ from `address`. Default: `address`. */
   readonly listen?: string
   /** The secret that the nodes share. Default: DETENT_CLUSTER_TOKEN. */
   readonly token?: string
   /** How long a node keeps its shards without a heartbeat. Default: 10 seconds. */
   readonly lease?: Duration.Input
-  /** How long a request waits for a node that has its instance before it fails. Default: three leases. */
+  /** How long a request waits for the node that owns its instance before it fails. Default: three leases. */
   readonly patience?: Duration.Input
 }
 

@@ -34,7 +34,7 @@ export type {
 /** Checks the configuration by its types and erases them for `Workspace.open`. */
 export const defineConfig = <R = never, W = never>(config: ConfigOf<R, W>): Config => ({ machines: [], ...config }) as Config
 
-/** The file of a configuration exists, but is not valid. */
+/** The configuration file exists, but is not valid. */
 export class ConfigRefused extends Schema.TaggedError<ConfigRefused>()("ConfigRefused", {
   file: Schema.String,
   problem: Schema.String,
@@ -54,7 +54,7 @@ export const findConfig = (folder: string): Effect.Effect<Option.Option<Config>,
     return file === undefined ? Effect.succeedNone : Effect.asSome(loadConfig(file))
   })
 
-/** The configuration in a folder; one without machines where there is no file. */
+/** The configuration in a folder. Without a file: a configuration without machines. */
 export const readConfig = (folder: string): Effect.Effect<Config, ConfigRefused> =>
   Effect.map(
     findConfig(folder),
@@ -76,7 +76,7 @@ export const loadConfig = (file: string): Effect.Effect<Config, ConfigRefused> =
     return readByWorkers(yield* decodeConfig(file, module.default), pathToFileURL(resolve(file)).href)
   })
 
-/** Worker processes find the definitions of uploads in the file, so that they can read the items. */
+/** Names the configuration file as the module of each upload definition: worker processes import it to read items. */
 const readByWorkers = (config: Config, module: string): Config => {
   if (config.uploads === undefined) return config
   const uploads = config.uploads.map((one) =>
@@ -85,6 +85,6 @@ const readByWorkers = (config: Config, module: string): Config => {
   return { ...config, uploads }
 }
 
-/** Decodes a configuration, whichever language it was written in. `file` is what an error names. */
+/** Decodes a configuration, written in TypeScript or JavaScript. Errors name `file`. */
 export const decodeConfig = (file: string, value: unknown): Effect.Effect<Config, ConfigRefused> =>
   Effect.mapError(checkConfig(value), (problem) => new ConfigRefused({ file, ...problem }))

@@ -1,6 +1,6 @@
 /**
  * Where a workspace keeps its data: a folder of this machine, or a folder of a bucket, `gs://BUCKET/PREFIX` or `s3://BUCKET/PREFIX`,
- * which many machines share. Files of one machine (locks, names of nodes, the address of its server) is in a local folder in
+ * which many machines share. Files of one machine (locks, names of nodes, the address of its server) are in a local folder in
  * both cases.
  */
 import { createHash } from "node:crypto"
@@ -11,7 +11,7 @@ import { isBucketLocation } from "@detent/durable/BucketLocation"
 /** An absolute path, or an address without a slash at its end. */
 export const dataOf = (data: string): string => (isBucketLocation(data) ? data.replace(/\/{1,100}$/, "") : resolve(data))
 
-/** The folder of this machine. Of a bucket, it is in the user's own folder for states of programs. */
+/** The local folder of this machine. For a bucket, it is in the user's folder for program state: XDG_STATE_HOME. */
 export const localFolderOf = (data: string): string => {
   if (!isBucketLocation(data)) return resolve(data)
   const states = process.env["XDG_STATE_HOME"]
@@ -19,5 +19,5 @@ export const localFolderOf = (data: string): string => {
   return join(states === undefined || states === "" ? join(homedir(), ".local", "state") : states, "detent", name)
 }
 
-/** Below the data: a path or an address. */
+/** The path or address of `name` in the data folder or bucket. */
 export const belowData = (data: string, name: string): string => (isBucketLocation(data) ? `${dataOf(data)}/${name}` : join(data, name))

@@ -1,4 +1,4 @@
-/** The database of a workspace: a file in its data folder, or the one that its address names. */
+/** The database of a workspace: a file in its data folder, or the database at the given address. */
 import { join } from "node:path"
 import { type Database, databaseAt } from "@detent/durable/Database"
 import * as Result from "effect/Result"
@@ -13,7 +13,7 @@ export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("Data
   }
 }
 
-/** Reads the address. Without one the database is a file in the data folder. */
+/** Parses the address. Without an address, the database is a file in the data folder. */
 export const databaseOf = (address: string | undefined, data: string): Result.Result<Database, DatabaseRefused> =>
   address === undefined || address === ""
     ? Result.succeed({ _tag: "Sqlite", file: join(data, "detent.db") })

@@ -1,11 +1,11 @@
 /**
- * The one registry of errors that operations fail with. A kind gives the HTTP status and the exit code; an entry may name a more
- * exact status, and the request or command that lists what exists.
+ * The registry of errors that operations fail with. A kind gives the HTTP status and the exit code; an entry may give a more
+ * exact status, and the request or command that lists the existing objects.
  */
 
 export type ErrorKind = "usage" | "not found" | "conflict" | "refused" | "forbidden" | "unavailable" | "failed"
 
-/** The two ways in which people reach operations. A next step names an address of the API or a command. */
+/** The two ways to call an operation. A next step names a request of the API or a command. */
 export type Surface = "http" | "cli"
 
 interface KindOutcome {
@@ -41,7 +41,7 @@ const failed: Entry = { kind: "failed" }
 const tooLarge: Entry = { kind: "refused", status: 413, title: "Too large" }
 const timedOut: Entry = { kind: "failed", status: 504, title: "The request took too long" }
 
-/** By the tag of the error. An error without an entry is a failure. */
+/** By the tag of the error. An error without an entry has the kind `failed`. */
 const registry: Readonly<Record<string, Entry>> = {
   // Operations
   MachineNotFound: { ...notFound, next: { http: "GET /api/v1/machines lists them", cli: "see `detent machine list`" } },
@@ -199,20 +199,20 @@ export const outcomeOf = (tag: string): ErrorOutcome => {
   return { kind, status: status ?? outcome.status, exitCode: outcome.exitCode, title: title ?? outcome.title }
 }
 
-/** The message of an error with the next step of a surface. */
+/** The message of an error, with the next step for the given surface. */
 export const messageOn = (surface: Surface, error: { readonly _tag: string; readonly message: string }): string => {
   const next = registry[error._tag]?.next
   return next === undefined ? error.message : `${error.message}; ${next[surface]}`
 }
 
-/** A problem as a server answers it. The tag names the error; servers have some of their own besides those here. */
+/** A problem in a server's response. The tag names the error; servers also have tags that are not in this registry. */
 export interface AnsweredProblem {
   readonly tag: string
   readonly status: number
   readonly detail: string
 }
 
-/** The problem of a server as a command-line error: as if the operation had failed there, with the next step of a command. */
+/** Translates a server's problem for the command line: the exit code of the same local failure, and a command as its next step. */
 export const onCommandLine = ({ tag, status, detail }: AnsweredProblem): Pick<KindOutcome, "exitCode"> & { readonly message: string } => {
   const entry = registry[tag]
   const { exitCode } = entry === undefined ? outcomes[kindOfStatus(status)] : outcomes[entry.kind]

@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 
-/** One folder after the other: Node's recursive `mkdir` never ends where the kernel owns the folder, as below /proc. */
+/** Creates one folder at a time: Node's recursive `mkdir` never returns below a folder of the kernel, such as /proc. */
 export const makeFolder = (path: string): void => {
   if (isFolder(path)) return
   const parent = dirname(path)

@@ -1,4 +1,4 @@
-/** All machines of a workspace: those of the configuration, and those of the systems that are on. */
+/** All machines of a workspace: the machines of the configuration and of the systems that are on. */
 import { DurableWorkflow, Engine, type KnownMachine } from "@detent/durable"
 import { compiledOf } from "@detent/machine/internal"
 import * as Context from "effect/Context"
@@ -10,23 +10,23 @@ import type { WorkflowEvents } from "./config/Settings.ts"
 import { DrawingCache } from "./machine/DrawingCache.ts"
 import { type MachineJson, makeMachineJsons } from "./machine/MachineJson.ts"
 
-/** A workflow has executions like instances, but no states to draw. Its events are those that the configuration names. */
+/** An Effect workflow has executions like instances, but no states to draw. The configuration declares its events. */
 export type MachineEntry =
   | { readonly _tag: "Machine"; readonly name: string; readonly machine: KnownMachine }
   | { readonly _tag: "EffectWorkflow"; readonly name: string; readonly workflow: Workflow.Any; readonly events: WorkflowEvents }
 
 export interface MachinesService {
-  /** By name. */
+  /** Sorted by name. */
   readonly list: Effect.Effect<ReadonlyArray<MachineEntry>>
   readonly find: (name: string) => Effect.Effect<Option.Option<MachineEntry>>
-  /** The machine's states and events as JSON. Made once for each machine. */
+  /** The machine's states and events as JSON. Built once per machine. */
   readonly json: (machine: KnownMachine) => MachineJson
-  /** Drawings of machines that do not depend on an instance. */
+  /** Drawings of machines without an instance. */
   readonly drawings: DrawingCache
 }
 
 export class Machines extends Context.Service<Machines, MachinesService>()("@detent/workspace/Machines") {
-  /** The machines that the engine knows, and these workflows with their events, by the workflow's name. */
+  /** The machines that the engine knows, and the given workflows. `events` is keyed by the workflow's name. */
   static readonly layer = (
     workflows: ReadonlyArray<Workflow.Any>,
     events: ReadonlyMap<string, WorkflowEvents> = new Map(),
@@ -52,7 +52,7 @@ export class Machines extends Context.Service<Machines, MachinesService>()("@det
     )
 }
 
-/** The queues in which the commands of a machine are executed. */
+/** The queues that hold the commands of a machine. */
 export const queuesOf = (machine: KnownMachine): ReadonlyArray<string> => {
   const { effectSlots, commands } = compiledOf(machine).declarations
   return [...new Set(Object.keys(effectSlots).map((slot) => commands?.[slot]?.queue ?? machine.name))]

@@ -1,6 +1,6 @@
 /**
- * The node id of a working process in one workspace. Only one process has it at a time. A process that starts after another was
- * killed gets that one's id, and resumes its work immediately.
+ * The node id of a working process in one workspace. Only one process holds an id at a time. A process that starts after another
+ * was killed gets the id of the killed process and resumes its work immediately.
  */
 import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -33,8 +33,8 @@ export const takeNodeName = (data: string): Effect.Effect<string, WriteFailed, S
   })
 
 /**
- * The name of the folder among all folders on one database, chosen once. The name of the machine would not do: containers share
- * one, or get a new one with every start.
+ * The name of the folder among all folders on one database, chosen once. A host name is not unique and not stable: containers
+ * share one, or get a new one with every start.
  */
 const workspaceName = (folder: string, chosen: string): string => {
   makeFolder(folder)
@@ -54,7 +54,7 @@ const workspaceName = (folder: string, chosen: string): string => {
   return readFileSync(file, "utf8")
 }
 
-/** A write transaction that writes nothing is a lock on a file. */
+/** Locks a file with a write transaction that writes nothing. Returns undefined where another process holds the lock. */
 const tryLock = (file: string): DatabaseSync | undefined => {
   const database = new DatabaseSync(file)
   try {

@@ -1,7 +1,7 @@
 /**
  * Idempotency keys of requests that change something. Each key is stored with a digest of its request: a repeated request
- * returns the first answer, another request with the key is refused. The digest is entered before the operation runs, so this holds
- * for concurrent requests, to one process or to several.
+ * returns the first answer, a different request with the same key is refused. The digest is entered before the operation runs, so
+ * this also holds for concurrent requests, to one process or to several.
  */
 import { createHash } from "node:crypto"
 import { forkLoop, OwnTables } from "@detent/durable"
@@ -36,25 +36,25 @@ export interface RequestKeysService {
     request: KeyedRequest,
     operation: Effect.Effect<A, E, R>,
   ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
-  /** The same for an operation that is idempotent by itself: a repeated request runs it again, for the current answer. */
+  /** Like `once`, for an operation that is idempotent by itself: a repeated request runs it again and returns the current answer. */
   readonly guard: <A, E, R>(
     request: KeyedRequest,
     operation: Effect.Effect<A, E, R>,
   ) => Effect.Effect<A, E | RequestKeyTaken | PersistenceFailed, R>
 }
 
-/** The request that runs an operation. */
+/** One attempt at a request, for the operation that it runs. */
 export interface Attempt {
   /**
-   * Whether the same request was begun before under its key and its outcome is unknown: its process was killed, or another one runs
-   * it. An operation that finds its own work done then answers as if it had done it now.
+   * Whether an earlier attempt with the same key began and its outcome is unknown: its process was killed, or another process still
+   * runs it. An operation that then finds its work already done answers as if it had done the work now.
    */
   readonly isRepeated: boolean
-  /** An event with this id is taken once, however often the request is repeated. Undefined without a key. */
+  /** The dedupe id of the event that the request sends: the same for every attempt. Undefined without a key. */
   readonly eventId: string | undefined
   /**
-   * Returns what `look` saw before the first attempt at the request changed anything. It is stored with the key, so it has to be
-   * JSON. Without a key it looks now.
+   * Returns the result that `look` had before the first attempt changed anything. The result is stored with the key, so it has to
+   * be JSON. Without a key, `look` runs now.
    */
   readonly before: <A extends Schema.Json, E, R>(look: Effect.Effect<A, E, R>) => Effect.Effect<A, E | PersistenceFailed, R>
 }
@@ -93,20 +93,20 @@ const Rows = Schema.Array(
     digest: Schema.String,
     answer: Schema.NullOr(Schema.String),
     note: Schema.NullOr(Schema.String),
-    // PostgreSQL gives a BIGINT as a bigint.
+    // PostgreSQL returns a BIGINT as a bigint.
     at: Schema.Union([Schema.Finite, Schema.BigInt]),
   }),
 )
 
 interface Claim {
-  /** Whether the digest was entered by this request. */
+  /** Whether this request entered the digest. */
   readonly isFirst: boolean
   /** When the first attempt entered it. */
   readonly at: number
   readonly answer: string | undefined
 }
 
-/** Requests of one key run one after the other. Keys share this many semaphores, so that memory has a bound. */
+/** Requests with the same key run one at a time. Keys share this many semaphores, which bounds memory. */
 const stripes = 256
 
 const make = Effect.gen(function* () {
@@ -129,8 +129,8 @@ const make = Effect.gen(function* () {
     )
 
   /**
-   * Enters the digest, or refuses the request where the key has another one. Returns the answer, if there is one, and whether the
-   * digest was entered now: the same request may be running in this or another process.
+   * Enters the digest, or refuses the request where the key has a different digest. Returns the stored answer, if any, and whether
+   * this call entered the digest. If it did not, the same request may be running in this or another process.
    */
   const claim = (request: KeyedRequest, digest: string) =>
     Effect.gen(function* () {
@@ -147,7 +147,7 @@ const make = Effect.gen(function* () {
       return { isFirst: false, at: row === undefined ? at : Number(row.at), answer: row?.answer ?? undefined } satisfies Claim
     })
 
-  /** Only the request that entered the digest releases the key, and only where no other one has succeeded. */
+  /** Only the request that entered the digest releases the key, and only where no other attempt has succeeded. */
   const releasing = (request: KeyedRequest, isFirst: boolean) => (cause: Cause.Cause<unknown>) => {
     const { operation, key } = request
     return isFirst && isRefusal(cause)
@@ -155,7 +155,7 @@ const make = Effect.gen(function* () {
       : Effect.void
   }
 
-  /** The note of the first attempt stays: another process may run the same request. */
+  /** Keeps the note of the first attempt, also where another process runs the same request at the same time. */
   const before = (request: KeyedRequest): Attempt["before"] => {
     const noted = Effect.map(find(request), (row) => row?.note ?? undefined)
     return <A extends Schema.Json, E, R>(look: Effect.Effect<A, E, R>) =>
@@ -171,7 +171,7 @@ const make = Effect.gen(function* () {
       })
   }
 
-  /** The key belongs to the request from now on, also where the same request has failed elsewhere and released the key. */
+  /** Stores the answer, and the key again where another attempt at the same request failed and released it. */
   const remember = ({ operation, key }: KeyedRequest, digest: string, answer: string) =>
     Effect.gen(function* () {
       const at = yield* Clock.currentTimeMillis
@@ -229,14 +229,14 @@ const isRefusedBy = (error: unknown): boolean => {
   return kind !== "unavailable" && kind !== "failed"
 }
 
-/** The time tells a request from an earlier one under the same key, which was forgotten. */
+/** The time distinguishes a request from an earlier one whose key was deleted by retention. */
 const eventIdOf = ({ operation, key }: KeyedRequest, at: number): string =>
   `request/${createHash("sha256")
     .update(JSON.stringify([operation, key, at]))
     .digest("hex")
     .slice(0, 32)}`
 
-/** The stored answer, as JSON. */
+/** Decodes the stored answer. The empty text stands for no answer. */
 const answerOf = <A>(text: string): A => (text === "" ? undefined : JSON.parse(text)) as A
 
 const stripeOf = ({ operation, key }: KeyedRequest): number =>
@@ -247,7 +247,7 @@ const digestOf = (content: unknown): string =>
     .update(JSON.stringify(sorted(content)) ?? "")
     .digest("hex")
 
-/** The order of keys is irrelevant. */
+/** Sorts keys, so that their order does not change the digest. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== "object" || value === null) return value
@@ -270,7 +270,7 @@ export interface KeyedChange {
   readonly key: string | undefined
 }
 
-/** Makes a change once for its key; without a key, always. The same key is the same request, with or without a server. */
+/** Makes a change once per key; without a key, always. The server and the command line share the keys. */
 export const changeOnce = <A, E, R>({ operation, params, content, key }: KeyedChange, change: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     if (key === undefined) return yield* change

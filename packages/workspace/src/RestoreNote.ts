@@ -1,4 +1,4 @@
-/** The note that a restore leaves in the data folder until it has ended: without the rest, the folder is not a workspace. */
+/** The note that a restore keeps in the data folder until it has ended: a partly restored folder is not a workspace. */
 import { existsSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
@@ -10,22 +10,22 @@ export const restoreNote = "restoring.json"
 const RestoreNote = Schema.Struct({
   /** The folder of the backup. */
   from: Schema.String,
-  /** Of the backup. */
+  /** The time of the backup. */
   createdAt: Schema.String,
-  /** Of its database. */
+  /** The hash of the backup's database. */
   sha256: Schema.String,
-  /** The number of the process that restores, on its host. For messages. */
+  /** The process id of the restoring process, for messages. */
   pid: Schema.Int,
-  /** The name of that process, which says whether it still runs. Notes of earlier releases have none. */
+  /** Identifies that process, to check whether it still runs. Notes of earlier releases have none. */
   process: Schema.optionalKey(Schema.String),
-  /** The database that is restored to; absent for one of PostgreSQL. */
+  /** The SQLite file that is restored to; absent for PostgreSQL. */
   file: Schema.optionalKey(Schema.String),
 })
 export type RestoreNote = typeof RestoreNote.Type
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(RestoreNote))
 
-/** Undefined where no restore into the data folder is running or was cut off. */
+/** Undefined where no restore into the data folder is running or was interrupted. */
 export const noteIn = (data: string): RestoreNote | undefined => {
   if (isBucketLocation(data)) return undefined
   const file = join(data, restoreNote)

@@ -24,7 +24,7 @@ export const problemOfSchema = ({ issue }: SchemaFailure): string =>
     .issues.map(({ path = [], message }) => sentenceOf(path, message, ""))
     .join("; ")
 
-/** The same with the given value, except where it is sensitive. */
+/** Like `problemOfSchema`, with the rejected value of each field, except where it is sensitive. */
 export const problemOfFields = (problem: SchemaFailure, given: object, schema: Schema.Constraint): string =>
   safeIssues(schema, problem)
     .map(({ path, message, secret }) => {
@@ -35,7 +35,7 @@ export const problemOfFields = (problem: SchemaFailure, given: object, schema: S
     })
     .join("; ")
 
-/** Effect's words for a key that a schema does not know, with and without its value. */
+/** Effect's messages for a key that a schema does not know, with and without its value. */
 const isExcess = (message: string): boolean => message === "Expected no excess property" || message.startsWith("Unexpected key with value")
 
 const valueAt = (given: unknown, path: Path): unknown =>
@@ -45,7 +45,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 const longest = 60
 
-/** The beginning is enough: the sender has the rest. */
+/** Cuts a long text: the sender has the rest. */
 const shortText = (value: unknown): string => {
   if (Array.isArray(value)) return "an array"
   if (isObject(value)) return "an object"
@@ -70,7 +70,7 @@ export const decodeStrictly =
 
 const nameOf = (part: Path[number]): string => String(typeof part === "object" ? part.key : part)
 
-/** The same for a text that was made of such a problem elsewhere, with the places on lines of their own. */
+/** Puts the text of a schema error into one line. Effect writes the path of each problem on a line of its own. */
 export const inOneLine = (text: string): string =>
   joined(
     text
@@ -79,7 +79,7 @@ export const inOneLine = (text: string): string =>
       .split("\n"),
   )
 
-/** Without a pattern for the space around a break: the text may contain input of the caller, with any amount of space. */
+/** Trims without a regular expression: the text may contain the caller's input, where a pattern for space could backtrack for long. */
 const joined = ([first = "", ...others]: ReadonlyArray<string>): string =>
   [first, ...others.map((line) => line.trim()).filter((line) => line !== "")].map((line) => line.trimEnd()).join("; ")
 

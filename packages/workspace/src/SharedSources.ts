@@ -1,6 +1,6 @@
 /**
- * The folders whose documents a workspace in a bucket may read, in `sources.json` of the bucket. Starting a batch allows its folder on
- * every machine where it is in a bucket, and on this machine where it is a local folder: no other machine has that.
+ * The folders whose documents a workspace in a bucket may read, in `sources.json` of the bucket. Starting a batch allows its folder:
+ * a folder in a bucket on every machine, a local folder on this machine only.
  */
 import { statSync } from "node:fs"
 import { hostname } from "node:os"
@@ -37,7 +37,7 @@ const listIn = (data: string) =>
     return { storage, uri, readable, local, precondition: ifGeneration(blob.generation) }
   })
 
-/** Of the folders of this machine, those that are still there. */
+/** The folders in buckets, and the local folders of this machine that still exist. */
 export const sharedSources = (data: string): Effect.Effect<ReadonlyArray<string>, StorageError> =>
   Effect.scoped(
     Effect.map(listIn(data), ({ readable, local }) => [

@@ -44,7 +44,7 @@ const filesIn = (storage: StorageService, root: StorageFolder): SharedFiles => {
 
 const uriOf = Schema.decodeUnknownSync(StorageUri)
 
-/** Of the kind that Node gives for a missing file. */
+/** The error that Node throws for a missing file. */
 const missing = (path: string) => Object.assign(new Error(`there is nothing at ${path}`), { code: "ENOENT" })
 
 async function* reading(storage: StorageService, uri: StorageUri, start: number): AsyncGenerator<Buffer> {
@@ -56,7 +56,7 @@ async function* reading(storage: StorageService, uri: StorageUri, start: number)
   }
 }
 
-/** A number that changes with every writing takes the place of the time. That of Google Cloud Storage is the time, in microseconds. */
+/** The generation, which changes with every write, replaces the time. In Google Cloud Storage it is the time in microseconds. */
 const stampOf = ({ size, generation }: BlobInfo): FileStamp => ({
   fileSize: size,
   modifiedAt: /^\d{10,19}$/.test(generation)

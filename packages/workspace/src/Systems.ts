@@ -1,6 +1,6 @@
 /**
  * The systems that a workspace may have besides machines: knowledge (batches of documents and their graph) and uploads. Both are
- * off by default. One that is off is not loaded, and asking for its services fails with the next step.
+ * off by default. A system that is off is not loaded, and a request for its services fails with the next step.
  */
 import { Journal } from "@detent/durable"
 import type { Knowledge } from "@detent/knowledge"
@@ -24,18 +24,18 @@ export interface SystemsService {
 /** The machine of jobs that send an event to many instances. No other machine can have its name. */
 export const bulkMachine = "bulk"
 
-/** The names of their machines, which show whether a workspace has data of a system. */
+/** The machines of each system. Their instances show whether a workspace has data of the system. */
 export const machinesOfSystem = { knowledge: ["batch"], uploads: ["UploadBatch", "HNItem"] } as const satisfies Readonly<
   Record<SystemName, ReadonlyArray<string>>
 >
 
-/** Their queues besides those of their machines. */
+/** The queues of each system, besides the queues of its machines. */
 export const queuesOfSystem: Readonly<Record<SystemName, ReadonlyArray<typeof activitiesQueue>>> = {
   knowledge: ["activities"],
   uploads: [],
 }
 
-/** Of knowledge: a cancelled batch may be resumed, so by its record it is running; its own work was done when it was cancelled. */
+/** States that count as ended: a cancelled batch can be resumed, so its record says running, but it does no work. */
 export const restingStates: Readonly<Record<string, ReadonlyArray<string>>> = { batch: ["Cancelled"] }
 
 export class Systems extends Context.Service<Systems, SystemsService>()("@detent/workspace/Systems") {

@@ -65,8 +65,8 @@ export interface WorkspaceOptions {
   readonly database?: string | undefined
   readonly role: Role
   /**
-   * Machines, workflows and settings of the user, from `defineConfig` or `readConfig`. Without one, a system is on where the
-   * database has data of it.
+   * Machines, workflows and settings of the user, from `defineConfig` or `readConfig`. Without a configuration, a system is on where
+   * the database has data of the system.
    */
   readonly config?: Config | undefined
   readonly engine?: EngineOptions
@@ -74,29 +74,29 @@ export interface WorkspaceOptions {
   readonly workflow?: DurableWorkflow.WorkflowOptions
   /** Further folders whose documents may be read. */
   readonly readable?: ReadonlyArray<string>
-  /** Folders that were allowed since the workspace was opened. Asked when a document is in none of the others. */
+  /** Returns the folders that were allowed since the workspace was opened. Called when a document is in none of the others. */
   readonly allowedSince?: Knowledge.KnowledgeOptions["allowedSince"]
   /** Turns knowledge on, regardless of the configuration. */
   readonly knowledge?: Omit<Knowledge.KnowledgeOptions, "folder" | "readable" | "allowedSince" | "nodeId">
   /** Turns uploads on, regardless of the configuration. */
   readonly uploads?: Omit<UploadsOptions, "folder">
   /**
-   * Systems that the caller asks for by name. They are on where there is no configuration, where it has their section, and where the
-   * database has data of them.
+   * Systems that the caller asks for by name. Such a system is on where there is no configuration, where the configuration has its
+   * section, and where the database has data of the system.
    */
   readonly asked?: ReadonlyArray<SystemName>
   /**
-   * Makes it a node of a cluster. Settings that are not given here are those of the configuration. `false`: no node, although the
-   * configuration makes it one.
+   * Makes this process a node of a cluster. Default for each setting: that of the configuration. `false`: the process is no node,
+   * although the configuration makes it one.
    */
   readonly cluster?: ClusterSettings | false
-  /** Whether the tasks of batches are run here. Default: where commands are executed. */
+  /** Whether this process runs the tasks of batches. Default: true where it executes commands. */
   readonly tasks?: boolean
-  /** Called when a batch has ended in this process, where it resumes unfinished work. */
+  /** Called when a batch ends in this process. Only in a process that resumes unfinished work. */
   readonly onBatchEnd?: (batch: EndedBatch) => void
 }
 
-/** The facts about the opened workspace. */
+/** Describes the opened workspace. */
 export interface WorkspaceService {
   /** An absolute path, or the address of a folder of a bucket. */
   readonly data: string
@@ -107,7 +107,7 @@ export interface WorkspaceService {
   readonly node: string | undefined
 }
 
-/** The folder of a workspace cannot be made, or the services of a configuration could not be started. */
+/** The folder of a workspace cannot be created, or the services of a configuration cannot be started. */
 export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("WorkspaceRefused", {
   problem: Schema.String,
   nextStep: Schema.String,
@@ -121,7 +121,7 @@ export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("Wo
 /** The services of every workspace. */
 export type WorkspaceServices = Workspace | Machines | RequestKeys | ClusterMember | ProvidedServices
 
-/** The services of the systems that the options turn on. Those that a configuration turns on are in `Systems`. */
+/** The services of the systems that the options turn on. `Systems` has the services of systems that a configuration turns on. */
 type SystemServices<O> =
   | (O extends { readonly knowledge: object } ? KnowledgeServices : never)
   | (O extends { readonly uploads: object } ? Uploads : never)
@@ -133,7 +133,7 @@ export class Workspace extends Context.Service<Workspace, WorkspaceService>()("@
   static readonly open = <const O extends WorkspaceOptions>(
     options: O,
   ): Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError> =>
-    // The context has the systems that are on. Here only the type of the options tells which.
+    // The context holds the services of the systems that are on. Only the type of the options says which these are.
     opened(options) as Layer.Layer<WorkspaceServices | SystemServices<O>, WorkspaceError>
 }
 
@@ -150,7 +150,7 @@ const opened = (options: WorkspaceOptions) =>
         try: () => makeFolder(localFolderOf(data)),
         catch: (cause) =>
           new WorkspaceRefused({
-            problem: `the folder ${localFolderOf(data)} cannot be made`,
+            problem: `the folder ${localFolderOf(data)} cannot be created`,
             nextStep: isBucketLocation(data) ? "name another with XDG_STATE_HOME" : "choose another with --data",
             cause,
           }),
@@ -164,7 +164,7 @@ const opened = (options: WorkspaceOptions) =>
     }),
   )
 
-/** A bucket cannot hold a database, and an invalid address must not be found only by the first batch. */
+/** A bucket cannot hold a database. An invalid address is refused here, before the first batch would find it. */
 const checkBucket = (data: string, database: string) =>
   Effect.gen(function* () {
     const refused = (nextStep: string, cause: Error) =>
@@ -174,7 +174,7 @@ const checkBucket = (data: string, database: string) =>
     if (database === "") return yield* refused("give --database postgres://…", new Error("a bucket holds no database"))
   })
 
-/** Without the files and rows that are missing, a process would work in a part of the workspace that was backed up. */
+/** Refuses a partly restored folder: a process would work without the missing files and rows. */
 const refuseHalfRestored = (data: string, database: Database) =>
   Effect.suspend(() => {
     const note = noteIn(data)
@@ -190,7 +190,7 @@ const refuseHalfRestored = (data: string, database: Database) =>
     )
   })
 
-/** The same for a database, whose rows a restore or a copy writes table by table. */
+/** Refuses a partly written database: a restore or a copy writes its rows table by table. */
 const refuseHalfCopied = Layer.effectDiscard(
   Effect.gen(function* () {
     const copy = yield* storedCopy(yield* SqlClient)
@@ -203,14 +203,14 @@ const refuseHalfCopied = Layer.effectDiscard(
   }),
 )
 
-/** The same variable for every command and the server. */
+/** Every command and the server read the same variable. */
 const databaseInEnvironment = Effect.orDie(EffectConfig.String("DETENT_DATABASE_URL").pipe(EffectConfig.withDefault("")))
 
 type Opening = WorkspaceOptions & { readonly data: string; readonly node: string | undefined }
 
 /**
- * The engines with all that runs on them. Machines and workflows use services that are built after the engines, since those may use
- * the engines. Both engines still close first: until they have, work that runs here needs the services.
+ * Builds the engines and everything that runs on them. Services of machines and workflows are built after the engines, since they
+ * may use the engines. Both engines still close first: work that runs in them needs the services until then.
  */
 const inhabited = (options: Opening) =>
   Effect.gen(function* () {
@@ -224,10 +224,10 @@ const inhabited = (options: Opening) =>
       SqlClient,
     )(yield* Effect.context<Stores>())
     const memoMap = yield* Layer.makeMemoMap
-    // Of two scopes the one that was forked last closes first.
+    // The scope that is forked last closes first.
     const services = yield* Scope.fork(scope)
     const enginesScope = yield* Scope.fork(scope)
-    // A layer that two of these builds have in common is built once.
+    // The shared memo map builds a layer once, even if several of these builds contain it.
     const buildIn = <A, E, R>(lifetime: Scope.Scope, layer: Layer.Layer<A, E, R>, context: Context.Context<R>) =>
       Effect.map(
         Effect.provideContext(Layer.buildWithMemoMap(layer, memoMap, lifetime), context),
@@ -240,12 +240,12 @@ const inhabited = (options: Opening) =>
     const engines = Context.add(built, WorkflowEngine.WorkflowEngine, recording(workflowEngine, registered))
 
     const hasKnowledge = yield* isOn("knowledge", options)
-    // Before machines are registered: a batch that is taken over may end immediately.
+    // Reporting starts before machines are registered: a resumed batch may end immediately.
     if (hasKnowledge && runsWorkflows(options))
       yield* Scope.provide(reportBatchEnds(Context.get(built, Engine), options.onBatchEnd), enginesScope)
     const knowledge = hasKnowledge ? yield* build(yield* knowledgeIn(options), engines) : undefined
     const uploads = (yield* isOn("uploads", options)) ? yield* build(yield* uploadsIn(options), engines) : undefined
-    // Tasks use the engines, so they end before these do.
+    // Tasks use the engines, so their scope closes before the engines do.
     if (knowledge !== undefined && runsTasks(options))
       yield* buildIn(yield* Scope.fork(scope), yield* tasksIn(options), Context.merge(engines, knowledge))
     const provided = Context.add(engines, Systems, {
@@ -276,7 +276,7 @@ const inhabited = (options: Opening) =>
     ]
     const events = new Map(configured.map((one) => [definitionOf(one)._tag, eventsOf(one)]))
     const machines = yield* build(Machines.layer(known, events), provided)
-    // A process that acts on one thing and ends does not resume other jobs.
+    // A process that runs one operation and exits does not resume bulk jobs.
     if (options.role === "observe" || runsWorkflows(options)) {
       const registering = registerBulk(config?.retention?.[bulkMachine])
       yield* Effect.provideContext(registering, Context.merge(provided, machines))
@@ -293,7 +293,7 @@ const notWritable =
       cause,
     })
 
-/** Also notes which workflows are registered: a layer may register others than those that the configuration names. */
+/** Records which workflows are registered: a layer may register workflows that the configuration does not name. */
 const recording = (
   engine: WorkflowEngine.WorkflowEngine["Service"],
   registered: Map<string, Workflow.Any>,
@@ -313,7 +313,7 @@ const enginesOf = (options: Opening) =>
     const { node: nodeId } = options
     if (nodeId === undefined) return observingEngines(options)
     const settings = clusterOf(options)
-    // A command that acts on one thing and ends is not a node.
+    // A command that runs one operation and exits does not join the cluster.
     const isPassing = engineOptions(options).resume === false
     if (settings === undefined || settings === false || isPassing) return Layer.merge(workingEngines(options, nodeId), alone)
     return workingEngines(options, nodeId).pipe(Layer.provideMerge(yield* memberOf(settings)))
@@ -325,11 +325,11 @@ const clusterOf = ({ cluster, config }: Opening): ClusterSettings | false | unde
 
 const alone = Layer.succeed(ClusterMember, Option.none())
 
-/** Its workflow engine has no workflows, so it runs none. */
+/** No workflow is registered in the workflow engine, so it runs none. */
 const observingEngines = (options: Opening): Layer.Layer<Engines, never, Stores> =>
   Layer.mergeAll(Engine.layer({ ...engineOptions(options), observe: true }), WorkflowEngine.layerMemory, alone)
 
-/** The node of a cluster. Its code is loaded here, since most workspaces are not nodes. */
+/** Joins the cluster. The code of the cluster is loaded on demand, since most workspaces are not nodes. */
 const memberOf = (settings: ClusterSettings) =>
   Effect.gen(function* () {
     const { database } = yield* Workspace
@@ -357,15 +357,15 @@ const workingEngines = (options: Opening, nodeId: string): Layer.Layer<Engine | 
   }
   const lease = engine.lease ?? workflow.lease
   const node: LeasePlacementOptions = { nodeId: engine.nodeId ?? workflow.nodeId ?? nodeId, ...optional({ lease }) }
-  // The layer that is built last ends first: instances stop before the executions that they wait for.
+  // The layer that is built last closes first: instances stop before the executions that they wait for.
   return Engine.layer({ ...node, ...engine }).pipe(
     Layer.provideMerge(DurableWorkflow.layer({ ...node, ...workflow })),
-    // One process is one node with one lease, for its instances and for its executions.
+    // A process is one node with one lease, for its instances and for its executions.
     Layer.provide(Layer.effect(Placement, Placement.inContextOrMake(node))),
   )
 }
 
-/** The limits of the configuration, and those of the caller. */
+/** The limits of the configuration, replaced by those of the caller where given. */
 const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions => {
   const { eventSize, stateSize, mailbox, commands } = config?.limits ?? {}
   const given = { ...knowledge?.engine, ...engine }
@@ -377,8 +377,8 @@ const engineOptions = ({ config, knowledge, engine }: Opening): EngineOptions =>
 }
 
 /**
- * Without a configuration, the data of the database decides: the next server finds batches that a command started. A system that is
- * asked for is on, except where a configuration leaves it out and the database has no data of it.
+ * Without a configuration, the data in the database decides: the next server finds batches that a command started. A system that the
+ * caller asks for is on, except where a configuration omits it and the database has no data of the system.
  */
 const isOn = (system: SystemName, { config, asked = [], ...options }: Opening) => {
   if (options[system] !== undefined || config?.[system] !== undefined) return Effect.succeed(true)
@@ -426,7 +426,7 @@ const registerMachines = ({ machines, upcasters = {}, retention = {} }: Config) 
     for (const machine of machines) yield* engine.register(machine, optional({ upcasters: upcasters[machine.name] }))
     for (const [name, kept] of Object.entries(retention)) {
       if (name.startsWith(workflowPrefix) || name === bulkMachine) continue
-      // The configuration was checked: every machine it names is registered.
+      // `checkConfig` has checked that every name here is a registered machine.
       yield* engine.register(Option.getOrThrow(engine.machine(name)), { retention: kept })
     }
   })
@@ -450,7 +450,7 @@ const eventsOf = (one: ConfiguredWorkflow<unknown>): WorkflowEvents => {
   return Object.fromEntries(named.flatMap(([name, deferred]) => (deferred === undefined ? [] : [[name, deferred]])))
 }
 
-/** `defineConfig` has checked by the types that the layers of the configuration have what the workflow needs besides. */
+/** The types of `defineConfig` guarantee that the layers of the configuration provide the workflow's other services. */
 const layerOfWorkflow = (one: ConfiguredWorkflow<unknown>): Layer.Layer<never, unknown, ProvidedServices> =>
   "workflow" in one ? (one.layer as Layer.Layer<never, unknown, ProvidedServices>) : Layer.effectDiscard(one.register)
 

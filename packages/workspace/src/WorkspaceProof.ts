@@ -1,6 +1,6 @@
 /**
- * Shows that a process works in a data folder: it answers a challenge with the hash of the name in the folder. A client
- * that reads the same folder checks the answer before it sends a token.
+ * Proves that a process works in a data folder: the process answers a challenge with an HMAC whose key is the name in the folder. A
+ * client that reads the same folder checks the answer before it sends a token.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import { readFileSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** Errors of operations that name a thing which does not exist or is in the wrong state. Next steps of lists are in `ErrorKind.ts`. */
+/** Errors of operations on an object that does not exist or is in the wrong state. `ErrorKind.ts` adds next steps that list objects. */
 import { nearest } from "@detent/entity"
 import * as Schema from "effect/Schema"
 
@@ -8,14 +8,14 @@ export class MachineNotFound extends Schema.TaggedError<MachineNotFound>()("Mach
   }
 }
 
-/** Instances of it are stored, but this process has no definition of it. */
+/** Instances of the machine are stored, but this process has no definition of the machine. */
 export class MachineUnregistered extends Schema.TaggedError<MachineUnregistered>()("MachineUnregistered", { machine: Schema.String }) {
   override get message() {
     return `machine ${this.machine} is not in detent.config.ts, although instances of it are stored`
   }
 }
 
-/** A workflow has no states that could be shown, and no events of a machine. */
+/** An Effect workflow has no states to show and takes no machine events. */
 export class NotAMachine extends Schema.TaggedError<NotAMachine>()("NotAMachine", { machine: Schema.String }) {
   override get message() {
     return `${this.machine} is a workflow: its executions are listed, but have no states to draw, and take events of their own`
@@ -39,7 +39,7 @@ export class InstanceAmbiguous extends Schema.TaggedError<InstanceAmbiguous>()("
   }
 }
 
-/** A list was asked for a state that its machine does not have. */
+/** The caller filtered a list by a state that the machine does not have. */
 export class StateUnknown extends Schema.TaggedError<StateUnknown>()("StateUnknown", {
   machine: Schema.String,
   state: Schema.String,
@@ -62,7 +62,7 @@ export class KeyTaken extends Schema.TaggedError<KeyTaken>()("KeyTaken", {
   override get message() {
     const { machine, id, key, sequence, event, difference } = this
     const other = difference === "event" ? "" : " with other fields"
-    return `key ${key} of ${machine}/${id} is that of event ${sequence}, ${event}${other}; nothing was sent: choose another key for another event`
+    return `key ${key} of ${machine}/${id} belongs to event ${sequence}, ${event}${other}; nothing was sent: choose another key for another event`
   }
 }
 
@@ -79,13 +79,13 @@ export class CommandNotFound extends Schema.TaggedError<CommandNotFound>()("Comm
   }
 }
 
-/** Its status does not allow a retry or skip. */
+/** The status of the command does not allow a retry or a skip. */
 export class CommandNotFailed extends Schema.TaggedError<CommandNotFailed>()("CommandNotFailed", {
   key: Schema.String,
   status: Schema.String,
 }) {
   override get message() {
-    return `command ${this.key} is ${this.status}: failed ones can be retried, failed and pending ones skipped`
+    return `command ${this.key} is ${this.status}: only failed commands can be retried, and only failed or pending ones skipped`
   }
 }
 
@@ -139,7 +139,7 @@ export class FileMissing extends Schema.TaggedError<FileMissing>()("FileMissing"
   }
 }
 
-/** The instance has no such timer: it has fired, or its state was left. */
+/** The instance has no such timer: the timer has fired, or the instance has left its state. */
 export class TimerNotSet extends Schema.TaggedError<TimerNotSet>()("TimerNotSet", {
   machine: Schema.String,
   id: Schema.String,
@@ -162,7 +162,7 @@ export class DocumentNotFound extends Schema.TaggedError<DocumentNotFound>()("Do
   }
 }
 
-/** Nothing of an upload is left to be tried again. */
+/** No item of the upload remains to be retried. */
 export class UploadComplete extends Schema.TaggedError<UploadComplete>()("UploadComplete", { batchId: Schema.String, stored: Schema.Int }) {
   override get message() {
     return `upload ${this.batchId} is complete: all ${this.stored} items are stored; nothing is left to retry`
@@ -184,7 +184,7 @@ export type SystemName = "knowledge" | "uploads"
 /** The setting that turns each system on. */
 const settingOf: Readonly<Record<SystemName, string>> = { knowledge: "knowledge: {}", uploads: 'uploads: ["hacker-news"]' }
 
-/** A batch, a graph or an upload was asked for in a workspace without that system. */
+/** The caller asked for a batch, a graph or an upload in a workspace where that system is off. */
 export class SystemOff extends Schema.TaggedError<SystemOff>()("SystemOff", { system: Schema.Literals(["knowledge", "uploads"]) }) {
   override get message() {
     return `${this.system} ${this.system === "uploads" ? "are" : "is"} off; add \`${settingOf[this.system]}\` to detent.config.ts`
@@ -202,7 +202,7 @@ export class WorkflowNotFound extends Schema.TaggedError<WorkflowNotFound>()("Wo
   }
 }
 
-/** A workflow of a system, which has requests of its own. */
+/** A workflow of a system cannot be started directly: the system has its own requests. */
 export class WorkflowBuiltIn extends Schema.TaggedError<WorkflowBuiltIn>()("WorkflowBuiltIn", { workflow: Schema.String }) {
   override get message() {
     return `workflow ${this.workflow} is run by batches; start a batch of documents instead`
@@ -231,7 +231,7 @@ export class ExecutionIdRefused extends Schema.TaggedError<ExecutionIdRefused>()
   }
 }
 
-/** Its id belongs to an execution with another payload. */
+/** The id belongs to an execution with another payload. */
 export class ExecutionExists extends Schema.TaggedError<ExecutionExists>()("ExecutionExists", {
   workflow: Schema.String,
   id: Schema.String,
@@ -250,7 +250,7 @@ export class ExecutionNotFound extends Schema.TaggedError<ExecutionNotFound>()("
   }
 }
 
-/** The workflow awaits no event of this name, as far as the configuration says. */
+/** The configuration declares no event of this name for the workflow. */
 export class ExecutionEventUnknown extends Schema.TaggedError<ExecutionEventUnknown>()("ExecutionEventUnknown", {
   workflow: Schema.String,
   event: Schema.String,
@@ -278,7 +278,7 @@ export class ExecutionEventInvalid extends Schema.TaggedError<ExecutionEventInva
   }
 }
 
-/** The execution has an event of this name with another value. The first one counts. */
+/** The execution already has an event of this name with another value. The first value stays. */
 export class ExecutionEventTaken extends Schema.TaggedError<ExecutionEventTaken>()("ExecutionEventTaken", {
   workflow: Schema.String,
   id: Schema.String,
@@ -286,11 +286,11 @@ export class ExecutionEventTaken extends Schema.TaggedError<ExecutionEventTaken>
 }) {
   override get message() {
     const { workflow, id, event } = this
-    return `execution ${id} of workflow ${workflow} has event ${event} with another value; an event of a name arrives once, and nothing was sent`
+    return `execution ${id} of workflow ${workflow} already has event ${event} with another value; an execution takes each event once, and nothing was sent`
   }
 }
 
-/** It has ended and takes no further change. */
+/** The execution has ended and can no longer change. */
 export class ExecutionEnded extends Schema.TaggedError<ExecutionEnded>()("ExecutionEnded", {
   workflow: Schema.String,
   id: Schema.String,

@@ -122,7 +122,10 @@ describe("detent.config", () => {
       const problemOf = (value: object) => Effect.map(Effect.flip(decodeConfig("config", value)), ({ message }) => message)
       assert.include(yield* problemOf({ machines: [Tally, Tally] }), "two machines have the name tally")
       const Bulk = Machine.make({ name: "bulk", state: S, event: E, initial: S.Open({ count: 0 }) })
-      assert.include(yield* problemOf({ machines: [Bulk] }), "a machine has the name bulk, which is that of jobs of `detent instance bulk`")
+      assert.include(
+        yield* problemOf({ machines: [Bulk] }),
+        "a machine has the name bulk, which is reserved for jobs of `detent instance bulk`",
+      )
       const twice = { workflow: Greet, layer: greetLayer }
       assert.include(yield* problemOf({ workflows: [twice, twice] }), "two workflows have the name greet")
       assert.include(

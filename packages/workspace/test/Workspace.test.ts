@@ -91,7 +91,7 @@ describe("a workspace", () => {
       for (const role of ["observe", "work"] as const) {
         const error = yield* Effect.flip(Effect.provide(Effect.void, Workspace.open({ data, role })))
         assert.instanceOf(error, WorkspaceRefused)
-        assert.include(error.message, `the folder ${data} cannot be made`)
+        assert.include(error.message, `the folder ${data} cannot be created`)
         assert.include(error.message, "--data")
       }
     }),

@@ -135,7 +135,7 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
       await writeFile(join(cwd, "good", "detent.db"), database)
       const file = join(cwd, "good", "files", "settings", "tone.json")
       await writeFile(file, "{ }")
-      assert.match(await restored(), /tone\.json is damaged: its SHA-256 is another one; restore another backup/)
+      assert.match(await restored(), /tone\.json is damaged: its SHA-256 differs from the list; restore another backup/)
       await rm(file)
       assert.match(await restored(), /tone\.json is missing; restore another backup/)
       await writeFile(file, "{}")
@@ -167,14 +167,17 @@ describe("a workspace that is backed up while it runs", { timeout: 300_000 }, ()
         /new is not a workspace yet: the restore of the backup of .* has not ended; restore it again: detent data restore/,
       )
       const another = await ended("data", "restore", "--from", "other", "--data", "new")
-      assert.match(another.err, /new has a part of another backup, of .*, whose restore was cut off; restore that one again with --from/)
+      assert.match(
+        another.err,
+        /new has a part of another backup, of .*, whose restore was interrupted; restore that one again with --from/,
+      )
       // The number of the killed process was given to a new one, which runs.
       const noted = JSON.parse(await readFile(join(cwd, "new", "restoring.json"), "utf8"))
       const reused = noted.process.split(".").with(2, process.pid.toString(36)).join(".")
       await writeFile(join(cwd, "new", "restoring.json"), JSON.stringify({ ...noted, pid: process.pid, process: reused }))
       const resumed = await ended("data", "restore", "--from", "good", "--data", "new")
       assert.strictEqual(resumed.code, 0, resumed.err)
-      assert.match(resumed.err, /an earlier restore of the backup of .* was cut off, and is resumed/)
+      assert.match(resumed.err, /an earlier restore of the backup of .* was interrupted; resuming it/)
       for (const name of names) assert.strictEqual(await readFile(join(cwd, "new", "settings", name), "utf8"), name)
       assert.isFalse(existsSync(join(cwd, "new", "restoring.json")))
       assert.include((await ended("instance", "list", "--data", "new")).out, "hall")

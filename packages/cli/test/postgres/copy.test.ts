@@ -135,7 +135,7 @@ describe("a workspace that is copied", { timeout: 300_000 }, () => {
         for (const database of [url, "sqlite:back.db"]) {
           await succeeded("instance", "send", "hall", "Rest", "--database", database)
           const again = await detent("instance", "send", "hall", "Switch", "--with", '{"level":4}', "--key", "k-1", "--database", database)
-          assert.include(again.err, "key k-1 of lamp/hall is that of event 1", "the key is known there")
+          assert.include(again.err, "key k-1 of lamp/hall belongs to event 1", "the key is known there")
         }
       })
     }),

@@ -83,11 +83,11 @@ describe("instances over HTTP", () => {
       const { state } = yield* client.instances.get({ params: key })
       assert.strictEqual(state["count"], 5)
       const otherFields = yield* Effect.flip(send(6))
-      assert.include(otherFields.message, "key k-1 of tally/one is that of event 1, Add with other fields")
+      assert.include(otherFields.message, "key k-1 of tally/one belongs to event 1, Add with other fields")
       const otherEvent = yield* Effect.flip(
         client.instances.send({ params: key, headers: { "idempotency-key": "k-1" }, payload: { _tag: "Pause" } }),
       )
-      assert.include(otherEvent.message, "key k-1 of tally/one is that of event 1, Add; nothing was sent")
+      assert.include(otherEvent.message, "key k-1 of tally/one belongs to event 1, Add; nothing was sent")
       assert.strictEqual((yield* client.instances.get({ params: key })).sequence, 1)
     }),
   )

@@ -23,7 +23,7 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 
 const isMachine = (value: unknown): boolean => isObject(value) && "blueprint" in value && "name" in value && typeof value.name === "string"
 
-/** A workflow of Effect is a function with properties. */
+/** An Effect workflow is a function with properties. */
 const isEffectWorkflow = (value: unknown): boolean =>
   typeof value === "function" && "_tag" in value && typeof value._tag === "string" && "payloadSchema" in value
 
@@ -46,7 +46,7 @@ const upcast = declared<NonNullable<Upcasters[number]["state"]>>((value) => type
 
 const { optionalKey: optional, Struct: struct } = Schema
 
-/** A whole number of something. */
+/** A whole number above zero. */
 const count = optional(Schema.Int.check(Schema.isGreaterThan(0)))
 
 const Workflow = Schema.Union([
@@ -78,7 +78,7 @@ const Http = struct({
   stopTimeout: optional(duration),
 })
 
-/** A worker process that has not begun to work holds half of this, in MB. */
+/** In MB. An idle worker process already uses half of this. */
 const leastMemory = 200
 
 const UploadItem = struct({
@@ -113,7 +113,7 @@ const Settings = struct({
       Schema.Record(Schema.String.check(Schema.isPattern(/^\d+$/)), struct({ state: optional(upcast), event: optional(upcast) })),
     ),
   ),
-  // Decoded by its own schema, which is loaded only where there is such a section.
+  // Decoded by its own schema, which is loaded only for a configuration with this section.
   knowledge: optional(Schema.Unknown),
   uploads: optional(Schema.NonEmptyArray(declared<UploadType>(isUpload, '"hacker-news", or an upload made with defineUpload'))),
   retention: optional(Schema.Record(Schema.String, duration)),
@@ -126,7 +126,7 @@ const decodeKnowledge = Effect.map(
   ({ KnowledgeSettings }) => decodeStrictly(struct({ knowledge: KnowledgeSettings })),
 )
 
-/** A setting that its type has and this schema has not, or vice versa, does not compile. */
+/** The type annotation fails to compile where the type and the schema have different settings. */
 const decode: (value: unknown) => Result.Result<DecodedSettings, string> = decodeStrictly(Settings)
 
 type DecodedSettings = Partial<Pick<Config, "machines" | "workflows" | "layers">> & {
@@ -151,7 +151,7 @@ export const checkConfig = (value: unknown): Effect.Effect<Config, ConfigProblem
     return problem === undefined ? ({ machines: [], ...value } as Config) : yield* Effect.fail(problem)
   })
 
-/** The suggestion of the nearest name is the next step. */
+/** Uses the suggested nearest name as the next step. */
 const problemOfText = (text: string): ConfigProblem => {
   const question = text.lastIndexOf("; did you mean ")
   if (question !== -1) return { problem: text.slice(0, question), nextStep: text.slice(question + "; ".length) }
@@ -162,7 +162,7 @@ const problemOfText = (text: string): ConfigProblem => {
   }
 }
 
-/** Names that are used twice, or that name nothing. */
+/** Finds names that are reserved, used twice or unknown. */
 const problemOfNames = ({ machines = [], workflows = [], upcasters = {}, retention = {}, knowledge, uploads }: DecodedSettings) => {
   const own = machines.map(({ name }) => name)
   const known = [
@@ -194,7 +194,7 @@ const {
   uploads: [batchMachine, hackerNewsMachine],
 } = machinesOfSystem
 
-/** Its own name is taken where knowledge is on. */
+/** Names that no other workflow can have where knowledge is on. */
 const workflowsOfKnowledge = ["extraction"]
 
 const nameOfWorkflow = (one: ConfiguredWorkflow<unknown>): string => ("workflow" in one ? one.workflow._tag : one.name)
@@ -202,7 +202,7 @@ const nameOfWorkflow = (one: ConfiguredWorkflow<unknown>): string => ("workflow"
 const takenName = (machines: ReadonlyArray<string>): ConfigProblem | undefined =>
   machines.includes(bulkMachine)
     ? {
-        problem: `a machine has the name ${bulkMachine}, which is that of jobs of \`detent instance bulk\``,
+        problem: `a machine has the name ${bulkMachine}, which is reserved for jobs of \`detent instance bulk\``,
         nextStep: "rename the machine",
       }
     : undefined

@@ -27,16 +27,16 @@ export type ConfiguredWorkflow<R> =
   | { readonly workflow: Workflow.Any; readonly layer: Layer.Layer<never, unknown, R>; readonly events?: WorkflowEvents }
   | KnownWorkflow
 
-/** An item type that can be uploaded: the one that is shipped, or one made with `defineUpload`. */
+/** An item type that can be uploaded: the built-in one, or a type made with `defineUpload`. */
 export type UploadType = "hacker-news" | AnyUpload
 
 /** Limits of the server. The defaults are in the README of `@detent/server`. */
 export interface HttpLimits {
-  /** Of a request that is not an upload, in bytes. */
+  /** Largest body of a request that is not an upload, in bytes. */
   readonly bodyBytes: number
-  /** Of an uploaded file, in bytes. */
+  /** Largest uploaded file, in bytes. */
   readonly uploadBytes: number
-  /** Requests that are answered at the same time. Others get 503 with Retry-After. */
+  /** Requests in flight. Requests beyond this number get 503 with Retry-After. */
   readonly requests: number
   /** Clients that follow a live stream, and as many again over WebSocket. */
   readonly streams: number
@@ -45,9 +45,9 @@ export interface HttpLimits {
   readonly headersTimeout: Duration.Input
   /** How long a whole request may take to arrive. An upload may take longer while bytes arrive. */
   readonly requestTimeout: Duration.Input
-  /** How long an answer may take. */
+  /** How long the server may take to answer a request. */
   readonly answerTimeout: Duration.Input
-  /** How long a stop waits for requests that are being answered. */
+  /** How long a shutdown waits for requests in flight. */
   readonly stopTimeout: Duration.Input
 }
 
@@ -66,15 +66,15 @@ export interface WorkspaceLimits {
 }
 
 interface PlainSettings {
-  /** How to read what older versions of a machine wrote, by the machine's name. */
+  /** Upcasters for states and events that older versions of a machine stored, by the machine's name. */
   readonly upcasters?: Readonly<Record<string, Upcasters>>
-  /** Turns batches of documents and the knowledge graph on. `{}` takes every default. */
+  /** Turns batches of documents and the knowledge graph on. `{}` uses every default. */
   readonly knowledge?: KnowledgeSettings
   /** Turns uploads of these item types on. */
   readonly uploads?: ReadonlyArray<UploadType>
   /**
    * How long instances are kept after their end, by the machine's name, and executions of a workflow, by `workflow/NAME`. Default:
-   * the machine's own retention, or forever. Jobs of `detent instance bulk` are named `bulk`. Default: 30 days.
+   * the machine's own retention, or forever. Jobs of `detent instance bulk` have the name `bulk`. Their default: 30 days.
    */
   readonly retention?: Readonly<Record<string, Duration.Input>>
   readonly limits?: WorkspaceLimits
@@ -89,13 +89,13 @@ interface Settings<R, W> extends PlainSettings {
   readonly workflows?: ReadonlyArray<ConfiguredWorkflow<W>>
 }
 
-/** Services of machines and workflows besides those of the workspace, which the layers may use too. */
+/** Provides the services of machines and workflows that the workspace does not provide. The layers may use the workspace's services. */
 export type ConfigLayer<R> = Layer.Layer<R, unknown, ProvidedServices>
 
 /** Services without a layer do not type-check. */
 type Layers<Needed> = [Needed] extends [never] ? { readonly layers?: ConfigLayer<never> } : { readonly layers: ConfigLayer<Needed> }
 
-/** `R` is what the machines need, `W` what the workflows need. */
+/** `R` are the services that the machines need, `W` those that the workflows need. */
 export type ConfigOf<R, W = never> = Settings<R, W> & Layers<NoInfer<Exclude<R | W, ProvidedServices>>>
 
 /** A configuration without the types of its services, as `Workspace.open` takes it. */

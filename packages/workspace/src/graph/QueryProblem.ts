@@ -1,6 +1,6 @@
 /**
- * Why a SPARQL query is refused, in few words: the parser lists every token that it would have accepted, and of unknown words only
- * those it happened to try last.
+ * Explains briefly why a SPARQL query is refused. The parser's own message lists every token that it would have accepted, and does
+ * not name an unknown keyword or an undeclared prefix.
  */
 import { QueryRefused, SparqlText } from "@detent/knowledge"
 

@@ -1,7 +1,7 @@
 /**
- * The report of a graph as one self-contained HTML file: style and script are in it, and a content policy allows these two by
- * their hashes and nothing from elsewhere. Content of documents is JSON in data blocks, which the script turns into text. Each document
- * has a block of its own, which is parsed when the document is opened.
+ * The report of a graph as one self-contained HTML file: style and script are inline, and a content security policy allows only these
+ * two, by their hashes. Content of documents is JSON in data blocks, which the script turns into text. Each document has its own
+ * block, which the script parses when the document is opened.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -9,17 +9,17 @@ import { fileURLToPath } from "node:url"
 import { type FactReport, languageName, type ReportedDocument, type ReportedFact, unreadNextStep } from "@detent/knowledge"
 import * as DateTime from "effect/DateTime"
 
-/** The same place from the sources and from the build: the package brings both. */
+/** The path is the same from the sources and from the build: the package contains both. */
 const asset = (name: string): string => readFileSync(fileURLToPath(new URL(`../../src/graph/report/${name}`, import.meta.url)), "utf8")
 
 const hashOf = (content: string): string => `'sha256-${createHash("sha256").update(content).digest("base64")}'`
 
 export interface ReportPage {
-  /** As a header; the page holds the same, as far as a page can. */
+  /** The content security policy for the header. The page repeats the directives that a meta element supports. */
   readonly contentPolicy: string
   /** Everything before the documents. */
   readonly head: string
-  /** The block of one document; `text` is undefined where it is not stored any more. */
+  /** The block of one document; `text` is undefined where it is no longer stored. */
   readonly document: (document: ReportedDocument, at: number, text: string | undefined) => string
   readonly tail: string
 }
@@ -33,7 +33,7 @@ export const reportPage = (report: FactReport, generatedAt: number): ReportPage 
     "base-uri 'none'",
     "form-action 'none'",
   ]
-  // Trusted types: nothing that the script does can turn text into markup.
+  // Trusted types: the script cannot turn text into markup.
   const strict = [...policy, "require-trusted-types-for 'script'", "trusted-types 'none'"]
   return {
     contentPolicy: [...strict, "frame-ancestors 'none'", "sandbox allow-scripts"].join("; "),
@@ -43,7 +43,7 @@ export const reportPage = (report: FactReport, generatedAt: number): ReportPage 
   }
 }
 
-/** No character of JSON can end the block that it is in, or begin a comment. */
+/** Escapes the JSON, so that it cannot close its script element or open a comment. */
 const dataBlock = (id: string, content: unknown): string =>
   `<script type="application/json" id="${id}">${JSON.stringify(content).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`)}</script>\n`
 
@@ -59,7 +59,7 @@ const count = (documents: ReadonlyArray<ReportedDocument>, status: ReportedFact[
 const card = (name: string, value: string, kind = ""): string =>
   `<div class="card ${kind}"><dd class="value">${html(value)}</dd><dt>${html(name)}</dt></div>`
 
-/** Quarantined facts that the summary lists; the others are at their documents. */
+/** How many quarantined facts the summary lists. Each document lists all of its own. */
 const mostHeld = 200
 
 const head = (report: FactReport, generatedAt: number, style: string, policy: string): string => {
@@ -137,7 +137,7 @@ const listed = ({ documentId, title, source, language, unread: reason, facts }: 
   }
 }
 
-/** The path of a file as people write it. */
+/** The path of a file, without percent-encoding. */
 const decoded = (source: string): string => {
   try {
     return source.startsWith("file:") ? decodeURIComponent(new URL(source).pathname) : source
@@ -149,7 +149,7 @@ const decoded = (source: string): string => {
 const byLanguage = (documents: ReadonlyArray<ReportedDocument>) =>
   [...Map.groupBy(documents, ({ language }) => language ?? "und")].sort(([, one], [, other]) => other.length - one.length)
 
-/** The most frequent ones. */
+/** The six most frequent languages. */
 const languages = (documents: ReadonlyArray<ReportedDocument>): string => {
   const named = byLanguage(documents).map(
     ([language, of]) => `${language === "und" ? "not detected" : languageName(language)} ${grouped(of.length)}`,
@@ -157,7 +157,7 @@ const languages = (documents: ReadonlyArray<ReportedDocument>): string => {
   return named.length === 0 ? "–" : named.slice(0, 6).join(", ")
 }
 
-/** The prose that was not read, with the next step. */
+/** Lists the languages whose prose was not read, with the next step. */
 const unread = (documents: ReadonlyArray<ReportedDocument>): string =>
   byLanguage(documents)
     .flatMap(([language, of]) => {

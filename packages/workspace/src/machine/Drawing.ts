@@ -23,7 +23,7 @@ export const contentTypeOf: Readonly<Record<DrawingFormat, string>> = {
   timeline: "text/vnd.graphviz",
 }
 
-/** The format draws one instance, and none was named. */
+/** The format draws one instance, and the caller named none. */
 export class InstanceNeeded extends Schema.TaggedError<InstanceNeeded>()("InstanceNeeded", { format: Schema.String }) {
   override get message() {
     return `a ${this.format} shows one instance; name it, or choose another format to draw the machine`
@@ -85,7 +85,7 @@ const traceOf = (machine: KnownMachine, instance: Instance<Tagged, Tagged>, comm
     return traceOfHistory(machine, { ...snapshot, id: instance.id }, steps)
   })
 
-/** The slots that a transition requested, then those that its `enter` and `exit` hooks requested: of these only the commands are stored. */
+/** The slots that a transition requested, then those that `enter` and `exit` hooks requested, which are known from the commands only. */
 export const requestsOf = (requests: ReadonlyArray<string>, commands: ReadonlyArray<StoredCommand>): ReadonlyArray<string> => {
   const byHooks = commands.map(({ slot }) => slot)
   for (const request of requests) {

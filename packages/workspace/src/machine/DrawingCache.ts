@@ -1,5 +1,5 @@
 /**
- * Drawings and layouts of machines, kept by the fingerprint of the machine: laying one out takes hundreds of milliseconds of the thread.
+ * Drawings and layouts of machines, cached by the fingerprint of the machine: a layout blocks the thread for hundreds of milliseconds.
  * Concurrent requests for the same drawing share one layout.
  */
 import { createHash } from "node:crypto"
@@ -7,7 +7,7 @@ import type { KnownMachine } from "@detent/durable"
 import { Layout, Svg } from "@detent/machine/diagram"
 import * as Effect from "effect/Effect"
 
-/** How many drawings are kept. The least recently used goes first. */
+/** How many drawings are kept. The least recently used one is evicted. */
 const most = 200
 
 type Drawn<A> = Effect.Effect<A, Svg.DiagramError>
@@ -34,7 +34,7 @@ export class DrawingCache {
   #once<A>(key: string, draw: Drawn<A>): Drawn<A> {
     return Effect.suspend(() => {
       const known = this.#drawings.get(key)
-      // Of one key all drawings have one type.
+      // All drawings under one key have the same type.
       if (known !== undefined) return this.#keep(key, known as Drawn<A>)
       return Effect.flatMap(Effect.cached(Effect.uninterruptible(draw)), (cached) => this.#keep(key, cached))
     })

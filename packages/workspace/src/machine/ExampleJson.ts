@@ -24,7 +24,7 @@ export const exampleOf = (schema: Schema.Json): Schema.Json => {
   return example(schema, described._tag === "Some" ? (described.value.$defs ?? {}) : {}, 0)
 }
 
-/** The same for the fields of a state or an event, which has its tag anyhow. */
+/** The same for the fields of a state or an event, without the tag. */
 export const exampleFields = (schema: Schema.Json): { readonly [name: string]: Schema.Json } =>
   Object.fromEntries(Object.entries(exampleOf(schema) ?? {}).filter(([name]) => name !== "_tag"))
 

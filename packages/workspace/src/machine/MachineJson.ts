@@ -1,4 +1,4 @@
-/** States and events of a machine as JSON for people: decoded on input, and without sensitive fields on output. */
+/** States and events of a machine as JSON for users: decoded on input, and without sensitive fields on output. */
 import type { KnownMachine } from "@detent/durable"
 import { type Blueprint, InvalidEvent, InvalidState } from "@detent/machine"
 import {
@@ -26,7 +26,7 @@ interface VariantJson {
   readonly show: (value: Tagged) => TaggedJson
   readonly fields: ReadonlySet<string>
   readonly isSensitive: boolean
-  /** Hides sensitive fields in its JSON. */
+  /** Hides the sensitive fields of the variant's JSON. */
   readonly redact: (json: unknown) => unknown
   readonly read: (json: object) => Result.Result<Tagged, string>
   readonly schema: () => Schema.Json
@@ -58,7 +58,7 @@ export class MachineJson {
     return this.#states.get(state._tag)?.show(state) ?? { _tag: state._tag }
   }
 
-  /** A timeout is not an event of the machine's own union. */
+  /** An event that is not in the machine's union, such as a timeout, is returned as it is. */
   event(event: Tagged): TaggedJson {
     return this.#events.get(event._tag)?.show(event) ?? (event as TaggedJson)
   }
@@ -78,7 +78,7 @@ export class MachineJson {
     return this.#withoutSecrets(this.#states, stored)
   }
 
-  /** Of a machine with sensitive fields, a field that no schema knows any more may have been one. */
+  /** Where a machine has sensitive fields, also hides fields that no schema knows any more: they may have been sensitive. */
   #withoutSecrets(variants: ReadonlyMap<string, VariantJson>, stored: Schema.Json): Schema.Json {
     const hasSecrets = [...this.#states.values(), ...this.#events.values()].some(({ isSensitive: is }) => is)
     if (!hasSecrets || !Predicate.isObject(stored)) return stored
@@ -90,8 +90,8 @@ export class MachineJson {
   }
 
   /**
-   * The event that replaces a stored one. The caller saw the stored one without its secrets: a value that is still hidden is taken from
-   * the stored event. Fails where a hidden value has no stored one in its place.
+   * The event that replaces a stored event. The caller saw the stored event with its secrets hidden: a value that is still hidden is
+   * copied from the stored event. Fails where the stored event has no value in that place.
    */
   withStoredSecrets(id: string, event: TaggedJson, stored: Schema.Json): Result.Result<TaggedJson, InvalidEvent> {
     if (!this.#events.get(event._tag)?.isSensitive) return Result.succeed(event)
@@ -158,7 +158,7 @@ export class MachineJson {
     return Object.fromEntries([...this.#states].map(([tag, { schema }]) => [tag, schema()]))
   }
 
-  /** Whether its first state needs no input. */
+  /** Whether the machine's first state needs no input. */
   get hasFirstState(): boolean {
     const { initial, startState } = compiledOf(this.#machine).declarations
     return startState !== undefined || typeof initial !== "function"
@@ -177,7 +177,7 @@ export class MachineJson {
     return exampleFields(this.#states.get(this.firstState)?.schema() ?? {})
   }
 
-  /** The events a state has a transition for. A state with parallel regions has those of its regions. */
+  /** The events that a state has a transition for. A state with parallel regions has the events of its regions. */
   legalEvents(state: string): ReadonlyArray<LegalEvent> {
     const { blueprint } = this.#machine
     const inside = new Set(statesIn(blueprint, state))
@@ -195,7 +195,7 @@ export class MachineJson {
   }
 }
 
-/** Made once for each machine. */
+/** Builds the JSON of each machine once. */
 export const makeMachineJsons = (): ((machine: KnownMachine) => MachineJson) => {
   const made = new WeakMap<KnownMachine, MachineJson>()
   return (machine) => {
@@ -205,7 +205,7 @@ export const makeMachineJsons = (): ((machine: KnownMachine) => MachineJson) => 
   }
 }
 
-/** The state itself; where it is drawn as a group, or as the whole diagram, the states inside. */
+/** The state itself, or the states inside where it is drawn as a group or as the whole diagram. */
 const statesIn = ({ states, stateGroups }: Blueprint, state: string): ReadonlyArray<string> => {
   if (states.some(({ tag }) => tag === state)) return [state]
   if (!stateGroups.some(({ name }) => name === state)) return states.map(({ tag }) => tag)
@@ -214,7 +214,7 @@ const statesIn = ({ states, stateGroups }: Blueprint, state: string): ReadonlyAr
   return states.flatMap(({ tag, group }) => (isInside(group) ? [tag] : []))
 }
 
-/** A copy of a value whose hidden parts are replaced by the stored ones. A list of another length may have its items in other places. */
+/** Copies a value and replaces its hidden parts by the stored ones. Skips a list whose length changed: its items may have moved. */
 const takeOver = (given: Schema.Json, shown: Schema.Json, stored: Schema.Json): Schema.Json => {
   if (given === hidden) return shown === hidden ? stored : given
   if (Array.isArray(given)) {
@@ -231,7 +231,7 @@ const holdsHidden = (value: Schema.Json): boolean =>
 const isRecord = (value: Schema.Json): value is { readonly [name: string]: Schema.Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Names in parentheses are the machine's own events. */
+/** Events that the engine raises itself, such as timeouts, have names in parentheses. */
 const isOwn = (tag: string): boolean => tag.startsWith("(")
 
 const variantsOf = (variants: ReadonlyMap<string, UntypedVariant>): ReadonlyMap<string, VariantJson> =>
@@ -244,13 +244,13 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
   const redacted = redactor(codec)
   const plain = isPlain(variant)
   const shown = (value: Tagged) =>
-    // JSON has no NaN and no Infinity: only the schema's codec carries those.
+    // JSON has no NaN and no Infinity: the schema's codec encodes them.
     (plain && Object.values(value).every((content) => typeof content !== "number" || Number.isFinite(content))
       ? value
       : encode(value)) as TaggedJson
   const encodeAnswer = variant.reply === undefined ? undefined : answerJson(Schema.toCodecJson(variant.reply))
   return {
-    // Through JSON, as the journal stores it.
+    // The round trip through JSON gives the value that the journal stores.
     encode: (value) => JSON.parse(JSON.stringify(encode(value))) as TaggedJson,
     fields: new Set(variant.fieldNames),
     isSensitive: isSensitive(codec),

@@ -1,7 +1,7 @@
 /**
- * The files of a data folder, copied to another one: uploaded files, artifacts of runs, graphs, documents and ontologies. A file is
- * there whole or not at all. A second run skips files that are there with the same content. Every file is read back, and
- * its SHA-256 is compared with the source's.
+ * Copies the files of a data folder to another folder: uploaded files, artifacts of runs, graphs, documents and ontologies. Each file
+ * appears in the target complete or not at all. A second run skips files that the target has with the same content. Every file is
+ * read back, and its SHA-256 is compared with the source's.
  */
 import { createHash } from "node:crypto"
 import { createReadStream, createWriteStream, existsSync } from "node:fs"
@@ -20,7 +20,7 @@ export interface FilesRequest {
   /** Whether processes work in the source: files may be removed and written meanwhile. Default: false. */
   readonly isLive?: boolean
   readonly onFile: (progress: FileProgress) => Effect.Effect<void>
-  /** Gets the SHA-256 of each file that is there after the copy. */
+  /** Called with the SHA-256 of each file that the target has after the copy. */
   readonly onDigest?: (file: string, sha256: string) => Promise<void>
 }
 
@@ -38,10 +38,10 @@ export interface FilesReport {
   readonly kept: number
 }
 
-/** The folders of the systems' files. Locks, names of nodes and the address of a server belong to the folder they are in. */
+/** The folders with the systems' files. Locks, names of nodes and the address of a server are not copied: they belong to one folder. */
 const folders = ["uploads", "batches", "canonical", "documents", "ontologies", "runs", "settings", "workflow-state"]
 
-/** The folders whose documents may be read: batches that resume read them. */
+/** `sources.json` lists the folders whose documents may be read: batches that resume need it. */
 const single = ["sources.json"]
 
 export const copyFiles = ({
@@ -72,7 +72,7 @@ export const copyFiles = ({
     return report
   })
 
-/** Refuses an address of a bucket: taken for a path, it would become a folder with that name on this machine. */
+/** Refuses the address of a bucket: used as a path, it would create a folder with that name on this machine. */
 export const isFolder = (location: string): Effect.Effect<void, CopyRefused> =>
   isBucketLocation(location)
     ? Effect.fail(
@@ -102,7 +102,7 @@ const isInside = (folder: string, path: string): boolean => {
 const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFailed> =>
   Effect.tryPromise({ try: run, catch: (cause) => new CopyFailed({ part, cause }) })
 
-/** Paths of all files, in order. Files that are still being received are left out. */
+/** Sorted paths of all files, without files that are still being received. */
 const filesIn = async (source: string): Promise<ReadonlyArray<string>> => {
   const found: Array<string> = single.filter((file) => existsSync(join(source, file)))
   for (const folder of folders.filter((one) => existsSync(join(source, one)))) {
@@ -131,7 +131,7 @@ const copyFile = async (from: string, to: string): Promise<CopiedFile> => {
     await synced(partial)
     const found = await digestOf(partial)
     if (found !== wanted) throw new Error(`its SHA-256 is ${found} in the copy and ${wanted} in the source: it changed meanwhile`)
-    // An upload compares the time of its file, in whole milliseconds, with the time that it had when it was validated.
+    // An upload compares the modification time of its file, in whole milliseconds, with the time at validation.
     await utimes(partial, atimeMs / 1000, (Math.floor(mtimeMs) + 0.5) / 1000)
     await rename(partial, to)
   } catch (cause) {
@@ -141,7 +141,7 @@ const copyFile = async (from: string, to: string): Promise<CopiedFile> => {
   return { bytes: size, isKept: false, sha256: wanted }
 }
 
-/** Of a file that a process works with: one that is removed meanwhile is left out, and one that is written is copied again. */
+/** Copies a file that other processes may use. A file that is removed meanwhile is skipped; a file that changes is copied again. */
 const copyLiveFile = async (from: string, to: string): Promise<CopiedFile | undefined> => {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -168,7 +168,7 @@ const synced = async (path: string) => {
   }
 }
 
-/** Stored rows name files by their address in the original folder: the new folder resolves the former addresses. */
+/** Stored rows name files by their address in the original folder: `former.json` lets the new folder resolve these addresses. */
 const rememberFolder = async (source: string, target: string) => {
   const before = await foldersBefore(source)
   await mkdir(join(target, ".detent"), { recursive: true })
@@ -182,7 +182,7 @@ const foldersBefore = async (folder: string): Promise<ReadonlyArray<unknown>> =>
   return Array.isArray(former) ? former : []
 }
 
-/** The address in this data folder of a file that is named by its address in a folder that this one was copied from. */
+/** Translates the address of a file in a folder that this data folder was copied from into its address here. */
 export const presentAddress = (data: string, address: string): Effect.Effect<string> =>
   Effect.promise(async () => {
     if (isBucketLocation(data) || !address.startsWith("file:")) return address

@@ -1,6 +1,6 @@
 /**
- * Graphs in a bucket that are later than a restored database: batches that the database does not have, or has not ended, have added to
- * them. A restore writes no objects, so that the pointers of graphs stay as they are until the user brings back earlier versions.
+ * Graphs in a bucket that are newer than a restored database: batches that are missing or unfinished in the database have added to
+ * them. A restore writes no objects, so the pointers of graphs stay unchanged until the user brings back earlier versions.
  */
 import { CanonicalGraph, folderIn, Namespace, Storage } from "@detent/knowledge"
 import * as StorageLocation from "@detent/knowledge/StorageLocation"
@@ -19,7 +19,7 @@ export interface LaterGraph {
 }
 
 /**
- * The graphs that batches have added to since a time. Batches that the database does not know are no sign of it: retention removes
+ * The graphs that batches have added to since a time. Batches that the database does not have do not prove it: retention removes
  * batches whose facts stay in the graph.
  */
 export const laterGraphs = (data: string, since: string) =>
@@ -40,7 +40,7 @@ export const laterGraphs = (data: string, since: string) =>
     return found
   }).pipe(Effect.scoped)
 
-/** Warns of each with the next step. A bucket that cannot be read does not undo the restore of the database. */
+/** Logs a warning with the next step for each graph. The restore of the database succeeds also where the bucket cannot be read. */
 export const warnOfLaterGraphs = (data: string, createdAt: string): Effect.Effect<void> =>
   laterGraphs(data, createdAt).pipe(
     Effect.flatMap((graphs) =>

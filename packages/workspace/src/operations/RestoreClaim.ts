@@ -1,8 +1,8 @@
 /**
- * The claim of a restore on its data folder: the note in the folder names the process, which renews the note while it works. Another
- * process on the same host sees by the name whether that process still runs, also where its number was given to a new one. On another
- * host, or in another container that shares the volume, the name says nothing: there a process whose note is no longer renewed counts as
- * ended.
+ * The claim of a restore on its data folder: the note in the folder names the restoring process, which renews the note while it works.
+ * Another process on the same host derives from the name whether that process still runs, also where its process id was reused. On
+ * another host, or in another container that shares the volume, the name does not help: there a process whose note is no longer
+ * renewed counts as ended.
  */
 import { mkdir, open, utimes } from "node:fs/promises"
 import { join } from "node:path"
@@ -14,10 +14,10 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import { type RestoreNote, restoreNote } from "../RestoreNote.ts"
 
-/** How often the process that restores renews its note. */
+/** How often the restoring process renews its note: its heartbeat. */
 const renewal = Duration.seconds(5)
 
-/** How long a process of another host waits for a renewal. Longer than several: a busy process or a slow volume may miss some. */
+/** How long a process of another host waits for a renewal. Spans several renewals: a busy process or a slow volume may miss some. */
 const patience = Duration.seconds(30)
 
 /** The name of this process. */
@@ -49,7 +49,7 @@ export const isHeld = (folder: string, { pid, process: name }: RestoreNote): Eff
     const file = join(folder, restoreNote)
     const before = yield* renewedAt(file)
     yield* Effect.logInfo(
-      `process ${pid} of another host or container began to restore into ${folder}: waiting ${Duration.format(patience)} for its next sign`,
+      `process ${pid} of another host or container began to restore into ${folder}: waiting ${Duration.format(patience)} for its next heartbeat`,
     )
     yield* Effect.sleep(patience)
     return (yield* renewedAt(file)) !== before
@@ -58,7 +58,7 @@ export const isHeld = (folder: string, { pid, process: name }: RestoreNote): Eff
 /** The second part of `p.<host>.<pid>.<when it started>.<ending>`. */
 const hostOf = (name: string): string | undefined => name.split(".")[1]
 
-/** When a note was last renewed, by the clock of its host. Reads through an open file, which a network file system does not answer from a cache. */
+/** When a note was last renewed, by the clock of its host. Opens the file, since a network file system may cache the answer to a stat. */
 const renewedAt = (file: string): Effect.Effect<number, CopyFailed> =>
   attempt(async () => {
     const opened = await open(file)

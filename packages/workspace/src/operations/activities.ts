@@ -1,4 +1,4 @@
-/** One activity, as a queue delivers it: over HTTP, or as a job. */
+/** Runs one activity that a queue delivers, over HTTP or as a job. */
 
 import { folderAt } from "@detent/knowledge/StorageLocation"
 import { type ActivityName, deadTask, keepDeadTask, keyOfCall, runTask, type TaskOutcome } from "@detent/knowledge/tasks"
@@ -6,17 +6,17 @@ import * as Effect from "effect/Effect"
 import { Workspace } from "../Workspace.ts"
 
 export interface Delivery {
-  /** The key of the task. Default: one that follows from the call. */
+  /** The key of the task. Default: derived from the activity and its input. */
   readonly key?: string | undefined
-  /** Whether this is its last delivery. */
+  /** Whether this is the last delivery of the task. */
   readonly isLast: boolean
 }
 
 export type DeliveryOutcome = TaskOutcome | { readonly outcome: "dead"; readonly problem: string }
 
 /**
- * Runs an activity and reports to its batch. A task that failed for good is kept as a dead letter before the failure is returned;
- * delivered again, it is not run again. A call by hand, without a key, whose input is wrong is refused, and nothing is kept of it.
+ * Runs an activity and reports to its batch. A task that failed permanently is kept as a dead letter before the failure is returned;
+ * a later delivery does not run it again. A manual call, without a key, with an invalid input is refused, and no dead letter is kept.
  */
 export const deliver = (activity: ActivityName, input: unknown, { key: given, isLast }: Delivery) =>
   Effect.gen(function* () {

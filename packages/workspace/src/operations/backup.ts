@@ -1,10 +1,10 @@
 /**
- * Backups of a workspace while processes work in it. The database is taken in one consistent snapshot: on SQLite by its online
- * backup, on PostgreSQL in one read-only transaction of isolation level repeatable read. It becomes a SQLite file in both
- * cases. The files follow: a file is stored before the rows that name it, so all of them are included.
+ * Backs up a workspace while processes work in it. The database is copied as one consistent snapshot: on SQLite by its online
+ * backup, on PostgreSQL in one read-only transaction of isolation level repeatable read. The copy is a SQLite file in both cases.
+ * The files are copied after it: a file is stored before the rows that name it, so no file is missing.
  *
- * A backup is a folder with `detent.db`, `files/`, `files.sha256` with the SHA-256 of each file, as `sha256sum --check` reads it, and
- * `backup.json`, which is written last and holds the SHA-256 of the database and of that list.
+ * A backup is a folder with `detent.db`, `files/`, `files.sha256` with the SHA-256 of each file, in the format of `sha256sum --check`,
+ * and `backup.json`, which is written last and holds the SHA-256 of the database and of `files.sha256`.
  */
 import { once } from "node:events"
 import { createReadStream, createWriteStream, existsSync, readdirSync, statSync } from "node:fs"
@@ -31,12 +31,12 @@ import { type DataProgress, nameOf, openBoth } from "./data.ts"
 import { claim, isHeld, restoringProcess } from "./RestoreClaim.ts"
 
 const Manifest = Schema.Struct({
-  /** Of the form of backups. */
+  /** The version of the backup format. */
   version: Schema.Literal(1),
   createdAt: Schema.String,
   /** The kind of the source database. */
   database: Schema.Literals(["Sqlite", "Postgres"]),
-  /** Of `detent.db`. */
+  /** The size of `detent.db`. */
   bytes: Schema.Int,
   sha256: Schema.String,
   /** Undefined where the files are in a bucket. */
@@ -44,7 +44,7 @@ const Manifest = Schema.Struct({
     Schema.Struct({
       files: Schema.Int,
       bytes: Schema.Int,
-      /** Of `files.sha256`. Backups of earlier releases have no list. */
+      /** The hash of `files.sha256`. Backups of earlier releases have no such list. */
       sha256: Schema.optionalKey(Schema.String),
     }),
   ),
@@ -107,14 +107,15 @@ export interface RestoreRequest {
   readonly database: string | undefined
   /** A folder without data. */
   readonly data: string
-  /** The kinds of uploads of the workspace: they say by which words and fields their items are found. */
+  /** The kinds of uploads of the workspace: they define which words and fields of their items are searched. */
   readonly uploads?: ReadonlyArray<AnyUpload> | undefined
   readonly onProgress: (progress: DataProgress) => Effect.Effect<void>
 }
 
 /**
- * Makes a workspace out of a backup. The backup and the target are checked before anything is written, and a restore that fails removes
- * what it wrote. A restore whose process is killed leaves a note in the data folder: the same restore resumes it.
+ * Creates a workspace from a backup. The backup and the target are checked before anything is written, and a restore that fails
+ * removes everything it wrote. A restore whose process is killed leaves a note in the data folder: running the same restore again
+ * resumes it.
  */
 export const restore = ({ from, database, data, uploads = [], onProgress }: RestoreRequest) =>
   Effect.gen(function* () {
@@ -154,7 +155,7 @@ export const restore = ({ from, database, data, uploads = [], onProgress }: Rest
     return report
   })
 
-/** A bucket holds no database: taken for a path, its address would become a folder. */
+/** Refuses a bucket without a database: used as a path, the address of the bucket would become a folder. */
 const databaseIn = (database: string | undefined, data: string) =>
   Effect.gen(function* () {
     if (isBucketLocation(data)) {
@@ -166,7 +167,7 @@ const databaseIn = (database: string | undefined, data: string) =>
     return yield* Effect.fromResult(databaseOf(database, data))
   })
 
-/** Refuses a target that is not empty, and warns of one without the files. */
+/** Refuses a target that is not empty, and warns where the files of the backup are elsewhere. */
 const refuseTarget = (manifest: BackupManifest, target: Database, data: string) =>
   Effect.gen(function* () {
     if (isBucketLocation(data)) {
@@ -205,13 +206,16 @@ const resumable = ({ createdAt, sha256 }: BackupManifest, folder: string) =>
       })
     if (note.sha256 !== sha256 || note.createdAt !== createdAt)
       return yield* new CopyRefused({
-        problem: `${folder} has a part of another backup, of ${note.createdAt}, whose restore was cut off`,
+        problem: `${folder} has a part of another backup, of ${note.createdAt}, whose restore was interrupted`,
         nextStep: `restore that one again with --from ${note.from}, or remove the folder`,
       })
-    yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was cut off, and is resumed`)
+    yield* Effect.logWarning(`an earlier restore of the backup of ${createdAt} into ${folder} was interrupted; resuming it`)
   })
 
-/** Both were empty before. Rows in PostgreSQL stay: they are marked as a copy that has not ended, and the same restore resumes it. */
+/**
+ * Empties the data folder and removes the SQLite file: both were empty before. Rows in PostgreSQL stay: their copy is marked as
+ * unfinished, and the same restore resumes it.
+ */
 const removeTarget = async (target: Database, data: string): Promise<void> => {
   const names = isBucketLocation(data) || !existsSync(data) ? [] : readdirSync(data)
   for (const name of names) await rm(join(data, name), { recursive: true, force: true })
@@ -222,8 +226,8 @@ const trying = <A>(part: string, run: () => Promise<A>): Effect.Effect<A, CopyFa
   Effect.tryPromise({ try: run, catch: (cause) => new CopyFailed({ part, cause }) })
 
 /**
- * One step, in a thread of Node's pool: between two steps another process may write, and the backup would begin again. Writers are
- * not held up, since the database is in WAL mode.
+ * Copies all pages in one step, in a thread of Node's pool: a write between two steps would restart the backup. Writers do not
+ * wait, since the database is in WAL mode.
  */
 const onlineBackup = async (from: string, to: string): Promise<void> => {
   const source = new DatabaseSync(from, { readOnly: true, timeout: 60_000 })
@@ -234,7 +238,7 @@ const onlineBackup = async (from: string, to: string): Promise<void> => {
   }
   const copy = new DatabaseSync(to)
   try {
-    // One file, without a log beside it.
+    // Leaves WAL mode, so that the copy is one file without a log beside it.
     copy.exec("pragma journal_mode = delete")
     const [row] = copy.prepare("pragma quick_check").all()
     const verdict = row?.["quick_check"]
@@ -258,7 +262,7 @@ const snapshotOf = (source: Database, folder: string, onProgress: BackupRequest[
     yield* trying("the database", () => checkpointed(target.file))
   })
 
-/** Everything that is read in it is read as of one moment, and other writers continue. */
+/** All reads of the effect see the database at one moment, and writers continue. */
 const inSnapshot = <A, E>(sql: SqlClient, effect: Effect.Effect<A, E>) =>
   sql.withTransaction(Effect.andThen(sql.unsafe("set transaction isolation level repeatable read, read only"), effect))
 
@@ -272,7 +276,7 @@ const checkpointed = async (file: string): Promise<void> => {
   await synced(file)
 }
 
-/** Checks the target, and gives what copies the rows. Through a copy of the file, since opening a database writes to it. */
+/** Checks the target, and returns the effect that copies the rows. Reads a copy of the file, since opening a database writes to it. */
 const rowsInto = (
   file: string,
   folder: string,
@@ -294,7 +298,7 @@ const rowsInto = (
     const both = yield* openBoth({ source, target, ...(yield* scratchFolders), uploads })
     const name = `the backup of ${createdAt}`
     const before = yield* storedCopy(both.target)
-    // A restore that was killed after its last row.
+    // An earlier restore was killed after it had copied the last row.
     const isCopied = isResumed && before?.completedAt !== undefined && before.source === name
     if (!isCopied) yield* both.refuseFilled(name)
     const place = Effect.gen(function* () {
@@ -305,7 +309,7 @@ const rowsInto = (
     return { place }
   })
 
-/** Working copies of restores whose process was killed. Of a process on another host only the age of its copy says so. */
+/** Removes working copies of restores whose process was killed. For a process on another host, the age of the copy decides. */
 const removeLeftCopies = async (folder: string, now: number): Promise<void> => {
   for (const name of readdirSync(folder)) {
     const restoring = /^restoring-(.+)\.db$/.exec(name)?.[1]
@@ -315,10 +319,10 @@ const removeLeftCopies = async (folder: string, now: number): Promise<void> => {
   }
 }
 
-/** In milliseconds. */
+/** In milliseconds. An older working copy counts as left by a killed process. */
 const longestRestore = 7 * 24 * 3_600_000
 
-/** Opening batches and uploads makes files. They are of no use beside a database that is only copied. */
+/** Temporary folders for the files that opening batches and uploads creates: a database that is only copied needs none of them. */
 const scratchFolders = Effect.map(
   Effect.acquireRelease(
     trying("the temporary folder", () => mkdtemp(join(tmpdir(), "detent-copy-"))),
@@ -349,7 +353,7 @@ const copiedFiles = (
 
 const listName = "files.sha256"
 
-/** Copies the files, and writes the list of what was copied. */
+/** Copies the files, and writes the list of their hashes. */
 const listedFiles = (data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
   Effect.gen(function* () {
     const path = join(folder, listName)
@@ -368,7 +372,7 @@ const listedFiles = (data: string, folder: string, onProgress: BackupRequest["on
     })
   })
 
-/** Reads every file that the list names. */
+/** Refuses a backup whose list or whose files are missing or damaged. Reads every file. */
 const checkFiles = (folder: string, sha256: string): Effect.Effect<void, CopyRefused | CopyFailed> =>
   Effect.gen(function* () {
     const list = join(folder, listName)
@@ -378,7 +382,7 @@ const checkFiles = (folder: string, sha256: string): Effect.Effect<void, CopyRef
       for await (const line of createInterface({ input: createReadStream(list) })) {
         const file = join(folder, line.slice(66))
         if (!existsSync(file)) return `${file} is missing`
-        if ((await sha256Of(file)) !== line.slice(0, 64)) return `${file} is damaged: its SHA-256 is another one`
+        if ((await sha256Of(file)) !== line.slice(0, 64)) return `${file} is damaged: its SHA-256 differs from the list`
       }
       return undefined
     })
@@ -402,7 +406,7 @@ const digestOf = async (file: string): Promise<{ readonly bytes: number; readonl
   sha256: await sha256Of(file),
 })
 
-/** There whole or not at all, and without leases and claims of the processes that worked in the workspace. */
+/** Places the database atomically, without leases and claims of the processes that worked in the workspace. */
 const placeDatabase = async (from: string, to: string): Promise<void> => {
   const partial = `${to}.part`
   await mkdir(dirname(to), { recursive: true })

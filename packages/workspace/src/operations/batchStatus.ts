@@ -1,4 +1,4 @@
-/** The status of a batch, as every surface shows it. It loads no code that works on documents, so definitions of an API import it. */
+/** The status of a batch on every surface. Loads no code that processes documents, so that API definitions can import it. */
 import {
   type BatchConfig,
   type BatchState,
@@ -27,7 +27,7 @@ const languageOf = (count: LanguageCount) => ({
   ...(count.reason === undefined ? {} : { nextStep: unreadNextStep(count.language, count.reason) }),
 })
 
-/** How fast documents are extracted, and when the last of them is done at that pace. Of a first attempt: others began in the middle. */
+/** The extraction rate, and the estimated end at that rate. Only for a first attempt: a retry starts with documents already done. */
 const paceOf = (state: BatchState) => {
   if (state._tag !== "Extracting" || state.attempt > 0) return {}
   const { createdAt, updatedAt = createdAt, documentsTotal, documentsCompleted, documentsFailed } = state
@@ -39,7 +39,7 @@ const paceOf = (state: BatchState) => {
   return { ratePerSecond, estimatedCompletionAt: Math.round(updatedAt + (remaining / ratePerSecond) * 1000) }
 }
 
-/** The status of a batch, in the words of the API and of the command line. */
+/** The status of a batch, with the field names of the API and of the command line. */
 export const statusOf = (state: BatchState) => ({
   batchId: state.batchId,
   state: state._tag,

@@ -1,4 +1,4 @@
-/** Operations on batches of documents: start, look, cancel, retry, resume, withdraw, review, and read their results. */
+/** Operations on batches of documents: start, show, cancel, retry, resume, withdraw, review, and read their results. */
 import { createHash } from "node:crypto"
 import type { InstanceRecord } from "@detent/durable"
 import {
@@ -52,8 +52,8 @@ export const state = (id: BatchId) => Effect.flatMap(Batches, (batches) => batch
 export const status = (id: BatchId) => Effect.flatMap(state(id), statusWithReview)
 
 /**
- * With how many facts of the review list are open, accepted and rejected, which together are `forReview`, and with how many triples
- * of the batch the graph has now.
+ * The status with the counts of open, accepted and rejected facts of the review list, whose sum is `forReview`, and the number of the
+ * batch's triples that the graph has now.
  */
 export const statusWithReview = (batch: BatchState) =>
   Effect.gen(function* () {
@@ -61,12 +61,12 @@ export const statusWithReview = (batch: BatchState) =>
     return { ...statusOf(batch), review, ...optional({ inGraph: yield* triplesInGraph(batch) }) }
   })
 
-/** Facts that were accepted since count, those of documents that a later batch replaced do not. None after the batch was withdrawn. */
+/** Includes facts that were accepted later, excludes facts of documents that a later batch replaced. Zero after a withdrawal. */
 const triplesInGraph = (batch: BatchState) =>
   Effect.gen(function* () {
     if (!("stats" in batch)) return undefined
     const graph = yield* CanonicalGraph.CanonicalGraph
-    // Where the graph cannot be read, the status of the batch can.
+    // The status stays readable where the graph cannot be read.
     const current = yield* Effect.option(graph.current(batch.targetNamespace))
     return Option.getOrUndefined(
       Option.map(Option.flatten(current), ({ contributions }) => {
@@ -91,12 +91,12 @@ interface StartManifestUri {
 
 export type StartBatch = StartManifest | StartManifestUri
 
-/** The same key gives the same batch on every process. */
+/** Derives the batch id from the key: every process gets the same id. */
 const batchOfKey = (key: string): BatchId => BatchId.make(`batch-${createHash("sha256").update(key).digest("hex").slice(0, 12)}`)
 
 /**
- * Checks the manifest, stores it and starts the batch. The same request again under its key is that batch; another request under
- * the key is refused.
+ * Checks the manifest, stores it and starts the batch. The same request with the same key returns that batch; a different request
+ * with the key is refused.
  */
 export const start = (request: StartBatch, key?: string) =>
   Effect.gen(function* () {
@@ -106,7 +106,7 @@ export const start = (request: StartBatch, key?: string) =>
     return yield* (yield* RequestKeys).guard({ operation: "batches.start", key, content: request }, starting)
   })
 
-/** A manifest that a batch has stored is that batch: started again, it is the same one. */
+/** Starting with a manifest that a batch has stored returns that batch. */
 const begin = (request: StartBatch, batchId: BatchId | undefined) =>
   Effect.gen(function* () {
     const batches = yield* Batches
@@ -125,7 +125,7 @@ const manifestOf = (request: StartBatch) =>
     const { manifestUri } = request
     const { manifest, batchId } = yield* readManifest(manifestUri)
     const folder = StorageFolder.make(manifestUri.slice(0, manifestUri.lastIndexOf("/") + 1))
-    // The manifest stands for what it names: documents that it no longer names are gone.
+    // The manifest defines its collection: documents that it no longer names are removed from the graph.
     return { folder, manifest: batchId === undefined ? { collection: manifestUri, ...manifest } : manifest, stored: batchId }
   })
 
@@ -146,7 +146,7 @@ const listingOf = ({ id, tag, status: standing, reason, startedAt, updatedAt }: 
   updatedAt,
 })
 
-/** A page of batches, each with its status. One that cannot be read is listed by its record alone. */
+/** A page of batches, each with its status. A batch whose state cannot be read is listed without it. */
 export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) =>
   Effect.gen(function* () {
     const page = yield* (yield* Batches).list(query)
@@ -163,7 +163,7 @@ const withProgress = (record: InstanceRecord) =>
     return { ...listingOf(record), ...optional({ progress: Option.getOrUndefined(Option.map(read, statusOf)) }) }
   })
 
-/** A request that changes the state of a batch. Repeated under its key, it is the same event. */
+/** A request that changes the state of a batch. A repeated request with the same key sends the same event, which is applied once. */
 const requesting = <A, E, R>(id: BatchId, request: (batches: (typeof Batches)["Service"], eventId?: string) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { eventId } = yield* CurrentAttempt
@@ -173,12 +173,12 @@ const requesting = <A, E, R>(id: BatchId, request: (batches: (typeof Batches)["S
 
 export const cancel = (id: BatchId) => requesting(id, (batches, eventId) => batches.cancel(id, eventId))
 
-/** `changes` are a larger budget, another address of the model, or which of the failed documents are tried again. */
+/** `changes`: a larger budget, another address of the model, or the failed documents to retry. */
 export const retry = (id: BatchId, changes?: RetryChange) => requesting(id, (batches, eventId) => batches.retry(id, changes, eventId))
 
 export const resume = (id: BatchId, changes?: SelectionChange) => requesting(id, (batches, eventId) => batches.resume(id, changes, eventId))
 
-/** Takes the facts of a batch out of its graph. The batch and its artifacts stay. */
+/** Removes the facts of a batch from its graph. The batch and its artifacts stay. */
 export const withdraw = (id: BatchId, options?: { readonly force?: boolean }) =>
   Effect.gen(function* () {
     const { before } = yield* CurrentAttempt
@@ -191,15 +191,15 @@ export const withdraw = (id: BatchId, options?: { readonly force?: boolean }) =>
       ),
     )
     const version = yield* Effect.flatMap(Batches, (batches) => batches.withdraw(id, options))
-    // An earlier attempt at the request may have withdrawn it.
+    // An earlier attempt at the request may have withdrawn the batch.
     const now = Option.isSome(version) || !contributed ? version : yield* current
     return { batchId: id, namespace, ...optional({ version: Option.getOrUndefined(now)?.version }) }
   })
 
-/** A page of the review list of a batch: facts that its extractor was too unsure of for the graph. */
+/** A page of the review list of a batch: facts whose confidence was too low for the graph. */
 export const review = (id: BatchId, query?: ReviewQuery) => Effect.flatMap(Reviews, (reviews) => reviews.list(id, query))
 
-/** A name in the database and in the graph, in one line. */
+/** The reviewer's name in one line, as the database and the graph store it. */
 const reviewerOf = (by: string): string => by.replace(/\s+/gu, " ").trim().slice(0, 200)
 
 export const accept = (id: BatchId, selection: ReviewSelection, by: string) =>
@@ -273,7 +273,7 @@ export interface DocumentQuery {
   readonly after?: string | undefined
 }
 
-/** The language of a document, and why its prose was left out. */
+/** The language of a document, and why its prose was not read. */
 const readingOf = ({ language, unread }: Pick<ExtractionRun, "language" | "unread">) => ({
   ...(language === undefined ? {} : { language }),
   ...(unread === undefined ? {} : { unread, nextStep: unreadNextStep(language ?? "und", unread) }),
@@ -290,7 +290,7 @@ const runOf = (run: ExtractionRun) => ({
   ...readingOf(run),
 })
 
-/** Counts of what was extracted from a document, where known. */
+/** Counts of entities and facts extracted from a document, where known. */
 const foundIn = ({ entities, facts, forReview }: Pick<ListedStanding, "entities" | "facts" | "forReview">) =>
   optional({ entities: entities ?? undefined, facts: facts ?? undefined, forReview: forReview ?? undefined })
 
@@ -339,7 +339,7 @@ interface StandingQuery {
   readonly after: string | undefined
 }
 
-/** The log knows documents that were begun. All others of the manifest are pending. */
+/** The log has the documents that were begun. All others of the manifest are pending. */
 const standingsOf = (id: BatchId, all: ReadonlyArray<{ readonly documentId: DocumentId }>, { asked, limit, after }: StandingQuery) =>
   Effect.gen(function* () {
     const log = yield* BatchEventLog
@@ -361,10 +361,10 @@ const standingsOf = (id: BatchId, all: ReadonlyArray<{ readonly documentId: Docu
 
 const standingsAtOnce = 500
 
-/** Failed documents that are examined for groups. */
+/** The most failed documents that are examined for groups. */
 const mostFailures = 10_000
 
-/** The documents of a batch that failed or were set aside, by what failed, largest group first. */
+/** The documents of a batch that failed or were set aside, grouped by problem, largest group first. */
 export const failures = (id: BatchId) =>
   Effect.gen(function* () {
     const { manifestUri } = yield* state(id)
@@ -397,7 +397,7 @@ export const failures = (id: BatchId) =>
 
 const sampledDocuments = 1000
 
-/** The problem without the document that has it: its address, its path and its name, as they are and percent-encoded. */
+/** The problem without the document's address, path and name, plain and percent-encoded: documents with one problem form one group. */
 const withoutSource = (problem: string, source: string): string => {
   const address = Option.getOrElse(Option.liftThrowable(decodeURIComponent)(source), () => source)
   const path = address.replace(/^[a-z0-9]+:\/\//, "")
@@ -417,7 +417,7 @@ export const artifacts = (id: BatchId) =>
     return { artifacts: blobs.map(({ uri, size }) => ({ name: decodeURIComponent(uri.slice(folder.length)), bytes: size })) }
   })
 
-/** The content of an artifact. Its name is a path below the batch's folder, and no path that leaves it. */
+/** The content of an artifact. Its name is a path in the batch's folder; a path that leaves the folder is not found. */
 export const artifact = (batchId: BatchId, name: string) =>
   Effect.gen(function* () {
     const path = Schema.decodeUnknownOption(RelativePath)(name)

@@ -1,6 +1,6 @@
 /**
- * Sends one event to every instance that meets conditions. The job is an instance itself: it continues where it was after a restart, is
- * watched and cancelled like any other, and sends to each instance once, under an id of its own.
+ * Sends one event to every instance that meets conditions. The job is an instance itself: it resumes after a restart, is watched and
+ * cancelled like any other instance, and sends to each instance once, with a dedupe id of the job.
  */
 import { Engine, type InstanceRecord, Journal } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
@@ -45,9 +45,9 @@ export type BulkConditions = typeof BulkConditions.Type
 const Problem = Schema.Struct({ id: Schema.String, problem: Schema.String })
 
 const progress = {
-  /** How many took the event. */
+  /** How many instances took the event. */
   sent: Schema.Int,
-  /** How many refused it. */
+  /** How many instances refused the event. */
   refused: Schema.Int,
   /** The first refusals. */
   problems: Schema.Array(Problem),
@@ -95,7 +95,7 @@ export const BulkSend = Machine.make({
 
 type Job = typeof S.Sending.Type
 
-/** The pages of the instances of a machine that meet conditions, by id, after an id. */
+/** The next page of the machine's instances after an id, reduced to those that meet the conditions. */
 const matching = (filter: BulkConditions, after: string | undefined) =>
   Effect.gen(function* () {
     const fits = yield* condition(filter)
@@ -123,7 +123,7 @@ const sendAll = <E1, R1>(jobId: string, start: Job, report: (counts: Counts) => 
     }
   })
 
-/** Returns why the instance refused the event. Tries again while the store does not answer. */
+/** Returns why the instance refused the event, or undefined. Retries while the store does not answer. */
 const sendOne = (jobId: string, { machine, id }: InstanceRecord, event: { readonly _tag: string }) =>
   send({ machine, id }, event, `bulk/${jobId}`).pipe(
     Effect.retry({ while: ({ _tag }) => _tag === "PersistenceFailed", schedule: Schedule.spaced("1 second") }),
@@ -140,11 +140,11 @@ export interface BulkRequest {
 export interface BulkAnswer {
   /** How many instances meet the conditions now. */
   readonly count: number
-  /** There are more than were counted. */
+  /** The count is a lower bound: the search stopped at its limit. */
   readonly atLeast?: true
-  /** The first of them, by id. */
+  /** The first matching ids. */
   readonly sample: ReadonlyArray<string>
-  /** The instance that sends the event; absent where it is a dry run. */
+  /** The instance that sends the event; absent for a dry run. */
   readonly job?: { readonly machine: string; readonly id: string }
 }
 
@@ -184,7 +184,7 @@ const countMatching = (filter: InstanceConditions & { readonly machine: string }
     }
   })
 
-/** Resumes the jobs of earlier processes, and lets this process start some. */
+/** Resumes the jobs of earlier processes, and lets this process start new ones. */
 export const registerBulk = (retention: Duration.Input = keptAfterEnd) =>
   Effect.flatMap(Engine, (engine) => engine.register(BulkSend, { retention }))
 

@@ -21,7 +21,7 @@ export class NodeNotFound extends Schema.TaggedError<NodeNotFound>()("NodeNotFou
 
 const loadCluster = Effect.promise(() => import("@detent/cluster"))
 
-/** Nodes that are alive, by address. None where the workspace is on SQLite, which belongs to one machine. */
+/** Nodes that are alive, sorted by address. Empty on SQLite: its file belongs to one machine. */
 export const nodes = Effect.gen(function* () {
   const { database } = yield* Workspace
   if (database === "Sqlite") return [] as ReadonlyArray<ClusterNode>
@@ -30,15 +30,15 @@ export const nodes = Effect.gen(function* () {
 })
 
 export interface WorkingProcess {
-  /** The name of its node, or of none where it only observes. */
+  /** The node id of the process, or `observer-PID` where it only observes. */
   readonly name: string
   readonly role: Role
-  /** Whether it is the process that answers. The facts below are known of that one only. */
+  /** Whether this is the process that answers. `startedAt`, `running` and `rss` are known of that process only. */
   readonly here: boolean
-  /** When its lease ends, unless it extends it; absent where it holds none. */
+  /** When its lease expires unless renewed; absent where it holds none. */
   readonly leaseUntil?: number
   readonly startedAt?: number
-  /** Instances in its memory. */
+  /** Instances in memory. */
   readonly running?: number
   /** Bytes of memory. */
   readonly rss?: number
@@ -47,7 +47,7 @@ export interface WorkingProcess {
 /** The most processes that are listed. */
 const mostProcesses = 1000
 
-/** Processes that work in the workspace, by their leases, and the one that answers. */
+/** The process that answers, and the other processes that hold a lease in the workspace. */
 export const processes = Effect.gen(function* () {
   const { node, role } = yield* Workspace
   const leases = yield* Effect.flatMap(Leases, (service) => service.held(nodeLeasePrefix, mostProcesses))
@@ -66,10 +66,10 @@ export const processes = Effect.gen(function* () {
   return [here, ...others]
 })
 
-/** The node id of a lease. An engine that is a node of its own has a name of its own before it. */
+/** The node id of a lease. The lease of an engine that is its own node has a prefix. */
 const nameOf = (lease: string): string => lease.slice(nodeLeasePrefix.length).replace(/^engine\//, "")
 
-/** Has a node, named by its address or its name, give its shards to other nodes and take no new ones. */
+/** Drains a node, named by its address or its id: it hands its shards to other nodes and takes no new ones. */
 export const drain = (node: string) =>
   Effect.gen(function* () {
     const known = yield* nodes

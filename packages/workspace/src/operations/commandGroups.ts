@@ -4,7 +4,7 @@ import { type CommandFilter, Commands, type StoredCommand } from "@detent/durabl
 import * as Effect from "effect/Effect"
 import { optional } from "../optional.ts"
 
-/** Dead letters that are examined for groups. */
+/** The most dead letters that are examined for groups. */
 const mostLooked = 20_000
 
 const pageSize = 1000
@@ -18,7 +18,7 @@ export const kindOfProblem = (problem: string): string =>
     .replace(/"[^"]*"|'[^']*'/g, "…")
     .replace(/\b[0-9a-f]{8,}(?:-[0-9a-f]{2,})*\b|\d+/gi, "#")
 
-/** Queue, slot and kind of problem of a command. Undefined where it has no problem. */
+/** The hash of a command's queue, slot and kind of problem. Undefined where it has no problem. */
 export const fingerprintOf = ({ queue, slot, problem }: Pick<StoredCommand, "queue" | "slot" | "problem">): string | undefined =>
   problem === undefined
     ? undefined
@@ -29,19 +29,19 @@ export const fingerprintOf = ({ queue, slot, problem }: Pick<StoredCommand, "que
 
 export interface CommandGroup {
   readonly fingerprint: string
-  /** Of the latest of them. */
+  /** The problem of the latest command. */
   readonly problem: string
   readonly slot: string
   readonly queue: string
   readonly count: number
-  /** When the first and the last of them ended, or were enqueued where they have not ended. */
+  /** When the first and the last command ended, or were enqueued where they have not ended. */
   readonly firstAt: number
   readonly lastAt: number
 }
 
 const timeOf = ({ finishedAt, enqueuedAt }: StoredCommand): number => finishedAt ?? enqueuedAt
 
-/** Commands that match, in the order they were enqueued, page by page, and how many were examined. Ends where `isEnough` says so. */
+/** Calls `isEnough` with each matching command, in the order they were enqueued, until it returns true or the limit is reached. */
 export const eachMatching = (
   { fingerprint, ...filter }: CommandFilter & { readonly fingerprint?: string | undefined },
   after: number | undefined,
@@ -63,7 +63,7 @@ export const eachMatching = (
     }
   }).pipe(Effect.map((end): { readonly next?: number; readonly scanned?: number } => end))
 
-/** Groups of commands with a status, largest first. `scanned`: there are more than were examined. */
+/** Groups of the commands that match, largest first. `scanned` is set where the limit was reached before the last command. */
 export const groups = (filter: CommandFilter) =>
   Effect.gen(function* () {
     const found = new Map<string, CommandGroup>()

@@ -49,7 +49,7 @@ export const commandView = ({ instance, worker, problem, finishedAt, ...command 
 
 const parametersJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Json))
 
-/** With the parameters of commands whose machine is known: its schemas tell which of them are sensitive. */
+/** Adds the parameters of commands whose machine is known: its schemas mark the sensitive ones. */
 export const withParameters = (commands: ReadonlyArray<StoredCommand>) =>
   Effect.gen(function* () {
     const machines = yield* Machines
@@ -71,10 +71,10 @@ const viewOf = (command: StoredCommand) => Effect.map(withParameters([command]),
 const find = (key: string) =>
   Effect.flatMap(DeadLetters.get(key), Option.match({ onNone: () => Effect.fail(new CommandNotFound({ key })), onSome: Effect.succeed }))
 
-/** The cause of a problem narrows a filter further. It is compared command by command. */
+/** `fingerprint` narrows the filter to one cause. It is not stored: each command is compared. */
 export type CommandQuery = CommandFilter & { readonly fingerprint?: string | undefined }
 
-/** Commands in the order they were enqueued. `scanned`: the page ended because it had examined this many. */
+/** Commands in the order they were enqueued. `scanned`: the page ended early, after examining this many commands. */
 export const list = (query: CommandQuery, limit: number, after: number | undefined) =>
   Effect.gen(function* () {
     const most = Math.min(1000, Math.max(1, limit))
@@ -88,14 +88,14 @@ export const list = (query: CommandQuery, limit: number, after: number | undefin
     return { commands: yield* withParameters(found), ...optional(end) }
   })
 
-/** Commands with a status, by cause. Default: those that failed for good. */
+/** Commands with a status, grouped by cause. Default status: `failed`. */
 export const groups = ({ status = "failed", ...filter }: CommandFilter) => groupsOf({ ...filter, status })
 
 export const get = (key: string) => Effect.flatMap(find(key), viewOf)
 
 /**
- * Executes a failed command again. Refused, except by force, where its instance has ended or would refuse the result. As a dry run it
- * only says whether it would be. A repeated request does not execute it again: the count of retries shows whether it was retried.
+ * Executes a failed command again. Without force, it is refused where the instance has ended or would refuse the result. A dry run
+ * only makes this check. A repeated request does not execute the command twice: its round shows whether it was retried.
  */
 export const retry = (key: string, options: { readonly force?: boolean; readonly dryRun?: boolean } = {}) =>
   Effect.gen(function* () {
@@ -105,7 +105,7 @@ export const retry = (key: string, options: { readonly force?: boolean; readonly
     if (command.round > round) return yield* viewOf(command)
     const isRetried = yield* DeadLetters.retry(key, options)
     const after = yield* find(key)
-    // Another process may run the same request.
+    // Another process may have retried it for the same request.
     if (isRetried || (isRepeated && after.round > round)) return yield* viewOf(after)
     return yield* new CommandNotFailed({ key, status: after.status })
   })
@@ -114,11 +114,11 @@ export interface RetryOnce {
   readonly command: string
   readonly force?: boolean
   readonly dryRun?: boolean
-  /** The idempotency key. It belongs to this retry on every surface. */
+  /** The idempotency key, which all surfaces share. */
   readonly key: string | undefined
 }
 
-/** The same, once for an idempotency key. A dry run changes nothing, and leaves the key free. */
+/** Retries once per idempotency key. A dry run changes nothing and does not use the key. */
 export const retryOnce = ({ command, force = false, dryRun = false, key }: RetryOnce) => {
   const retried = retry(command, { force, dryRun })
   const change = { operation: force ? "commands.forceRetry" : "commands.retry", params: { key: command }, content: undefined, key }
@@ -144,8 +144,8 @@ export interface RetryAllOptions {
 }
 
 /**
- * Executes all failed commands that match again; as a dry run it only counts them. Those whose instance has ended or would refuse the
- * result are left out and counted as `refused`, except by force.
+ * Executes all failed commands that match again; a dry run only counts them. Without force, commands whose instance has ended or would
+ * refuse the result are skipped and counted as `refused`.
  */
 export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAllOptions) =>
   Effect.gen(function* () {
@@ -164,14 +164,14 @@ export const retryAll = (filter: RetryFilter, { dryRun, force = false }: RetryAl
       }),
     )
     if (isOneStatement) return answer(yield* DeadLetters.retryAll(stored, { dryRun, force }))
-    // Those that an earlier attempt at the request has retried are no longer failed, or failed after it.
+    // Commands that an earlier attempt at the request has retried are no longer failed, or failed again later.
     for (const { key, queue, finishedAt = 0 } of chosen) {
       if (finishedAt <= first.at) yield* DeadLetters.retry(key, { queue, force: true })
     }
     return answer(first.count)
   })
 
-/** The failed commands that match: those that can be retried, and those whose result no instance would take. */
+/** The failed commands that match: those that can be retried, and those whose instance would refuse the result. */
 const retryPlan = ({ fingerprint, ...filter }: RetryFilter) =>
   Effect.map(DeadLetters.check(filter), ({ accepted, refused }) => {
     const isMeant = (command: StoredCommand) => fingerprint === undefined || fingerprintOf(command) === fingerprint
@@ -182,7 +182,7 @@ export interface SkipAllRequest {
   /** Default status: `failed`. Only failed and pending commands are skipped. */
   readonly filter: CommandQuery
   readonly reason: string
-  /** Only counts them. */
+  /** Only counts the commands. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -242,7 +242,7 @@ export interface QueueLimitChange {
   readonly rate?: { readonly limit: number; readonly intervalMillis: number } | null | undefined
 }
 
-/** Sets the limits that are given, and leaves the others as they are. */
+/** Sets the given limits and keeps the others. */
 export const limitQueue = (queue: string, { concurrency, rate }: QueueLimitChange) =>
   Effect.gen(function* () {
     yield* Queues.limit(queue, {
@@ -250,7 +250,7 @@ export const limitQueue = (queue: string, { concurrency, rate }: QueueLimitChang
       ...(rate === undefined ? {} : { rate: rate === null ? undefined : { limit: rate.limit, interval: rate.intervalMillis } }),
     })
     const found = (yield* queues).find((one) => one.queue === queue)
-    // A queue with settings is listed.
+    // `queues` lists every queue with settings; the default satisfies the type.
     return found ?? { queue, paused: false, counts: {}, running: 0, workers: [] }
   })
 
@@ -258,14 +258,14 @@ export const pauseQueue = (queue: string) => Queues.pause(queue)
 
 export const resumeQueue = (queue: string) => Queues.resume(queue)
 
-/** Timers that were given up because they could not be fired. */
+/** Timers that the engine gave up after it could not fire them. */
 export const deadTimers = (limit: number) => Effect.flatMap(Timers, (timers) => timers.dead(limit))
 
 export interface DeadTimerQuery {
   readonly machine: string
   readonly id: string
   readonly name: string
-  /** Which of several timers of the name; default: any. */
+  /** Selects one of several timers of the name. Default: any. */
   readonly entry?: number
   readonly due?: number
 }
@@ -273,7 +273,7 @@ export interface DeadTimerQuery {
 /** The most dead timers that one request searches. */
 const mostTimers = 1000
 
-/** Fires a timer that was given up. */
+/** Revives a dead timer, so that it fires. */
 export const reviveTimer = ({ machine, id, name, entry, due }: DeadTimerQuery) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
@@ -292,6 +292,6 @@ export const reviveTimer = ({ machine, id, name, entry, due }: DeadTimerQuery) =
     const found = yield* before(dead)
     const timer = entry === undefined || due === undefined ? found : { entry, due }
     const isRevived = timer !== null && (yield* timers.revive({ machine, id, name, ...timer }))
-    // A repeated request finds it revived.
+    // A repeated request finds the timer already revived.
     if (!isRevived && !(isRepeated && found !== null)) return yield* new TimerNotFound({ name, id })
   })

@@ -31,20 +31,20 @@ export interface CopyRequest {
   readonly from: string
   readonly to: string
   readonly data: string
-  /** Copies the files of the data folder there, too. Default: they stay, to be used with the new database. */
+  /** Also copies the files of the data folder to this folder. Default: the new database uses the files where they are. */
   readonly toData?: string | undefined
   /** Copies although a process works in the source. */
   readonly force: boolean
-  /** The kinds of uploads of the workspace: they say by which words and fields their items are found. */
+  /** The kinds of uploads of the workspace: they define which words and fields of their items are searched. */
   readonly uploads?: ReadonlyArray<AnyUpload> | undefined
   readonly onProgress: (progress: DataProgress) => Effect.Effect<void>
 }
 
-/** Of the files, `part` is a file, and `rows` are files. */
+/** In the stage `files`, `part` is the path of a file, and `rows` counts files. */
 export type DataProgress = CopyProgress | (Omit<CopyProgress, "stage"> & { readonly stage: "files" })
 
 /**
- * Copies every table of the workspace into an empty database and checks the copy. Started again after it was killed, it resumes.
+ * Copies every table of the workspace into an empty database and checks the copy. A copy that was killed resumes when started again.
  */
 export const copy = ({ from, to, data, toData, force, uploads = [], onProgress }: CopyRequest) =>
   Effect.scoped(
@@ -56,7 +56,7 @@ export const copy = ({ from, to, data, toData, force, uploads = [], onProgress }
       if (source._tag === "Sqlite" && !existsSync(source.file))
         return yield* new CopyRefused({ problem: `there is no SQLite database ${source.file}`, nextStep: "correct --from" })
       const between = yield* openBoth({ source, target, sourceData: data, targetData: toData ?? data, uploads })
-      // Before the rows: a database whose copy is complete is not copied to again.
+      // Files come before rows: once the database copy is complete, the command would refuse to run again for missing files.
       const files =
         toData === undefined
           ? undefined
@@ -74,11 +74,11 @@ export interface BothDatabases {
   readonly target: Database
   readonly sourceData: string
   readonly targetData: string
-  /** Undefined: no index of words is made in the target. */
+  /** Undefined: the target gets no search index. */
   readonly uploads: ReadonlyArray<AnyUpload> | undefined
 }
 
-/** Opens a database to copy from, with the tables of this version, and one to copy to. */
+/** Opens the source database, whose tables it upgrades to this version, and the target database. */
 export const openBoth = ({ source, target, sourceData, targetData, uploads }: BothDatabases) =>
   Effect.gen(function* () {
     const stores = { source: yield* storesOf(source), target: yield* storesOf(target) }
@@ -88,7 +88,7 @@ export const openBoth = ({ source, target, sourceData, targetData, uploads }: Bo
     if (uploads !== undefined && isUsed(tables).uploads) yield* refuseUnknownKinds(clients.source, uploads)
     const copyRows = (options: Pick<CopyOptions, "name" | "force" | "onProgress">) =>
       Effect.gen(function* () {
-        // The tables of a copy that has begun and not ended are left as they are.
+        // The tables of an unfinished copy stay as they are.
         const begun = yield* storedCopy(clients.target)
         if (begun === undefined || begun.completedAt !== undefined) yield* prepare(stores.target, tables, targetData)
         const indexes = uploads === undefined ? [] : yield* indexesOf(clients.target, tables, uploads)
@@ -97,26 +97,26 @@ export const openBoth = ({ source, target, sourceData, targetData, uploads }: Bo
     return { ...clients, copyRows, refuseFilled: (name: string) => refuseFilled({ ...clients, name }) }
   })
 
-/** Without the secrets of an address. */
+/** The address of a database without its credentials. */
 export const nameOf = (database: Database): string => {
   if (database._tag === "Sqlite") return `sqlite:${resolve(database.file)}`
   const { hostname, port, pathname } = new URL(Redacted.value(database.url))
   return `postgres://${hostname}${port === "" ? "" : `:${port}`}${pathname}`
 }
 
-/** Layers are shared by their identity within one memo map; source and target need their own. */
+/** A memo map shares layers by identity, so source and target each need their own map. */
 const storesOf = (database: Database) =>
   Effect.flatMap(Effect.scope, (scope) => Layer.buildWithMemoMap(storesIn(database), Layer.makeMemoMapUnsafe(), scope))
 
 const isUsed = (tables: ReadonlySet<string>) => ({
   requests: tables.has("detent.request_keys"),
   events: tables.has("detent.domain_events"),
-  // Without the schema on SQLite, and in a database on PostgreSQL that an earlier version has made.
+  // `extraction_runs` has no schema on SQLite, nor in a PostgreSQL database that an earlier version created.
   systems: tables.has("detent.extraction_runs") || tables.has("extraction_runs") || tables.has("detent.upload_batches"),
   uploads: tables.has("detent.upload_batches"),
 })
 
-/** Makes or upgrades the tables of all parts that the source has, by opening those parts and closing them. */
+/** Creates or upgrades the tables of all parts that the source has, by opening and closing those parts. */
 const prepare = (stores: Context.Context<Stores>, tables: ReadonlySet<string>, data: string) =>
   Effect.gen(function* () {
     const used = isUsed(tables)
@@ -132,7 +132,7 @@ const opened = (stores: Context.Context<Stores>, part: Layer.Layer<never, unknow
     ),
   ).pipe(Effect.mapError((cause) => new CopyFailed({ part: "the definition of the tables", cause })))
 
-/** Batches and uploads as an observer opens them: nothing resumes. */
+/** Opens batches and uploads as an observer, so that nothing resumes. */
 const systemsIn = (data: string) =>
   Effect.promise(async () => {
     const [{ Knowledge }, { Uploads }] = await Promise.all([import("@detent/knowledge"), import("@detent/uploads")])

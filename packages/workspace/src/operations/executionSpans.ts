@@ -1,4 +1,4 @@
-/** The steps of an execution as spans of time: what ran when, how often it was tried, and what it waited for. */
+/** The steps of an execution as spans: when each ran, its attempts, and the waits between them. */
 import { DurableWorkflow, type EventRecord, type InstanceKey, Journal } from "@detent/durable"
 import { readExecutionEvent } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
@@ -6,24 +6,24 @@ import * as Option from "effect/Option"
 import { ExecutionNotFound } from "../errors.ts"
 import { optional } from "../optional.ts"
 
-/** Events of one page. */
+/** The most events of one page. */
 const mostEvents = 5000
 
 export interface Span {
   readonly kind: "activity" | "clock" | "deferred" | "call" | "compensation" | "suspension" | "run"
   readonly name: string
-  /** Of an activity, from 1 on. */
+  /** The attempt of an activity, starting at 1. */
   readonly attempt?: number
-  /** Absent where it is not known, as in journals of earlier versions. */
+  /** Absent where unknown, as in journals of earlier versions. */
   readonly startedAt?: number
-  /** Absent while it runs. */
+  /** Absent while the step runs. */
   readonly endedAt?: number
   readonly outcome?: "success" | "failure"
   /** When a clock is due. */
   readonly due?: number
-  /** The node that a run began on. */
+  /** The node that started the run. */
   readonly node?: string
-  /** The number of the event that shows it. */
+  /** The sequence number of the event that opened the span. */
   readonly sequence: number
 }
 
@@ -32,7 +32,7 @@ type Open = Map<string, number>
 
 const outcomeOf = (exit: object) => ("success" in exit ? ("success" as const) : ("failure" as const))
 
-/** Adds the span of an event, or ends an open one. */
+/** Adds the span of an event, or ends an open span. */
 const enter = (spans: Array<Span>, open: Open, { sequence, at, ...record }: EventRecord) => {
   const event = readExecutionEvent({ sequence, at, ...record })
   const begin = (name: string, span: Span) => {
@@ -46,7 +46,7 @@ const enter = (spans: Array<Span>, open: Open, { sequence, at, ...record }: Even
     spans[index] = { ...span, endedAt }
     return true
   }
-  /** Any wait or step of an execution shows that it is no longer suspended. */
+  /** Any further event shows that the execution is no longer suspended. */
   const wakes = (since = at) => end("suspension", since)
   switch (event._tag) {
     case "Activity": {

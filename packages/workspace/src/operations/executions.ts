@@ -1,4 +1,4 @@
-/** Operations on executions of workflows: start, list, look, send events, resume, interrupt. */
+/** Operations on executions of workflows: start, list, show, send events, resume, interrupt. */
 import { isDeepStrictEqual } from "node:util"
 import { DurableWorkflow, type InstanceCursor, type InstanceKey, type InstanceRecord, Journal, type OpenedInstance } from "@detent/durable"
 import { nameProblem } from "@detent/durable/internal"
@@ -33,7 +33,7 @@ import { Systems } from "../Systems.ts"
 import { addressProblem } from "./addressable.ts"
 import { type ListOrder, mergedList } from "./mergedList.ts"
 
-/** The phases of an execution. `Waiting`: a deferred of it was completed before it was started. */
+/** The phases of an execution. `Waiting`: an event was sent to the execution before it was started. */
 export const phases = ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"] as const
 
 export interface ExecutionQuery {
@@ -55,7 +55,7 @@ const listingOf = ({ machine, id, tag, reason, status, owner, sequence, startedA
   id,
   phase: tag,
   ended: status === "final",
-  // While it runs, its record names the node in the place of a reason.
+  // The record of a running execution names its node as the reason.
   ...optional({ problem: status === "held" ? reason : undefined, node: status === "running" ? (owner ?? reason) : undefined }),
   events: sequence,
   startedAt,
@@ -84,7 +84,7 @@ const found = (workflow: string, id: string) =>
     Option.match({ onNone: () => Effect.fail(new ExecutionNotFound({ workflow, id })), onSome: Effect.succeed }),
   )
 
-/** A page of executions. Those of workflows that are stored but not known here are among all. */
+/** A page of executions. Without a workflow, the list includes stored executions of workflows that this process does not know. */
 export const list = ({ workflow, phase, limit, order, after }: ExecutionQuery) =>
   Effect.gen(function* () {
     if (workflow !== undefined) yield* checkWorkflow(workflow)
@@ -95,7 +95,7 @@ export const list = ({ workflow, phase, limit, order, after }: ExecutionQuery) =
     return paged({ executions: page.instances.map(listingOf) }, page.next)
   })
 
-/** Refuses a name that no workflow has, so that a misspelt one does not look like an empty list. */
+/** Refuses an unknown workflow name, so that a misspelt name does not give an empty list. */
 const checkWorkflow = (name: string) =>
   Effect.gen(function* () {
     const counts = yield* Effect.flatMap(Journal, (journal) => journal.count(DurableWorkflow.machineOf(name)))
@@ -121,8 +121,8 @@ export const get = (workflow: string, id: string) =>
 const Success = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.Json }) }))
 
 /**
- * The payload and the result, without sensitive fields: nothing of a workflow whose schemas are not known here, and no payload once the
- * journal was pruned.
+ * The payload and the result, without sensitive fields. Empty for a workflow whose schemas this process does not know; without the
+ * payload once the journal was pruned.
  */
 const valuesOf = (workflow: string, opened: OpenedInstance) =>
   Effect.gen(function* () {
@@ -142,7 +142,7 @@ const valuesOf = (workflow: string, opened: OpenedInstance) =>
 const Key = Schema.Struct({ machine: Schema.String, id: Schema.String })
 const Parent = Schema.fromJsonString(Schema.Struct({ parent: Schema.optionalKey(Key), by: Schema.optionalKey(Key) }))
 
-/** Executions that wait for this one, as far as the first events name them. */
+/** Executions that wait for this one. Only its first 1,000 events are searched. */
 const parentsOf = ({ origin, record }: OpenedInstance) =>
   Effect.gen(function* () {
     const events = yield* Effect.flatMap(Journal, (journal) => journal.events(record, 0, 1000))
@@ -166,8 +166,8 @@ const Failure = Schema.fromJsonString(
 )
 
 /**
- * The error that an execution ended with, in one line. Sensitive fields are hidden, so nothing is shown of an error whose schema is not
- * known here; nor of an execution whose journal was pruned.
+ * The error that an execution ended with, in one line, without sensitive fields. Undefined where this process does not know the error's
+ * schema, or where the journal was pruned.
  */
 const failureOf = (workflow: string, record: InstanceRecord) =>
   Effect.gen(function* () {
@@ -200,7 +200,7 @@ export interface EventsPage {
   readonly limit?: number | undefined
 }
 
-/** Its events, oldest first: `Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`. Results are not shown. */
+/** The names of its events, oldest first: `Activity/charge card`, `ClockSet/reminder`, `Suspended`, `Completed`. */
 export const history = (workflow: string, id: string, { after = 0, limit = 100 }: EventsPage = {}) =>
   Effect.gen(function* () {
     yield* found(workflow, id)
@@ -218,8 +218,8 @@ export interface StartExecution {
 }
 
 /**
- * Starts an execution. A server or worker runs it. The same payload under its id is the same execution, whose state is returned;
- * another payload under the id is refused.
+ * Starts an execution, which a server or worker runs. Starting it again with the same id and payload returns its state; another payload
+ * with the same id is refused.
  */
 export const start = ({ workflow: name, id: given, payload: json = {} }: StartExecution) =>
   Effect.gen(function* () {
@@ -230,7 +230,7 @@ export const start = ({ workflow: name, id: given, payload: json = {} }: StartEx
     yield* checkId(name, id)
     if (!(yield* isStarted(name, id)))
       yield* ofEngine((yield* WorkflowEngine).execute(workflow as Executable, { executionId: id, payload, discard: true }))
-    // Of concurrent payloads the first one counts.
+    // Of concurrent starts, the payload of the first is stored.
     const stored = yield* Effect.flatMap(found(name, id), storedPayload)
     // A pruned payload cannot be compared.
     const isSame = stored === undefined || isDeepStrictEqual(stored, encode(payload))
@@ -248,7 +248,7 @@ const isStarted = (workflow: string, id: string) =>
     Option.exists(({ record }) => record.tag !== "Waiting"),
   )
 
-/** A workflow that users start. That of knowledge is started by batches. */
+/** A workflow that users can start. Only batches start the workflow of knowledge. */
 const startable = (name: string) =>
   Effect.gen(function* () {
     const workflow = yield* findWorkflow(name)
@@ -256,7 +256,7 @@ const startable = (name: string) =>
     return Option.isSome(knowledge) && name === "extraction" ? yield* new WorkflowBuiltIn({ workflow: name }) : workflow
   })
 
-/** An async workflow derives no id: then its idempotency key is its name, for any payload. */
+/** An async workflow derives no id from its payload: its idempotency key is always its name. */
 const derivedId = (workflow: Workflow.Any, payload: object) =>
   Effect.suspend(() =>
     workflow.idempotencyKey(payload) === workflow._tag
@@ -266,10 +266,10 @@ const derivedId = (workflow: Workflow.Any, payload: object) =>
 
 type Executable = Workflow.Workflow<string, Workflow.AnyStructSchema, Schema.Top, Schema.Top>
 
-/** The services of a workflow's schemas are in the context of its layer. Schemas of JSON payloads need none. */
+/** The workflow's layer has the services of its schemas. Schemas of JSON payloads need none. */
 const ofEngine = (started: Effect.Effect<string, unknown, unknown>) => started as Effect.Effect<string>
 
-/** How the payload of a workflow is read from JSON and stored. */
+/** Decodes the payload of a workflow from JSON, and encodes it as stored. */
 const payloadJson = ({ _tag: workflow, payloadSchema }: Workflow.Any) => {
   const codec = Schema.toCodecJson(payloadSchema) as unknown as Schema.Codec<object, object>
   const decode = Schema.decodeUnknownResult(codec, { onExcessProperty: "error", errors: "all" })
@@ -298,7 +298,7 @@ const Origin = Schema.fromJsonString(Schema.Struct({ payload: Schema.optionalKey
 const payloadIn = (text: string | undefined): unknown =>
   Option.getOrUndefined(Option.map(Schema.decodeUnknownOption(Origin)(text), ({ payload }) => payload))
 
-/** The payload of an execution; undefined once its journal was pruned. One that awaited a deferred first has an event for it. */
+/** The payload of an execution; undefined once its journal was pruned. If an event arrived before the start, `Started` has the payload. */
 const storedPayload = ({ origin, record }: OpenedInstance) =>
   Effect.gen(function* () {
     const payload = payloadIn(origin)
@@ -308,8 +308,8 @@ const storedPayload = ({ origin, record }: OpenedInstance) =>
   })
 
 /**
- * The workflow of an execution that had not ended when the request was first made; undefined where it has ended since. The workflow
- * must be known here.
+ * The workflow of an execution that had not ended at the first attempt of the request; undefined where it has ended since. This process
+ * must know the workflow.
  */
 const changeable = (workflow: string, id: string) =>
   Effect.gen(function* () {
@@ -320,7 +320,7 @@ const changeable = (workflow: string, id: string) =>
     return isEnded ? undefined : yield* findWorkflow(workflow)
   })
 
-/** Runs an execution again that is suspended or held. One that runs is left as it is. */
+/** Resumes an execution that is suspended or held. A running execution is unchanged. */
 export const resume = (workflow: string, id: string) =>
   Effect.gen(function* () {
     const definition = yield* changeable(workflow, id)
@@ -339,17 +339,17 @@ export const interrupt = (workflow: string, id: string) =>
 export interface SendToExecution {
   readonly workflow: string
   readonly id: string
-  /** The name of the event, as the configuration has it. */
+  /** The name of the event in the configuration. */
   readonly event: string
-  /** Default: null, which an event without a value takes. */
+  /** Default: null, for an event without a value. */
   readonly value?: Schema.Json | undefined
   /** Keeps the event for an execution that is started later. Default: an execution that does not exist is refused. */
   readonly beforeStart?: boolean | undefined
 }
 
 /**
- * Sends an event to an execution, which gets it where it awaits the event, now or later. An event of a name arrives once: the same
- * value again is answered with the state of the execution, and another value is refused.
+ * Sends an event to an execution, which takes it when it awaits the event, now or later. An execution takes each event once: sending
+ * the same value again returns the state of the execution, and another value is refused.
  */
 export const send = ({ workflow, id, event, value: json = null, beforeStart = false }: SendToExecution) =>
   Effect.gen(function* () {
@@ -363,14 +363,14 @@ export const send = ({ workflow, id, event, value: json = null, beforeStart = fa
       yield* Effect.flatMap(WorkflowEngine, (engine) =>
         engine.deferredDone(deferred, { workflowName: workflow, executionId: id, deferredName: deferred.name, exit: Exit.succeed(value) }),
       )
-    // Of concurrent values the first one counts.
+    // Of concurrent sends, the value of the first is stored.
     const stored = yield* storedEvent(workflow, id, deferred.name)
     if (stored === undefined) return yield* new ExecutionEnded({ workflow, id, phase: (yield* get(workflow, id)).phase })
     const isSame = isDeepStrictEqual(stored.success, encode(value))
     return isSame ? yield* get(workflow, id) : yield* new ExecutionEventTaken({ workflow, id, event })
   })
 
-/** The services of an event's schema are in the context of the workflow's layer. The schema of a JSON value needs none. */
+/** The workflow's layer has the services of an event's schema. The schema of a JSON value needs none. */
 type EventDeferred = DurableDeferred.DurableDeferred<Schema.Codec<unknown, unknown>>
 
 const eventNamed = (name: string, event: string) =>
@@ -380,7 +380,7 @@ const eventNamed = (name: string, event: string) =>
     return events[event] as unknown as EventDeferred
   })
 
-/** How the value of an event is read from JSON and stored. */
+/** Decodes the value of an event from JSON, and encodes it as stored. */
 const eventJson = (workflow: string, event: string, { successSchema }: EventDeferred) => {
   const codec = Schema.toCodecJson(successSchema)
   const decode = Schema.decodeUnknownResult(codec, { onExcessProperty: "error", errors: "all" })
@@ -389,14 +389,14 @@ const eventJson = (workflow: string, event: string, { successSchema }: EventDefe
   return {
     decode: (json: unknown) =>
       Result.mapError(decode(json), (problem) => refused(problemOfFields(problem, Predicate.isObject(json) ? json : {}, codec))),
-    // JSON knows no undefined.
+    // JSON has no undefined.
     encode: (value: unknown): unknown => JSON.parse(JSON.stringify(Schema.encodeSync(codec)(value) ?? null)),
   }
 }
 
 const StoredEvent = Schema.fromJsonString(Schema.Struct({ exit: Schema.Struct({ success: Schema.optionalKey(Schema.Unknown) }) }))
 
-/** The value of an event that has arrived; undefined before, or where the journal of an ended execution was pruned. */
+/** The stored value of an event; undefined before it arrives, or where the journal of an ended execution was pruned. */
 const storedEvent = (workflow: string, id: string, deferred: string) =>
   Effect.gen(function* () {
     const journal = yield* Journal
@@ -410,7 +410,7 @@ const storedEvent = (workflow: string, id: string, deferred: string) =>
     }
   })
 
-/** A deferred that was completed with a failure, by the code of its workflow, is not a value that a caller could have sent. */
+/** The workflow's own code may complete a deferred with a failure. That equals no value that a caller can send. */
 const notStored: typeof StoredEvent.Type = { exit: {} }
 
 const decodeStored = Schema.decodeUnknownOption(StoredEvent)

@@ -7,7 +7,7 @@ import { MachineNotFound, MachineUnregistered, NotAMachine } from "../errors.ts"
 import { Machines } from "../Machines.ts"
 import type { MachineJson } from "../machine/MachineJson.ts"
 
-/** Executions of Effect workflows are kept under machines whose names begin with this. */
+/** The machine names of Effect workflows begin with this prefix. */
 export const workflowPrefix = DurableWorkflow.machineOf("")
 
 export const findEntry = (name: string) =>
@@ -28,7 +28,7 @@ export interface FoundInstance {
   readonly json: MachineJson
 }
 
-/** A machine with states and events of its own. */
+/** Finds a machine. Refuses an Effect workflow, which has no states and events of a machine. */
 export const findMachine = (name: string) =>
   Effect.gen(function* () {
     const entry = yield* findEntry(name)
@@ -39,7 +39,7 @@ export const findMachine = (name: string) =>
 export const find = (key: InstanceKey) =>
   Effect.gen(function* () {
     const { machine, json } = yield* findMachine(key.machine)
-    // A machine that is listed is known to the engine.
+    // The engine knows every listed machine.
     const instance = Option.getOrThrow((yield* Engine).find(key))
     return { instance, machine, json } satisfies FoundInstance
   })

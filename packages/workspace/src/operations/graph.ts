@@ -75,7 +75,7 @@ export const list = Effect.map(
   (graphs) => ({ graphs: graphs.map(describe) }),
 )
 
-/** The answer to a SPARQL query. A refusal says in few words what to correct. */
+/** The result of a SPARQL query. A refusal explains briefly what to correct. */
 export const query = (version: GraphVersion, sparql: string, options?: Parameters<GraphQueryService["query"]>[2]) =>
   Effect.flatMap(GraphQuery, (graph) => graph.query(version, sparql, options)).pipe(
     Effect.catchTag("QueryRefused", (refused) => Effect.fail(explained(sparql, refused))),
@@ -104,7 +104,7 @@ export const provenanceOf = ({ subject: _, object, runId, ...said }: SourcedFact
 
 type Facts = (typeof GraphFacts)["Service"]
 
-/** A page of entities, by words, by type. */
+/** A page of entities, filtered by words and type. */
 export const entities = (version: GraphVersion, asked: Parameters<Facts["entities"]>[1]) =>
   Effect.map(
     Effect.flatMap(GraphFacts, (facts) => facts.entities(version, asked)),
@@ -119,11 +119,11 @@ export const relations = (version: GraphVersion, asked: Parameters<Facts["relati
   )
 
 type ProvenanceQuery = NonNullable<Parameters<Facts["factsOf"]>[2]> & {
-  /** Whether to read the documents for where the words stand in them: a cell of a table, a value in JSON, a page, or characters. */
+  /** Whether to read the documents to locate the quoted words: a cell of a table, a value in JSON, a page, or a range of characters. */
   readonly places?: boolean
 }
 
-/** A page of the facts of an entity, each with its document and the words it rests on. */
+/** A page of the facts of an entity, each with its document and the words that state it. */
 export const provenance = (version: GraphVersion, entity: string, { places = false, ...asked }: ProvenanceQuery = {}) =>
   Effect.gen(function* () {
     const facts = yield* GraphFacts
@@ -132,24 +132,24 @@ export const provenance = (version: GraphVersion, entity: string, { places = fal
     return paged({ facts: items.map((fact) => provenanceOf(fact, found.get(fact))) }, next)
   })
 
-/** How many triples a version has: as many as its export has lines. */
+/** How many triples a version has: the number of lines of its export. */
 export const countTriples = (version: GraphVersion) =>
   Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => Stream.runCount(graph.lines(version)))
 
 export interface ReportQuery {
   /** Only documents that the graph shows as this batch extracted them. */
   readonly batch?: BatchId | undefined
-  /** Documents in the report. */
+  /** The most documents in the report. */
   readonly limit: number
 }
 
 /**
- * A report for people: each document with its facts marked in its text, as one HTML file in pieces. A document's text is read when its
- * piece is asked for.
+ * A report for readers: one HTML file that marks the facts in the text of each document, as a stream of pieces. The text of a document
+ * is read when the stream reaches it.
  */
 export const report = (version: GraphVersion, { batch, limit }: ReportQuery) =>
   Effect.gen(function* () {
-    // Quarantined facts are with the batch that extracted them.
+    // The validation report of the batch that extracted them has the quarantined facts.
     const ids = batch === undefined ? version.contributions.map(({ batchId }) => batchId) : [batch]
     if (batch !== undefined) yield* batches.status(batch)
     const reports = yield* Effect.forEach(ids, batches.validationReport)
@@ -163,11 +163,11 @@ export const report = (version: GraphVersion, { batch, limit }: ReportQuery) =>
     return { contentPolicy: page.contentPolicy, documents: found.documents.length, documentsTotal: found.documentsTotal, pieces }
   })
 
-/** The version of a graph and the batches that added to it. */
+/** The batches that added to a version of a graph. */
 export const contributions = ({ contributions: added }: GraphVersion) =>
   added.map(({ batchId, triples, shown, ingestedAt }) => ({
     batchId,
-    /** Those that the graph shows: a later batch may have replaced others. */
+    /** The triples that the graph still has: a later batch may have replaced others. */
     triples: shown?.triples ?? triples,
     ingestedAt: ingestedAt.epochMilliseconds,
   }))

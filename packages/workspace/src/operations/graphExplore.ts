@@ -37,11 +37,11 @@ const summaryOf = ({ version, previous, contributions }: GraphVersion) => ({
   ...optional({ previous: Option.getOrUndefined(previous) }),
   batches: contributions.length,
   triples: contributions.reduce((sum, { shown, triples }) => sum + (shown?.triples ?? triples), 0),
-  // A withdrawal has no time of its own: that of the latest batch that is left.
+  // A withdrawal stores no time, so the time of the latest remaining batch is shown.
   ...optional({ at: contributions.map(({ ingestedAt }) => ingestedAt.epochMilliseconds).sort((one, other) => other - one)[0] }),
 })
 
-/** The versions of a graph, newest first, from one on. A version whose file is gone ends the list. */
+/** The versions of a graph, newest first, after a given version. A version whose file is missing ends the list. */
 export const versions = (namespace: Namespace, { limit, after }: { readonly limit: number; readonly after?: ContentHash | undefined }) =>
   Effect.gen(function* () {
     const graph = yield* CanonicalGraph.CanonicalGraph
@@ -72,10 +72,10 @@ export const diff = (namespace: Namespace, from: ContentHash, to: ContentHash | 
     return { namespace, from: before.version, to: after.version, ...changed }
   })
 
-/** The most nodes of a picture. */
+/** The most nodes of a neighbourhood. */
 export const mostNodes = 300
 
-/** Entities whose relations are read. */
+/** The most entities whose relations are read. */
 const mostExpanded = 60
 
 const relationsRead = 200
@@ -83,9 +83,9 @@ const relationsRead = 200
 interface NodeView {
   readonly iri: string
   readonly label?: string
-  /** Steps from the entity in the middle. */
+  /** Steps from the central entity. */
   readonly depth: number
-  /** Relations of it that are not shown. */
+  /** Relations of the node that are not shown. */
   readonly hidden: number
 }
 
@@ -97,7 +97,7 @@ interface EdgeView {
   readonly witnesses: number
 }
 
-/** The entities around one, breadth first: at most `limit` nodes, and for each how many of its relations are not shown. */
+/** The entities around an entity, breadth first: at most `limit` nodes, each with the number of its relations that are not shown. */
 export const neighbourhood = (
   version: GraphVersion,
   entity: string,
@@ -110,7 +110,7 @@ export const neighbourhood = (
     const edges = new Map<string, EdgeView>()
     nodes.set(entity, { label: undefined, depth: 0, relations: undefined })
     let expanded = 0
-    // A node that is added is expanded in its turn.
+    // The loop also visits nodes that are added while it runs.
     for (const [iri, node] of nodes) {
       if (node.depth >= Math.max(1, depth) || expanded++ >= mostExpanded) break
       const { items, next } = yield* facts.relations(version, { ...options, entity: iri, limit: relationsRead })
@@ -153,10 +153,10 @@ export interface FactQuery extends QueryOptions {
   readonly after?: string
 }
 
-/** Pages of facts that one request reads. */
+/** The most pages of facts that one request reads. */
 const mostPages = 20
 
-/** The places in documents that say a fact: of an entity, about a property, with an object. */
+/** The places in documents that state facts of a subject, filtered by property and object. */
 export const facts = (version: GraphVersion, { subject, property, object, limit = 100, after, ...options }: FactQuery) =>
   Effect.gen(function* () {
     const service = yield* GraphFacts
@@ -172,17 +172,17 @@ export const facts = (version: GraphVersion, { subject, property, object, limit 
     return paged({ facts: found }, from)
   })
 
-/** Characters around the words that are asked for. */
+/** Characters of context on each side of the requested range. */
 const around = 2000
 
 const longestText = 50_000
 
-/** Larger sources are not read for the comparison. */
+/** Larger sources are not compared with the extracted content. */
 const largestSource = 50_000_000
 
 /**
- * A part of the text that the facts of a document were found in. `matchesRun` tells whether the source is still what was extracted; it is
- * absent where that is not known.
+ * A part of the text from which the facts of a document were extracted. `matchesRun`: whether the source still has the extracted
+ * content; absent where that is unknown.
  */
 export const documentText = (
   version: GraphVersion,
@@ -223,7 +223,7 @@ const isUnchanged = ({
     if (Option.isNone(info)) return false
     if (info.value.size > largestSource) return undefined
     return contentHashOf((yield* storage.get(source)).bytes) === contentHash
-    // A source that may not or cannot be read cannot be compared.
+    // A source that cannot be read, or that this process may not read, cannot be compared.
   }).pipe(Effect.catch((error) => Effect.as(Effect.logDebug("the source of a document cannot be compared", error), undefined)))
 
 const Counted = Schema.fromJsonString(

@@ -1,4 +1,4 @@
-/** Every operation on a workspace, once. HTTP, RPC, the command line and MCP decode, call one of these, and encode. */
+/** Every operation on a workspace, implemented once. HTTP, RPC, the command line and MCP decode, call an operation, and encode. */
 export * as batches from "./batches.ts"
 export * as commands from "./commands.ts"
 export * as executions from "./executions.ts"

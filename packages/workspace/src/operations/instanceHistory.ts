@@ -13,7 +13,7 @@ const longestPage = 1000
 /** A page without the fields of states and events may be longer. */
 const longestBriefPage = 10_000
 
-/** Events that one page examines where it filters them. */
+/** The most events that one filtered page examines. */
 const mostScanned = 10_000
 
 /** Events that are read from the journal in one query. */
@@ -26,24 +26,24 @@ export interface HistoryPage {
   readonly before?: number | undefined
   /** `desc`: newest first. Default: `asc`. */
   readonly order?: "asc" | "desc" | undefined
-  /** Only events whose name has this in it, in upper or lower case. */
+  /** Only events whose name contains this text, ignoring case. */
   readonly event?: string | undefined
   /** Without the fields of states and events. */
   readonly brief?: boolean | undefined
   readonly limit?: number | undefined
 }
 
-/** The sender of an event. */
+/** What sent an event. */
 export type Cause =
   | { readonly kind: "timer"; readonly name: string }
   /** The result of a command. */
   | { readonly kind: "command"; readonly key: string }
-  /** The machine itself, on the event of this number. */
+  /** The machine itself, while it handled the event of this number. */
   | { readonly kind: "machine"; readonly sequence: number }
-  /** Its id, where it gave one. */
+  /** A caller, with the dedupe id that it gave. */
   | { readonly kind: "sender"; readonly id?: string }
 
-/** The cause of an event, from the id it was sent under. */
+/** Derives the cause of an event from its dedupe id. */
 export const causeOf = (event: { readonly _tag: string; readonly name?: unknown }, dedupeId: string | undefined): Cause => {
   if (event._tag === "@timeout") return { kind: "timer", name: String(event.name) }
   if (dedupeId === undefined) return { kind: "sender" }
@@ -75,19 +75,19 @@ const entryView = (json: MachineJson, isBrief: boolean) => (entry: Entry) => {
 
 type DelayChange = NonNullable<Entry["delays"]>[number]
 
-/** A delayed event that was set, or cancelled where it is not due. */
+/** A delayed event that was scheduled; without `due`, one that was cancelled. */
 const changeView = (json: MachineJson, { name, due, event }: DelayChange) => ({
   name,
   ...optional({ due, event: event === undefined ? undefined : json.event(event) }),
 })
 
-/** A timeout is known by its name. */
+/** The event without its fields. A timeout keeps its name. */
 const nameOf = (event: TaggedJson): TaggedJson =>
   event._tag === "@timeout" ? { _tag: event._tag, name: event["name"] ?? null } : { _tag: event._tag }
 
 /**
- * The journaled events between two numbers, each with the states around it. `next` is where the next page continues: as `after` where
- * the oldest come first, as `before` where the newest do. `scanned`: the page ended because it had examined this many events.
+ * The journaled events between two numbers, each with the states before and after it. `next` is the cursor of the next page: `after`
+ * where the oldest come first, `before` where the newest do. `scanned`: the page ended early, after examining this many events.
  */
 export const history = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {
@@ -121,7 +121,7 @@ const withRequestsOfHooks = <A extends { readonly sequence: number; readonly req
     return entries.map((entry) => ({ ...entry, requests: requestsOf(entry.requests, bySequence.get(entry.sequence) ?? []) }))
   })
 
-/** The same of the journal alone, for executions and for instances whose definition is not known. */
+/** The history from the journal alone, for executions and for instances whose definition this process does not have. */
 export const journaled = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {
     const range = yield* rangeOf(key, page)
@@ -132,7 +132,7 @@ export const journaled = (key: InstanceKey, page: HistoryPage = {}) =>
     }
     const { from, count, next } = partOf(range)
     const read = count === 0 ? [] : yield* Effect.flatMap(Journal, (journal) => journal.events(key, from, count))
-    // Where the journal was pruned, events are missing, and later ones stand in their place.
+    // Where the journal was pruned, the query returns later events instead of the missing ones.
     const records = read.filter(({ sequence }) => sequence <= range.through)
     if (range.isDescending) return { records: records.toReversed(), ...optional({ next }) }
     const last = records.at(-1)?.sequence ?? range.through
@@ -169,7 +169,7 @@ const lastSequence = (key: InstanceKey) =>
     return standing === undefined ? yield* Effect.fail(new InstanceNotFound(key)) : standing.sequence
   })
 
-/** The events whose name has the text in it, and where the search for more continues. */
+/** The events whose name contains the text, and the cursor of the next page. */
 const matching = (key: InstanceKey, { after, through, isDescending, most }: Range, text: string) =>
   Effect.gen(function* () {
     const journal = yield* Journal

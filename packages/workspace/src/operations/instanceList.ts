@@ -1,6 +1,6 @@
 /**
- * Lists of instances and executions. Every list is served by an index, however many instances there are: by the time of their last
- * change, or by id where an id is searched for. Where the store has no index for a condition, it is turned into states, which it has.
+ * Lists of instances and executions. An index serves every list, however many instances there are: by the time of the last change, or
+ * by id for a search. A condition without an index is translated into states, which have one.
  */
 import {
   Engine,
@@ -23,7 +23,7 @@ const longestPage = 1000
 
 const defaultPage = 100
 
-/** Instances that one page of a search examines. */
+/** The most instances that one page of a search examines. */
 const mostScanned = 10_000
 
 /** `failed`: ended in a final state of failure. */
@@ -31,7 +31,7 @@ export type ListedStatus = InstanceStatus | "failed"
 
 export interface InstanceConditions {
   readonly machine?: string | undefined
-  /** Any of these. */
+  /** Any of these states. */
   readonly state?: string | ReadonlyArray<string> | undefined
   readonly status?: ListedStatus | undefined
   /** Only instances whose id begins with this. */
@@ -55,7 +55,7 @@ interface FoundPage {
 
 export type Outcome = "failure" | undefined
 
-/** The outcome of the final state that an instance is in. Its machine knows it. */
+/** The outcome of the final state that an instance is in. Undefined where its machine is unknown. */
 export const outcomeOf = (engine: (typeof Engine)["Service"], { machine, tag }: InstanceRecord): Outcome =>
   Option.getOrUndefined(Option.map(engine.machine(machine), (known) => finalOutcome(known, tag)))
 
@@ -74,7 +74,7 @@ export const listingOf = (
   updatedAt,
 })
 
-/** A page of instances and executions. `scanned`: the page ended because it had examined this many; the next page continues. */
+/** A page of instances and executions. `scanned`: the page ended early, after examining this many instances; the next page continues. */
 export const list = (query: InstanceQuery) =>
   Effect.gen(function* () {
     const limit = Math.min(longestPage, Math.max(1, Math.floor(query.limit ?? defaultPage) || defaultPage))
@@ -91,7 +91,7 @@ const listed = (query: InstanceQuery, limit: number) =>
   Effect.gen(function* () {
     const { machine, status, updatedAfter, updatedBefore, order, after } = query
     const times = optional({ updatedAfter, updatedBefore })
-    // The index of times has all instances of a machine, and of all machines.
+    // The index of times serves the list of one machine and of all machines.
     if (status === undefined && statesOf(query).length === 0)
       return yield* Effect.flatMap(Journal, (journal) => journal.list({ ...optional({ machine, order }), ...times }, limit, after))
     const machines = machine === undefined ? yield* Effect.flatMap(Journal, (journal) => journal.machines) : [machine]
@@ -106,7 +106,7 @@ const listed = (query: InstanceQuery, limit: number) =>
 
 type MachineFilter = Omit<InstanceFilter, "order"> & { readonly machine: string }
 
-/** The states and status that a query asks for in one machine, as conditions of which each has an index. */
+/** Translates the states and status of a query into filters on one machine that an index serves. */
 const filtersIn = (machine: string, query: InstanceConditions) =>
   Effect.gen(function* () {
     const { status } = query
@@ -120,8 +120,8 @@ const filtersIn = (machine: string, query: InstanceConditions) =>
   }).pipe(Effect.map((filters): ReadonlyArray<MachineFilter> => filters))
 
 /**
- * The states in which an instance with this status can be. Undefined where the status has an index, or where the states of the machine
- * are not known.
+ * The states that an instance with this status can be in. Undefined where the status has an index, or where this process does not know
+ * the machine's states.
  */
 const possibleStates = (
   machine: string,
@@ -134,17 +134,17 @@ const possibleStates = (
   return known?.blueprint.states.flatMap(({ tag, final }) => (final ? [] : [tag]))
 }
 
-/** The phases of an execution that has neither ended nor is held. */
+/** The phases of an execution that has not ended and is not held. */
 const runningPhases = ["Waiting", "Running", "Compensating", "Suspended"]
 
-/** By machine and id. Conditions besides the id are checked instance by instance. */
+/** Searches by id prefix, in the order of machine and id. Other conditions are checked for each instance. */
 const searched = (query: InstanceQuery, limit: number) =>
   Effect.gen(function* () {
     const journal = yield* Journal
     const { search = "", after } = query
     const machines = query.machine === undefined ? yield* journal.machines : [query.machine]
     const fits = yield* condition(query)
-    // Where every instance fits, no more is read than the page has, and one more to know whether there is a next.
+    // Without other conditions every instance fits: reads one page, and one more instance to know whether a next page exists.
     const size = hasConditions(query) ? longestPage : Math.min(longestPage, limit + 1)
     const found: Array<InstanceRecord> = []
     let scanned = 0
@@ -164,11 +164,11 @@ const searched = (query: InstanceQuery, limit: number) =>
     return { instances: found, next: undefined } satisfies FoundPage
   }).pipe(Effect.map((page): FoundPage => page))
 
-/** Besides machine and id. */
+/** Whether the query has conditions besides machine and id. */
 const hasConditions = (query: InstanceConditions): boolean =>
   statesOf(query).length > 0 || [query.status, query.updatedAfter, query.updatedBefore].some((one) => one !== undefined)
 
-/** Whether an instance meets the conditions, its machine and id apart. */
+/** Returns a predicate for the conditions besides machine and id. */
 export const condition = (query: InstanceConditions) =>
   Effect.map(Engine, (engine) => {
     const { status, updatedAfter, updatedBefore } = query

@@ -1,4 +1,4 @@
-/** Operations on instances: look, start, send, fork, repair, purge. Sensitive fields are hidden in every answer. */
+/** Operations on instances: show, start, send, fork, repair, purge. Sensitive fields are hidden in every answer. */
 import { isDeepStrictEqual } from "node:util"
 import {
   Commands,
@@ -49,8 +49,8 @@ const opened = (key: InstanceKey) =>
   )
 
 /**
- * The instance or execution that a person names: `order/order-7`, or `order-7` where no other machine has one of that id. It is
- * found in the journal, so that everything listed is found, also of machines that are not known here.
+ * The instance or execution that a user names: `order/order-7`, or `order-7` where only one machine has that id. The journal is
+ * searched, so instances of machines without a definition here are found too.
  */
 export const resolve = (text: string) =>
   Effect.gen(function* () {
@@ -69,10 +69,10 @@ export const resolve = (text: string) =>
     return first satisfies InstanceKey
   })
 
-/** Refuses a state that the machine does not have, so that a misspelt one does not look like an empty list. */
+/** Refuses an unknown state, so that a misspelt name does not give an empty list. */
 export const checkState = (name: string, state: string | undefined) =>
   Effect.gen(function* () {
-    // The states of a machine that has instances but no definition here are not known.
+    // The states of a machine without a definition here are unknown.
     const entry = yield* Effect.catchTag(findEntry(name), "MachineUnregistered", () => Effect.succeed(undefined))
     if (state === undefined || entry === undefined || entry._tag === "EffectWorkflow") return
     const { stateTags } = (yield* Machines).json(entry.machine)
@@ -80,8 +80,8 @@ export const checkState = (name: string, state: string | undefined) =>
   })
 
 /**
- * Reads the store, so that commits of other processes show. Of an instance that does not replay, the journal's summary is shown with the
- * reason.
+ * Reads the store, so the view includes commits of other processes. For an instance that does not replay, returns the journal's record
+ * with the reason.
  */
 export const get = (key: InstanceKey) =>
   Effect.gen(function* () {
@@ -89,7 +89,7 @@ export const get = (key: InstanceKey) =>
     return yield* Effect.catchIf(viewOf(found), isMisfit, (error) => heldView(found.json, key, error))
   })
 
-/** An event that the definition cannot replay. An event of a newer version may replay there. */
+/** Whether the definition cannot replay an event. Excludes events of a newer version, which a process with that version may replay. */
 const isMisfit = (error: { readonly _tag: string }): error is EventReplayError =>
   error._tag === "EventReplayError" && !(error instanceof NewerVersion)
 
@@ -97,7 +97,7 @@ const isMisfit = (error: { readonly _tag: string }): error is EventReplayError =
 export interface Held {
   /** The number of the event that does not replay; 0: the first state of the instance. */
   readonly sequence: number
-  /** The event as it is stored; null where its snapshot holds the instance. */
+  /** The event as it is stored; null where the snapshot does not replay. */
   readonly stored: Schema.Json
   readonly problem: string
 }
@@ -112,7 +112,7 @@ export interface InstanceView {
   readonly sequence: number
   readonly startedAt: number
   readonly updatedAt: number
-  /** Its delayed events that wait, where there are any. */
+  /** Its pending delayed events, if any. */
   readonly delays?: ReadonlyArray<ReturnType<typeof delayView>>
   readonly held?: Held
 }
@@ -167,10 +167,10 @@ const storedAt = (json: MachineJson, { record: of, origin }: OpenedInstance, seq
     )
   })
 
-/** A delayed event that waits. */
+/** A pending delayed event. */
 const delayView = (json: MachineJson, { name, due, event }: WaitingEvent<Tagged>) => ({ name, due, event: json.event(event) })
 
-/** The timers of an instance: the timeouts of its state, and its delayed events. The events are shown where its machine is registered. */
+/** The timers of an instance: the timeouts of its state, and its delayed events. Includes the events where the machine is registered. */
 const waitingOf = (timers: ReadonlyArray<TimerRecord>, delayed: ReadonlyArray<ReturnType<typeof delayView>> = []) => {
   const delays = timers.flatMap((timer) => {
     const name = delayNameOf(timer)
@@ -187,20 +187,20 @@ const noDelays: ReadonlyArray<WaitingEvent<Tagged>> = []
 /** The part of an instance's view that needs its machine. */
 interface Standing {
   readonly state?: TaggedJson
-  /** The sequence it is shown at, where that is not the latest. */
+  /** The sequence number of the shown state, where that is not the latest. */
   readonly at?: number
   readonly accepts?: ReadonlyArray<string>
   /** The stored event that the current definition cannot replay; 0: the first state. */
   readonly misfit?: { readonly sequence: number; readonly problem: string }
-  /** False where it has no definition here. */
+  /** False where this process has no definition of the machine. */
   readonly registered?: false
-  /** Its delayed events that wait. */
+  /** Its pending delayed events. */
   readonly delays?: ReadonlyArray<ReturnType<typeof delayView>>
 }
 
 /**
- * All that is known about an instance or an execution. Of an execution, of one whose machine is not known here, and of one that
- * does not replay, only the journal's summary is shown.
+ * The full view of an instance or an execution. For an execution, an instance without a definition here, and an instance that does not
+ * replay, only the journal's record is shown.
  */
 export const describe = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
@@ -214,7 +214,7 @@ export const describe = (key: InstanceKey, at?: number) =>
 const entryOf = (name: string): Effect.Effect<MachineEntry | undefined, never, Machines> =>
   Effect.flatMap(Machines, (machines) => Effect.map(machines.find(name), Option.getOrUndefined))
 
-/** Whether an instance or execution has code here that can replay it; of executions it is not known. */
+/** Whether this process has a definition that can replay the instance. Always true for executions, where it cannot be determined. */
 export const isRegistered = ({ machine }: InstanceKey) =>
   Effect.map(entryOf(machine), (entry) => entry !== undefined || machine.startsWith(workflowPrefix))
 
@@ -243,7 +243,7 @@ const standing = (record: InstanceRecord, at: number | undefined) =>
     } satisfies Standing
   }).pipe(Effect.map((one): Standing => one))
 
-/** It took more events afterwards, so it was running; which timers it had then is not kept. */
+/** The view at an earlier event. The instance took further events, so it was running; its timers at that time are not stored. */
 const asOf = (record: InstanceRecord, sequence: number) =>
   Effect.gen(function* () {
     const [event] = yield* Effect.flatMap(Journal, (journal) => journal.events(record, sequence - 1, 1))
@@ -255,7 +255,7 @@ const asOf = (record: InstanceRecord, sequence: number) =>
 const acceptedIn = (json: MachineJson, status: InstanceStatus, state: string): ReadonlyArray<string> =>
   status === "running" ? json.legalEvents(state).map(({ event }) => event) : []
 
-/** One row of a history that people read. Of an execution only the names of its events are known. */
+/** One row of a history. For an execution, only the names of its events are known. */
 export interface HistoryRow {
   readonly sequence: number
   readonly at: number
@@ -276,7 +276,7 @@ interface HistoryRows {
   readonly scanned?: number
 }
 
-/** The same for instances and executions. */
+/** A page of the history of an instance or an execution. */
 export const events = (key: InstanceKey, page: HistoryPage = {}) =>
   Effect.gen(function* () {
     if ((yield* entryOf(key.machine))?._tag === "Machine") return (yield* history(key, page)) satisfies HistoryRows
@@ -285,7 +285,7 @@ export const events = (key: InstanceKey, page: HistoryPage = {}) =>
     return { entries: records.map(({ sequence, at, tag }) => ({ sequence, at, event: { _tag: tag } })), ...end } satisfies HistoryRows
   }).pipe(Effect.map((rows): HistoryRows => rows))
 
-/** Whether the instance or execution takes no more events. A held one does after a repair. */
+/** Whether the instance or execution takes no more events. A held instance takes events again after a repair. */
 export const hasEnded = (status: InstanceStatus): boolean => status === "final" || status === "stopped"
 
 export interface WatchOptions {
@@ -295,7 +295,7 @@ export interface WatchOptions {
   readonly interval?: Duration.Input
 }
 
-/** The events of an instance or execution, then each new one of any process. The stream ends with it. */
+/** The events of an instance or execution, then each new event, also from other processes. The stream ends when the instance does. */
 export const watch = (key: InstanceKey, { after, interval = "200 millis" }: WatchOptions = {}) =>
   Stream.unwrap(
     Effect.map(record(key), ({ sequence }) =>
@@ -303,12 +303,12 @@ export const watch = (key: InstanceKey, { after, interval = "200 millis" }: Watc
     ),
   )
 
-/** A page of events, and after which number the next begins. There is no next when the instance has ended. */
+/** A page of events, and the cursor of the next page: none once the instance has ended. */
 const eventsAfter = (key: InstanceKey, after: number, interval: Duration.Input) =>
   Effect.gen(function* () {
     const { sequence, status } = yield* record(key)
     const entries = sequence > after ? (yield* events(key, { after, limit: longestPage })).entries : []
-    // Where the journal was pruned, events are missing.
+    // A pruned journal may have no events here: the cursor then skips to the latest number.
     const last = entries.at(-1)?.sequence ?? Math.max(after, sequence)
     const isOver = hasEnded(status) && last >= sequence
     if (!isOver && entries.length === 0) yield* Effect.sleep(interval)
@@ -321,7 +321,7 @@ export const stateAt = (key: InstanceKey, sequence: number) =>
     return { sequence, state: json.state(yield* instance.stateAt(sequence)) }
   })
 
-/** The events its state has a transition for, or the state it was in after an event. A guard may still refuse one. */
+/** The events that the current state, or the state after event `at`, has a transition for. A guard may still refuse an event. */
 export const legalEvents = (key: InstanceKey, at?: number) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
@@ -370,7 +370,7 @@ const checkAddress = (machine: string, id: string) => {
   return problem === undefined ? Effect.void : Effect.fail(new InvalidState({ machine, state: "(start)", problem }))
 }
 
-/** Accepts an existing instance where an earlier attempt at the same request, whose outcome is unknown, has started it. */
+/** Accepts an existing instance where an earlier attempt at the same request with an unknown outcome has started it. */
 const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
   making: Effect.Effect<unknown, E, R>,
   isOurs: Effect.Effect<boolean, E2, R2>,
@@ -385,8 +385,8 @@ const unlessDone = <E extends { readonly _tag: string }, R, E2, R2>(
   )
 
 /**
- * Sends an event. With a key a repeated event returns the first result; another event with that key is refused, also when both are
- * sent concurrently: the journal has one event for each key, which is compared with this one after the send.
+ * Sends an event. With a key, a repeated event returns the first result; another event with that key is refused, also when both are
+ * sent concurrently: the journal stores one event per key, and the send compares it with its own event afterwards.
  */
 export const send = (key: InstanceKey, event: { readonly _tag: string }, idempotencyKey?: string) =>
   Effect.gen(function* () {
@@ -394,7 +394,7 @@ export const send = (key: InstanceKey, event: { readonly _tag: string }, idempot
     const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
     const calling = instance.call(decoded, optional({ id: idempotencyKey }))
     if (idempotencyKey === undefined) return sentOf(json, decoded, yield* calling)
-    // The engine refuses another kind of event under a used key as invalid.
+    // The engine refuses an event of another name with a used key as invalid.
     const taken = yield* Effect.catchIf(
       calling,
       (error) => error instanceof InvalidEvent,
@@ -413,7 +413,7 @@ export interface Sent {
   readonly outcome: "Goto" | "Stay" | "Stop"
   readonly state: TaggedJson
   readonly answer?: Schema.Json
-  /** The number of the event in the journal. Known where it was sent under a key. */
+  /** The number of the event in the journal. Only for an event with a key. */
   readonly sequence?: number
 }
 
@@ -429,11 +429,11 @@ export interface Preview extends Sent {
   readonly through: ReadonlyArray<string>
   /** The effect slots that would be requested. */
   readonly requests: ReadonlyArray<string>
-  /** Timers that would begin. One that never is due would end. */
+  /** Timers that would be set. Without `millis`, the timer would be cancelled. */
   readonly timers: ReadonlyArray<{ readonly name: string; readonly millis?: number }>
   /** Events that the machine would send to itself. */
   readonly raises: ReadonlyArray<string>
-  /** It would wait for the next change of state. */
+  /** The event would be postponed until the next change of state. */
   readonly postponed?: true
 }
 
@@ -459,7 +459,7 @@ export const preview = (key: InstanceKey, event: { readonly _tag: string }) =>
     } satisfies Preview
   }).pipe(Effect.map((found): Preview => found))
 
-/** Fails if the journal has another event under the key; otherwise returns the number of the event that it has. */
+/** Fails if the journal has another event with the key; otherwise returns the number of the stored event. */
 const refuseTaken = (instance: Instance<Tagged, Tagged>, json: MachineJson, event: Tagged, key: string) =>
   Effect.gen(function* () {
     const { machine, id } = instance
@@ -486,8 +486,8 @@ const isSameEvent = (instance: Instance<Tagged, Tagged>, json: MachineJson, even
 }
 
 /**
- * Replaces the journaled event that holds an instance, if the instance then replays. As a dry run it only checks that. A sensitive value
- * that is given as it is shown, hidden, stays as it is stored.
+ * Replaces the journaled event that an instance cannot replay, if the instance then replays. A dry run only checks that. A sensitive
+ * value that the caller leaves hidden keeps its stored content.
  */
 export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, options: { readonly dryRun?: boolean } = {}) =>
   Effect.gen(function* () {
@@ -498,18 +498,18 @@ export const repair = (key: InstanceKey, sequence: number, event: TaggedJson, op
     const decoded = yield* Effect.fromResult(json.readEvent(key.id, whole))
     const replaced = isStored(key, sequence, json.encodeEvent(decoded))
     const wasThere = yield* before(replaced)
-    // An earlier attempt at the request has repaired it.
+    // An earlier attempt at the request has repaired the instance.
     if (isRepeated && !wasThere && (yield* replaced)) return yield* get(key)
-    // Decoded by the machine's own schema, which the types of a machine known by name cannot say.
+    // The machine's own schema has decoded the event; the type of a machine found by name cannot express that.
     yield* Effect.flatMap(Engine, (engine) => engine.repair(machine, key.id, sequence, decoded as never, options))
     return yield* get(key)
   })
 
-/** Whether the journal has this event under this number. */
+/** Whether the journal has this event at this number. */
 const isStored = (key: InstanceKey, sequence: number, event: unknown) =>
   Effect.map(storedEventAt(key, sequence), (stored) => Option.isSome(stored) && isDeepStrictEqual(stored.value, event))
 
-/** The event that the journal has under this number, with all fields. */
+/** The event that the journal has at this number, with all fields. */
 const storedEventAt = (key: InstanceKey, sequence: number) =>
   Effect.map(
     Effect.flatMap(Journal, (journal) => journal.events(key, sequence - 1, 1)),
@@ -517,8 +517,8 @@ const storedEventAt = (key: InstanceKey, sequence: number) =>
   )
 
 /**
- * A new instance with the journal of another up to a sequence number, or with all of it. Nothing that was requested there is executed
- * again.
+ * Creates an instance with the journal of another up to a sequence number, or with all of it. Commands that the original requested are
+ * not executed again.
  */
 export const fork = (key: InstanceKey, sequence: number | undefined, newId: string) =>
   Effect.gen(function* () {
@@ -541,15 +541,15 @@ export const fork = (key: InstanceKey, sequence: number | undefined, newId: stri
 
 export interface PurgeRequest {
   readonly machine: string
-  /** How long ago they ended at least. */
+  /** Purges instances that ended at least this long ago. */
   readonly endedBefore: Duration.Input
-  /** Only counts them. */
+  /** Only counts the instances. */
   readonly dryRun: boolean
 }
 
 /**
- * Removes instances of a machine that ended long ago, with their journals. One with an unfinished or failed command stays. A repeated
- * request removes the instances of its first attempt, and returns their number.
+ * Removes instances of a machine that ended long ago, with their journals. An instance with an unfinished or failed command stays. A
+ * repeated request removes the instances of its first attempt, and returns their number.
  */
 export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
   Effect.gen(function* () {
@@ -569,29 +569,29 @@ export const purge = ({ machine: name, endedBefore, dryRun }: PurgeRequest) =>
     return { machine: name, count: isRepeated ? first.count : count, dryRun }
   })
 
-/** Which commands of an instance. */
+/** Selects commands of an instance. */
 export interface InstanceCommandQuery {
-  /** Those of one of its events. */
+  /** Only commands that the event of this number requested. */
   readonly sequence?: number | undefined
-  /** Those before the command of this number. */
+  /** Only commands before the command of this number. */
   readonly before?: number | undefined
   /** At most this many, the latest. Default: 100. */
   readonly limit?: number | undefined
 }
 
-/** The commands that an instance requested, in the order of their requests. `next` is `before` of the page with those before these. */
+/** The commands that an instance requested, oldest first. `next` is the `before` of the page with earlier commands. */
 export const commands = (key: InstanceKey, { sequence, before, limit = 100 }: InstanceCommandQuery = {}) =>
   Effect.gen(function* () {
     yield* opened(key)
     const most = Math.min(1000, Math.max(1, limit))
-    // Keys of requested commands are made of the instance and the event.
+    // The key of a command begins with its instance and event.
     const keyPrefix = sequence === undefined ? undefined : commandKey(key.machine, key.id, sequence, 0).slice(0, -1)
     const found = yield* Effect.flatMap(Commands, (stored) => stored.ofInstance(key, { limit: most + 1, before, keyPrefix }))
     const page = found.slice(-most)
     return { commands: yield* withParameters(page), ...optional({ next: found.length > most ? page[0]?.number : undefined }) }
   })
 
-/** The timeouts of its state, and its delayed events with what they are: those are known where its machine is. */
+/** The timeouts of its state, and its delayed events. Includes the events where the machine is registered. */
 export const timers = (key: InstanceKey) =>
   Effect.gen(function* () {
     const { record, timers: found } = yield* opened(key)
@@ -606,7 +606,7 @@ export const timers = (key: InstanceKey) =>
     }
   })
 
-/** Fires a timer of an instance now. Where another node has the instance, that node fires it within its sweep interval. */
+/** Fires a timer of an instance now. Where another node owns the instance, that node fires it within its sweep interval. */
 export const fireTimer = (key: InstanceKey, name: string) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
@@ -620,13 +620,13 @@ export const fireTimer = (key: InstanceKey, name: string) =>
       return yield* new TimerNotSet({ ...key, name, known })
     }
     const isSet = yield* Effect.flatMap(Timers, (store) => store.hasten({ ...key, ...first }))
-    // A repeated request finds it fired.
+    // A repeated request finds that the timer has fired.
     if (!isSet && !isRepeated) return yield* new TimerNotSet({ ...key, name, known: [] })
     if (isSet) yield* Effect.flatMap(Engine, (engine) => engine.sweep)
     return yield* get(key)
   })
 
-/** The state of an instance after a send, for people. */
+/** The state of an instance after a send, with the events that it accepts. */
 export const standingAfter = (key: InstanceKey) =>
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
@@ -634,5 +634,5 @@ export const standingAfter = (key: InstanceKey) =>
     return { ...key, state: json.state(state), sequence, status, accepts: acceptedIn(json, status, state._tag) }
   })
 
-/** The latest sequence number of an instance's journal. */
+/** The journal's record of an instance, with its latest sequence number. */
 export const record = (key: InstanceKey) => Effect.map(opened(key), (found) => found.record)

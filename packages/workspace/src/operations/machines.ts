@@ -1,4 +1,4 @@
-/** Operations on machines: list, look, draw, check against stored instances. */
+/** Operations on machines: list, show, draw, check against stored instances. */
 import { Engine, Journal, type KnownMachine } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import { type MachineEntry, Machines } from "../Machines.ts"
@@ -8,7 +8,7 @@ import { BulkSend } from "./bulk.ts"
 import { jsonSchemaOf, phases } from "./executions.ts"
 import { findEntry, findMachine, workflowPrefix } from "./find.ts"
 
-/** A workflow is listed by its name: its definition need not be known here. */
+/** A listed workflow needs only its name: this process may not have its definition. */
 type Listed =
   | Exclude<MachineEntry, { readonly _tag: "EffectWorkflow" }>
   | Pick<Extract<MachineEntry, { readonly _tag: "EffectWorkflow" }>, "_tag" | "name" | "events">
@@ -37,8 +37,8 @@ const listing = (entry: Listed) =>
   })
 
 /**
- * All machines, by name, with how many instances are in each state. Workflows that have executions are among them where no
- * definition is known here: a process that observes builds no layers of workflows, which may register others besides their own.
+ * All machines, by name, with the number of instances in each state. Includes workflows that have executions but no definition here: an
+ * observing process does not build the layers of workflows, which may register further workflows.
  */
 export const list = Effect.gen(function* () {
   const entries = yield* listedEntries
@@ -50,7 +50,7 @@ export const list = Effect.gen(function* () {
   return listed.sort((a, b) => (a.name < b.name ? -1 : 1))
 })
 
-/** Jobs that send an event to many are listed where there are any. */
+/** The machine of bulk jobs is listed only where there are jobs. */
 const listedEntries = Effect.gen(function* () {
   const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
   const jobs = yield* Effect.flatMap(Journal, (journal) => journal.count(BulkSend.name))
@@ -75,7 +75,7 @@ export const get = (name: string) =>
     return { ...listed, blueprint: entry.machine.blueprint, eventSchemas, stateSchemas }
   })
 
-/** The positions in its diagram. Laid out once for each structure of a machine. */
+/** The positions in the machine's diagram. The layout is computed once for each structure of a machine. */
 export const layout = (name: string, direction: "down" | "right" = "down") =>
   Effect.gen(function* () {
     const { machine } = yield* findMachine(name)
@@ -85,8 +85,8 @@ export const layout = (name: string, direction: "down" | "right" = "down") =>
   })
 
 /**
- * Runs stored instances of a machine, or of all, through the current definition without changing any. Among all are the machines of
- * the configuration, the built-in ones that have instances, and those that have instances but no definition here.
+ * Replays stored instances of a machine, or of all machines, with the current definition, without changing any. "All" are the machines
+ * of the configuration, built-in machines with instances, and machines with instances but no definition here.
  */
 export const check = (name: string | undefined) =>
   Effect.gen(function* () {
@@ -148,7 +148,7 @@ const checkOne = (machine: KnownMachine) =>
   Effect.gen(function* () {
     const upcasters = (yield* Workspace).config?.upcasters?.[machine.name]
     const { checked, failing } = yield* Effect.flatMap(Engine, (engine) => engine.check(machine, optional({ upcasters })))
-    // An instance may end in between.
+    // An instance may end between the check and the count.
     const ended = Math.max(0, (yield* countAll(machine.name)) - checked)
     return { machine: machine.name, registered: true, checked, ended, unchecked: 0, failing } satisfies MachineReport
   })

@@ -24,7 +24,7 @@ export const mergedList = (
 const byChange = (left: InstanceCursor, right: InstanceCursor): number =>
   left.updatedAt - right.updatedAt || compareText(left.machine, right.machine) || compareText(left.id, right.id)
 
-/** The cursor of a list of all machines, for the list of one, which is ordered by time and id only. The same for both orders. */
+/** Translates the cursor of the merged list for the list of one machine, which is ordered by time and id only. Holds for both orders. */
 const cursorIn = (machine: string, after: InstanceCursor | undefined): InstanceCursor | undefined => {
   if (after === undefined || after.machine === machine) return after
   return { updatedAt: after.updatedAt, machine, id: compareText(machine, after.machine) < 0 ? lastId : "" }

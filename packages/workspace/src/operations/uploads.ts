@@ -1,4 +1,4 @@
-/** Operations on uploads: send a file, look, correct, retry, cancel, and search stored items. */
+/** Operations on uploads: send a file, show, correct, retry, cancel, and search stored items. */
 import { createHash } from "node:crypto"
 import {
   BatchExists,
@@ -20,7 +20,7 @@ import { RequestKeyTaken, StoredItemNotFound, UploadComplete } from "../errors.t
 import { optional, paged } from "../optional.ts"
 import { CurrentAttempt } from "../RequestKeys.ts"
 
-/** The status of an upload, in the words of the API and of the command line. */
+/** The status of an upload, with the field names of the API and of the command line. */
 export const statusOf = ({
   batchId,
   kind,
@@ -59,7 +59,7 @@ export const statusOf = ({
 
 export type UploadStatus = ReturnType<typeof statusOf>
 
-/** Why an upload failed, or that a person cancelled it. */
+/** Why an upload failed, or that a user cancelled it. */
 const failureOf = ({ message, cause, cancelled, transition, processor, attempts, at }: FailureReport) => ({
   message,
   at,
@@ -82,7 +82,7 @@ export const status = (id: string) =>
     statusOf,
   )
 
-/** The same key is the same upload, in every process. */
+/** Derives the upload id from the key: every process gets the same id. */
 const uploadOfKey = (key: string): string => `batch-${createHash("sha256").update(key).digest("hex").slice(0, 16)}`
 
 /** The status now and at every change, until no work is in progress. Includes work of other processes. */
@@ -97,7 +97,7 @@ export interface ReceivedFile<E, R> {
 }
 
 export interface ReceiveOptions {
-  /** The same file again under its key is the upload that is there; another file under the key is refused. */
+  /** Sending the same file again with its key returns the existing upload; another file with the key is refused. */
   readonly key?: string | undefined
   /** Uploads a file that was uploaded before once more. */
   readonly force: boolean
@@ -130,25 +130,25 @@ export const receive = <E, R>({ fileName, contentType, content }: ReceivedFile<E
     const known = Effect.catchTag(Effect.asSome(uploads.status(batchId)), "BatchNotFound", () => Effect.succeedNone)
     const earlier = yield* known
     if (Option.isSome(earlier)) {
-      // A longer file is another one: the rest of it need not be read.
+      // A longer file is a different file: the rest need not be read.
       yield* Stream.runDrain(Stream.takeWhile(counted, () => bytes <= (earlier.value.batch.fileSize ?? 0)))
       return statusOf(yield* sameFile(earlier.value))
     }
-    // Another request with this key may have been first: then its upload exists.
+    // A concurrent request with this key may have created the upload first.
     const received = yield* Effect.result(uploads.receive(counted, { ...options, batchId }))
     if (Result.isSuccess(received)) return statusOf(received.success)
     const other = received.failure instanceof BatchExists && bytes > 0 ? yield* known : Option.none<BatchStatus>()
     return Option.isSome(other) ? statusOf(yield* sameFile(other.value)) : yield* Effect.fail(received.failure)
   })
 
-/** Starts the upload of a file of this machine, which is read where it is. */
+/** Starts the upload of a local file, which is read in place. */
 export const start = (file: string, { force, kind, md5 }: Omit<ReceiveOptions, "key">) =>
   Effect.map(
     Effect.flatMap(Uploads, (uploads) => uploads.start(file, { force, ...optional({ kind, md5 }) })),
     statusOf,
   )
 
-/** A page of uploads, each with its state and how many items its file has. One that cannot be read is listed without them. */
+/** A page of uploads, each with its state and number of items. An upload whose status cannot be read is listed without them. */
 export const list = (query: { readonly limit: number; readonly after?: number | undefined }) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
@@ -165,10 +165,10 @@ export const list = (query: { readonly limit: number; readonly after?: number | 
     return paged({ uploads: listed }, page.next)
   })
 
-/** Items that one page examines where it filters them. */
+/** The most items that one filtered page examines. */
 const mostScanned = 10_000
 
-/** A page of the items of an upload; with a reason, of those that failed for it. */
+/** A page of the items of an upload; with a reason, only items that failed for that reason. */
 export const items = (id: string, { reason, ...query }: EntryQuery & { readonly reason?: string | undefined }) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
@@ -192,7 +192,7 @@ export const items = (id: string, { reason, ...query }: EntryQuery & { readonly 
     return paged({ items: found }, after)
   })
 
-/** One item of an upload, with the states it has been in and its source. */
+/** One item of an upload, with the history of its states and its source. */
 export const history = (id: string, index: number) =>
   Effect.gen(function* () {
     const uploads = yield* Uploads
@@ -204,7 +204,7 @@ export const history = (id: string, index: number) =>
     }
   })
 
-/** The JSON of an item that is stored. */
+/** The JSON of a stored item. */
 const storedSource = (uploads: (typeof Uploads)["Service"], batchId: string, { state, id }: Entry) =>
   Effect.gen(function* () {
     if (state !== "stored" || id === undefined) return undefined
@@ -222,13 +222,13 @@ export const correct = (id: string, index: number, item: object) =>
       page.items.some((one) => one.index === index),
     )
     const wasFailed = yield* before(failed)
-    // Once an earlier attempt at the request has corrected it, it may have been retried.
+    // An earlier attempt at the request may have corrected the item, and a retry may have stored it since.
     yield* Effect.catchTag(uploads.correct(id, index, item), "ItemNotFailed", (notFailed) =>
       isRepeated && wasFailed ? Effect.void : Effect.fail(notFailed),
     )
   })
 
-/** Tries the failed items of a partially completed upload again, or a failed one from where it stopped. */
+/** Retries the failed items of a partially completed upload, or resumes a failed upload. */
 export const retry = (id: string) =>
   Effect.gen(function* () {
     const { before, eventId } = yield* CurrentAttempt

@@ -5,12 +5,12 @@ import * as Option from "effect/Option"
 import { type MachineEntry, Machines } from "../Machines.ts"
 import { restingStates, Systems } from "../Systems.ts"
 
-/** No instance has work to do, and no command waits or is being executed. */
+/** Whether no instance has work to do, and no command is pending or in flight. */
 export const isIdle = Effect.gen(function* () {
   const counts = yield* Effect.flatMap(Commands, (commands) => commands.counts)
   if (counts.some(({ status, count }) => (status === "pending" || status === "processing") && count > 0)) return false
   const entries = yield* Effect.flatMap(Machines, (machines) => machines.list)
-  // Instances of a machine that is not registered here are left to processes that have it.
+  // Machines that are not registered here are ignored: other processes run their instances.
   const busy = yield* Effect.filter(entries, isBusy, { concurrency: 4 })
   return busy.length === 0
 })

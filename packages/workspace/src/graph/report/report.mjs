@@ -1,4 +1,4 @@
-/* The report of a graph: draws the document that is chosen, marks its facts, and filters them. All content becomes text, never markup. */
+/* The report of a graph: draws the chosen document, marks its facts and filters them. All content becomes text, never markup. */
 
 /** @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
@@ -96,7 +96,7 @@ const hideCard = () => {
   isPinned = false
 }
 
-/** Stretches of the text in which the same facts hold. @param {Fact[]} facts @param {number} length */
+/** Splits the text where facts start and end: each stretch has one set of facts. @param {Fact[]} facts @param {number} length */
 const stretchesOf = (facts, length) => {
   const places = new Set([0, length])
   for (const { start, end } of facts) places.add(Math.min(start, length)).add(Math.min(end, length))
@@ -148,10 +148,10 @@ const drawText = () => {
   })
   const words = byId("words")
   if (shown.hasText) words.replaceChildren(...pieces)
-  else words.replaceChildren(element("p", { class: "empty" }, "The text of this document is not stored any more."))
+  else words.replaceChildren(element("p", { class: "empty" }, "The text of this document is no longer stored."))
 }
 
-/** Where a name stands in a fact's words. @param {Fact} fact @param {string} name */
+/** The span of a name in the quote of a fact. @param {Fact} fact @param {string} name */
 const placeIn = ({ start, quote }, name) => {
   const at = quote.indexOf(name)
   return at === -1 ? undefined : { from: start + at, to: start + at + name.length }
@@ -168,14 +168,14 @@ const choose = (fact, jump) => {
   for (const [at, button] of [...byId("list").querySelectorAll("button")].entries()) {
     const isChosen = shown.visible[at] === fact
     button.setAttribute("aria-current", String(isChosen))
-    // On a narrow screen the list is below the text, which is to stay in sight.
+    // On a narrow screen the list is below the text: scrolling to it would hide the text.
     if (isChosen && !jump && innerWidth >= 720) button.scrollIntoView({ block: "nearest" })
   }
   const own = marks.filter(({ facts }) => facts.includes(fact))
   const [first, last] = [own[0], own.at(-1)]
   if (!jump || first === undefined || last === undefined) return
   first.mark.scrollIntoView({ block: "center", behavior: "instant" })
-  // Below its last words, so that it covers none of them.
+  // The card is below the last marked words, so that it covers none of them.
   showCard(last.mark.getBoundingClientRect().bottom < innerHeight ? last.mark : first.mark, [fact])
   isPinned = true
 }
