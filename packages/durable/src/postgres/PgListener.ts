@@ -1,6 +1,6 @@
 /**
- * Listens to PostgreSQL's NOTIFY: one connection per client for all channels, which it opens with the first subscriber and opens
- * again after it fails. A message that is sent while it does not listen is lost: `connected` says when to check for missed
+ * Listens to PostgreSQL's NOTIFY: one connection per client for all channels, opened with the first subscriber and reopened after a
+ * failure. A message that is sent while the listener is not connected is lost: `connected` tells the subscriber when to check for missed
  * messages.
  */
 import type * as PgClient from "@effect/sql-pg/PgClient"
@@ -22,7 +22,7 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { Wakeup } from "../runtime/Wakeup.ts"
 
-/** A payload holds 8,000 bytes. */
+/** PostgreSQL allows less than 8,000 bytes per payload. */
 export const payloadLimit = 7000
 
 /** A connection can be lost without an error: it is checked by a message to itself. */
@@ -33,7 +33,7 @@ export interface Heartbeat {
 
 export interface Subscriber {
   readonly heard: (payload: string) => void
-  /** Called whenever it begins to listen. */
+  /** Called whenever the listener begins to listen. */
   readonly connected: () => void
 }
 
@@ -43,7 +43,7 @@ export type Subscribe = (channel: string, subscriber: Subscriber) => () => void
 export interface PgListenerService {
   /** The client whose database it listens to. */
   readonly client: SqlClient
-  /** Undefined where the client cannot listen. */
+  /** Undefined if the client cannot listen. */
   readonly subscribe: Subscribe | undefined
 }
 
@@ -62,13 +62,13 @@ export const listenerOf = (client: SqlClient): Effect.Effect<PgListenerService, 
     return { client, subscribe: canListen(client) ? yield* makeListener(client) : undefined }
   })
 
-/** The same layer in the store and in the domain events: layers are built once, so both get the same listener. */
+/** The store and the domain events provide this same layer: layers are built once, so both get the same listener. */
 export const layerListener: Layer.Layer<PgListener, never, SqlClient> = Layer.effect(PgListener, Effect.flatMap(SqlClient, listenerOf))
 
-/** A connection that is gone does not answer the end of its session either. */
+/** The longest wait for a session to close: a lost connection does not answer that either. */
 const longestClose = Duration.seconds(1)
 
-/** An outage costs readers that wait for a message no more than this, in milliseconds. */
+/** The longest backoff in milliseconds: readers that wait for a message are delayed by no more than this after an outage. */
 const longestBackoff = 1000
 
 /** The heartbeat's default: every 15 seconds, answered within 5. */
@@ -85,7 +85,7 @@ export const makeListener = (
     const subscribersOf = (channel: string): ReadonlyArray<Subscriber> => [...(channels.get(channel) ?? [])]
 
     const open = Effect.gen(function* () {
-      // A connection of its own: one of the pool would be missing there, and a pool of one would have none.
+      // A separate connection: one of the pool would be missing there, and a pool of one would be left without any.
       const own = yield* PgConnection.make({ ...client.config, applicationName: `${client.config.applicationName ?? "detent"} listener` })
       return yield* own.pin
     })
@@ -108,7 +108,7 @@ export const makeListener = (
           yield* Effect.sleep(heartbeat.every)
           const answered = Deferred.makeUnsafe<void, SqlError>()
           beat = answered
-          // Not interrupted by the timeout: that would wait for an answer of the connection again.
+          // Forked, so that the timeout does not interrupt it: the interruption would wait for an answer of the connection.
           const asking = connection.query("select pg_notify($1, '')::text", [beats])
           yield* Effect.forkScoped(Effect.tapError(asking, (error) => Deferred.fail(answered, error)))
           yield* Effect.timeout(Deferred.await(answered), heartbeat.patience)
@@ -158,7 +158,7 @@ const withoutWaiting = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Effect.
       ),
   )
 
-/** The texts of a payload; none where another client has sent something else. */
+/** The texts of a payload; none if it is not a JSON array, because another client sent it. */
 export const textsOf = (payload: string): ReadonlyArray<string> => {
   try {
     const parsed: unknown = JSON.parse(payload)

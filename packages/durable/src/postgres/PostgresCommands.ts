@@ -59,7 +59,7 @@ export const postgresCommands = (
     }
   })
 
-/** Every worker locks limited queues in the same order, so that no two wait for each other. */
+/** Every worker locks limited queues in the same order, so that no two deadlock. */
 const inOrder = (wants: ExchangeRequest["wants"]): ReadonlyArray<readonly [queue: string, limit: number]> =>
   wants.map(({ queue, limit }) => [queue, limit] as const).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0))
 

@@ -1,6 +1,6 @@
 /**
- * Notifies other processes of instances that this one has changed, by LISTEN and NOTIFY: one message for the changes of a few
- * milliseconds, off the commit path. A process that misses one finds out by its next poll.
+ * Notifies other processes of instances that this one has changed, by LISTEN and NOTIFY: one message for the changes of a few milliseconds,
+ * off the commit path. A process that misses a message finds the changes at its next poll.
  */
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -62,7 +62,10 @@ export const changeNotifications = (
     }
   })
 
-/** The sender, then machine and id of each instance; the sender alone where they do not fit: then any may have changed. */
+/**
+ * The payload has the sender, then machine and id of each instance. If they do not fit, it has the sender alone: any instance may have
+ * changed.
+ */
 const anyOf = (self: string): string => JSON.stringify([self])
 
 const payloadOf = (self: string, keys: ReadonlyArray<InstanceKey>): string => {

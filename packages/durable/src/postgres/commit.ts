@@ -1,20 +1,20 @@
 /**
- * The shapes of the commit statement on PostgreSQL, and the choice between them. Each shape stores a whole batch in one statement:
- * half the time and a third of the client's CPU of begin, update, insert, commit. Each returns one row: how many commits it
- * stored, and their positions in the batch.
+ * The shapes of the commit statement on PostgreSQL, and the choice between them. Each shape stores a whole batch in one statement: half the
+ * time and a third of the client's CPU of begin, update, insert, commit. Each returns one row: how many commits it stored, and their
+ * positions in the batch.
  *
  * Rules of all shapes:
  *
- * - A concurrent change of an instance holds its row. Once the row is free, `sequence = expected` is checked again. No event is
- *   added without the sequence growing, so the check of dedupe ids, as of the start of the statement, holds as well.
- * - `started_at` tells an instance from one that was removed: its id may have been used again since, and the new instance may stand
- *   at the expected sequence. A commit that does not say when its instance was started is for any.
- * - Where a state with work stays one, a commit that names no owner keeps the owner that is in the row.
+ * - A concurrent transaction that changes an instance locks its row. When the lock is free, PostgreSQL checks `sequence = expected` again.
+ *   Every new event increases the sequence, so the check of dedupe ids, made as of the start of the statement, holds as well.
+ * - `started_at` distinguishes an instance from a removed one with the same id: the new instance may be at the expected sequence too. A
+ *   commit without the start of its instance applies to any instance with that id.
+ * - If the old and the new state both have work, a commit that names no owner keeps the owner in the row.
  * - A fence is checked once per statement, and its lease is locked FOR KEY SHARE until the commit. See SqlLeases.ts for why.
- * - Parts of one statement see the tables as they were before it and run in no defined order. So no two of them touch the same
- *   row: a timer that is set is replaced, never cleared.
- * - `n % 1 = 0` is always true. The planner then expects one row where it would expect a hundred, and looks rows up by index. A
- *   plan made while the tables are empty would read them whole, and is kept while they grow.
+ * - Parts of one statement see the tables as they were before it and run in no defined order. So no two of them touch the same row: a timer
+ *   that is set is replaced, never cleared.
+ * - `n % 1 = 0` is always true. With it the planner expects one row instead of a hundred, and looks rows up by index. Otherwise a plan made
+ *   while the tables are empty reads them whole, and PostgreSQL keeps that plan while they grow.
  */
 import { isDeliveryId } from "../instance/SelfSentEvents.ts"
 import type { Commit, EventRecord, Fence } from "../store/Commit.ts"
@@ -28,7 +28,7 @@ export interface PreparedCommit {
   readonly parameters: ReadonlyArray<unknown>
 }
 
-/** Every batch locks its instances in the same order, so that two batches do not wait for each other. */
+/** Every batch locks its instances in the same order, so that two batches do not deadlock. */
 export const inOrder = (commits: ReadonlyArray<Commit>): ReadonlyArray<Positioned> =>
   commits.map((commit, position): Positioned => [position, commit]).sort(byName)
 
@@ -69,9 +69,8 @@ const fastShapes = (schema: string, isFenced: boolean) => ({
 })
 
 /**
- * The one fence of a batch. Commits that a node makes as owner share the fence of its lease. Commits without a fence among them
- * are stored under it as well; if it does not hold, they turn out to be refused for no reason of their own and are tried again
- * without it.
+ * The one fence of a batch. Commits that a node makes as owner share the fence of its lease. Commits without a fence in the same batch are
+ * stored under it as well; if it does not hold, the writer finds no reason of their own for their refusal and retries them without it.
  */
 const sharedFence = (ordered: ReadonlyArray<Positioned>): Fence | "several" | undefined => {
   let shared: Fence | undefined
@@ -87,7 +86,7 @@ const sharedFence = (ordered: ReadonlyArray<Positioned>): Fence | "several" | un
 const underFence = (schema: string, first: number): string => `
       and exists (select from ${schema}.leases l where l.name = $${first}::text and l.token = $${first + 1}::bigint for key share)`
 
-/** Whether the instance `i` is the one that a commit is for. */
+/** Whether the instance `i` was started at the time that the commit expects. */
 const isThatLife = (startedAt: string): string => `i.started_at = coalesce(${startedAt}, i.started_at)`
 
 const ownerOr = (reason: string, resident: string, status: string): string =>
@@ -97,17 +96,17 @@ const ownerOr = (reason: string, resident: string, status: string): string =>
 const instanceColumns = `sequence = c.sequence, updated_at = c.at, tag = c.tag, status = c.status, version = c.version,
       resident = c.resident, reason = ${ownerOr("c.reason", "c.resident", "c.status")}`
 
-/** One row for the whole batch, by which the listing learns of it. */
+/** Appends one row to `moves` for the whole batch, from which the listing is brought up to date. */
 const movedFrom = (schema: string, source: string): string =>
   `, moved as (insert into ${schema}.moves (instances) select array_agg(instance) from ${source} having count(*) > 0)`
 
 /**
- * The ids that nodes made to send events to one another have a column of their own, without an index: each event of another node has
- * one, and hardly ever is one looked for. An index took a third of the CPU of such an event, and 170 bytes of WAL. Events that are
- * sent again are looked for among all events of their instance; also in the column of senders' ids, where the version before kept them.
+ * The ids under which nodes send events to one another have a column of their own, without an index: each event of another node has one,
+ * and they are hardly ever searched for. An index took a third of the CPU of such an event, and 170 bytes of WAL. An event that is sent
+ * again is searched for among all events of its instance, also in the column of senders' ids, where the previous version kept these ids.
  *
- * The commits whose ids the journal has are a part of their own. As conditions of the update, PostgreSQL counted the cost of looking for
- * ids against the index by which it finds instances: it made a plan that read all instances, and all events, for every batch.
+ * The commits whose ids the journal already has are selected in a part of their own. As conditions of the update, the cost of searching for
+ * ids kept PostgreSQL from using the index on instances: its plan read all instances and all events for every batch.
  */
 const duplicates = (schema: string, isDuplicate: ReadonlyArray<string>): string => `duplicates as materialized (${isDuplicate
   .map(
@@ -126,16 +125,16 @@ const hasOneOf = (ids: string): string => `${ids} is not null and e.dedupe_id = 
 
 const isNoDuplicate = "c.n not in (select n from duplicates)"
 
-/** The same for commits whose fence does not hold, where each may have its own. */
+/** Whether the fence of a commit holds, in the shape where each commit may have its own. */
 const isNotFenced = "c.n not in (select n from fenced)"
 
-/** The id that its sender gave an event. */
+/** The id that the sender gave an event. */
 const idOf = (event: EventRecord | undefined): string | undefined => (isDeliveryId(event?.dedupeId) ? undefined : event?.dedupeId)
 
 /** The id that a node gave an event. */
 const deliveryOf = (event: EventRecord | undefined): string | undefined => (isDeliveryId(event?.dedupeId) ? event.dedupeId : undefined)
 
-/** The ids by which nodes send events again: the journal may have them. */
+/** The ids of events that nodes send again: the journal may have them. */
 const resentIn = (events: ReadonlyArray<EventRecord>): ReadonlyArray<string> =>
   events.flatMap((event) => (event.isFirst === true ? [] : (deliveryOf(event) ?? [])))
 
@@ -143,14 +142,14 @@ const timerConflict = `on conflict (instance, name) do update
     set entry = excluded.entry, due = excluded.due, claimed_by = null, claimed_until = 0, attempts = 0, dead = false, problem = null`
 
 /**
- * A number as a JSON string. PostgreSQL makes a decimal number of arbitrary length of each JSON number, and a text of that, before it
- * becomes an integer: 0.7 µs of CPU for the six numbers of a plain commit.
+ * A number as a JSON string. PostgreSQL converts each JSON number to an arbitrary-precision decimal and that to text before it becomes an
+ * integer: 0.7 µs of CPU for the six numbers of a plain commit.
  */
 const digits = (number: number | undefined): string | null => (number === undefined ? null : String(number))
 
 // ---- plain: an instance that exists, one event, and nothing else
 
-/** Any timers aside. */
+/** Does not check timers. */
 const isOneEvent = ({ expected, sequence, at, events, snapshot, commands }: Commit): boolean => {
   const [event] = events
   if (expected < 0 || events.length !== 1 || event?.dedupeId !== undefined) return false
@@ -159,7 +158,7 @@ const isOneEvent = ({ expected, sequence, at, events, snapshot, commands }: Comm
 
 const isPlain = ([, commit]: Positioned): boolean => isOneEvent(commit) && commit.setTimers.length === 0 && commit.clearTimers.length === 0
 
-/** Most small batches are plain. 16.5 µs of PostgreSQL's CPU each in batches of 50, against 24.3 µs for the full shape. */
+/** Most small batches are plain. One commit takes 16.5 µs of PostgreSQL's CPU in batches of 50, against 24.3 µs for the full shape. */
 const plainShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::bigint as expected, (c ->> 4)::bigint as sequence,
@@ -180,7 +179,7 @@ const plainShape = (schema: string, fence: string): string => `
   ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
-/** One plain commit, without the JSON around it: 2,449/s against 1,713/s where each send is awaited. */
+/** One plain commit without JSON: 2,449/s instead of 1,713/s if each send is awaited. */
 const onePlainShape = (schema: string, fence: string): string => `
   with updated as (
     update ${schema}.instances i
@@ -219,10 +218,10 @@ const plainValues = ([position, commit]: Positioned): ReadonlyArray<unknown> => 
 
 // ---- uniform: many plain commits of one machine
 
-/** In smaller batches, the eight functions that take the columns apart cost more than the JSON that is not parsed. */
+/** In smaller batches, splitting the eight columns costs more than parsing the JSON. */
 const uniformMinimum = 16
 
-/** Stands between the values of a column. JSON has no control characters, and hardly any name does. */
+/** Separates the values of a column. JSON contains no control characters, and hardly any name does. */
 const separator = "\u001f"
 
 const areUniform = (ordered: ReadonlyArray<Positioned>): boolean => {
@@ -243,12 +242,12 @@ const isUniform = (one: Commit, other: Commit): boolean =>
   isSeparable(one.events[0]?.tag) &&
   isSeparable(one.events[0]?.body)
 
-/** Half of a surrogate pair would be replaced on its way: JSON has an escape for it, which PostgreSQL refuses. */
+/** Encoding as UTF-8 would replace half of a surrogate pair; JSON has an escape for it, which PostgreSQL refuses. */
 const isSeparable = (text: string | undefined): boolean => text !== undefined && !text.includes(separator) && text.isWellFormed()
 
 /**
- * Each column is one text, cut at the separators: nothing is escaped and no JSON is parsed. 11.2 µs of PostgreSQL's CPU each in
- * batches of 50, where the plain shape takes 13.2 µs; 10.7 µs against 14.3 in batches of 500.
+ * Each column is one text, split at the separators: nothing is escaped and no JSON is parsed. One commit takes 11.2 µs of PostgreSQL's CPU
+ * in batches of 50, against 13.2 µs for the plain shape; 10.7 µs against 14.3 in batches of 500.
  */
 const uniformShape = (schema: string, fence: string): string => `
   with input as materialized (
@@ -300,8 +299,8 @@ const isTimed = ([, commit]: Positioned): boolean =>
   isOneEvent(commit) && commit.clearTimers !== "all" && commit.clearTimers.length <= 1 && commit.setTimers.length <= 1
 
 /**
- * One event, at most one timer that ends and one that begins; plain commits among them too. 15 µs of PostgreSQL's CPU each in
- * batches of 500, against 23 µs for the full shape; 24 µs against 33 in batches of 50.
+ * One event, at most one timer that ends and one that begins; plain commits in the same batch too. One commit takes 15 µs of PostgreSQL's
+ * CPU in batches of 500, against 23 µs for the full shape; 24 µs against 33 in batches of 50.
  */
 const timedShape = (schema: string, fence: string): string => `
   with input as materialized (
@@ -346,7 +345,7 @@ const areAlike = (ordered: ReadonlyArray<Positioned>): boolean => {
   return first !== undefined && others.length > 0 && isStep(first) && others.every((one) => isStep(one) && isLike(one[1], first[1]))
 }
 
-/** From one sequence to the next; a timer that begins does so there. */
+/** Whether the commit adds one to the sequence, and its new timer, if any, begins at that sequence. */
 const isStep = (positioned: Positioned): boolean => {
   const { expected, sequence, setTimers } = positioned[1]
   return isTimed(positioned) && expected === sequence - 1 && (setTimers.length === 0 || setTimers[0]?.entry === sequence)
@@ -368,8 +367,8 @@ const isLike = (one: Commit, other: Commit): boolean =>
  * Commits that differ only in their instance and time: shared values are one parameter each, the others are columns. 11.2 µs of
  * PostgreSQL's CPU each in batches of 500, against 14.9 µs for the timed shape; 18.9 µs against 23.2 in batches of 50.
  *
- * Every column that rows are found by comes from the input. With the machine as a mere parameter, a plan made while the tables
- * are empty reads all instances of that machine.
+ * Every column by which rows are found comes from the input. With the machine as a plain parameter, a plan made while the tables are empty
+ * reads all instances of that machine.
  */
 const alikeShape = (schema: string, fence: string): string => `
   with input as materialized (
@@ -439,8 +438,8 @@ const hasOnlyEvents = ([, { expected, events, snapshot, commands, setTimers, cle
   clearTimers.length === 0
 
 /**
- * Busy instances take several events in one commit, and events of other nodes have ids. Without the parts for timers, snapshots and
- * commands, which take their time also where a batch has none of them.
+ * For busy instances, which get several events in one commit, and for events of other nodes, which have ids. Leaves out the parts for
+ * timers, snapshots and commands, which cost time even if a batch has none of them.
  */
 const eventsShape = (schema: string, fence: string): string => `
   with input as materialized (
@@ -507,9 +506,9 @@ const eventValue = (event: EventRecord): ReadonlyArray<unknown> => {
 // ---- full: everything a commit can carry
 
 /**
- * A commit is an array, its first event stands in it, and parts that are empty are not unfolded: 22 µs of the server's CPU per
- * commit in batches of 50, 18 in batches of 500. As objects (jsonb_to_recordset) with all events in a list it was about 24, json
- * instead of jsonb about 25; single runs differ by 2.
+ * A commit is an array that contains its first event, and empty parts are not expanded: 22 µs of the server's CPU per commit in batches of
+ * 50, 18 in batches of 500. As objects (jsonb_to_recordset) with all events in a list it was about 24, json instead of jsonb about 25;
+ * single runs differ by 2.
  */
 const fullShape = (schema: string): string => `
   with input as materialized (

@@ -1,15 +1,15 @@
 /**
- * Finishes one batch of commands and claims the next, in one call and one transaction. A function, because each of its
- * statements must see the effects of the one before, and because a limit that holds across workers has to be read after the
- * row of its queue is locked; as statements of their own these would be six round trips.
+ * Finishes one batch of commands and claims the next, in one call and one transaction. A function, because each of its statements must see
+ * the effects of the one before, and because a limit that holds across workers has to be read after the row of its queue is locked; as
+ * separate statements these would take six round trips.
  *
- * Changed by a new migration only: a process of an older version calls the function of the name it was made with.
+ * Changed only by a new migration, under a new name: a process of an older version calls the function by the name it knows.
  */
 import { keptErrors } from "../store/StoredCommand.ts"
 
 /**
- * The commands that can be claimed, in order: unclaimed ones, and those whose claim has ended. The order and the first conditions
- * are those of the index `commands_open`; it passes over no more than the commands that workers hold.
+ * The commands that can be claimed, in order: unclaimed ones, and those whose claim has expired. The order and the first conditions are
+ * those of the index `commands_open`, so that only the commands that workers hold are read in vain.
  */
 export const openCommands = (schema: string, queue: string, moment: string, limit: string): string => `
   select c.id from ${schema}.commands c
@@ -20,14 +20,14 @@ export const openCommands = (schema: string, queue: string, moment: string, limi
     ))
   order by c.priority desc, c.id limit ${limit}`
 
-/** Adds commands that a relation returned to the counts of those that are done. Each connection adds to its own rows of `finished`. */
+/** Adds the commands of a relation to the counts of finished commands. Each connection adds to its own rows of `finished`. */
 export const countFinished = (schema: string, relation: string, count = "count(*)"): string => `
   insert into ${schema}.finished as f (queue, status, shard, commands)
   select r.queue, r.status, pg_backend_pid() % 64, ${count} from ${relation} r
   where r.status in ('completed', 'skipped', 'handled') group by r.queue, r.status order by r.queue, r.status
   on conflict (queue, status, shard) do update set commands = f.commands + excluded.commands`
 
-/** The name of the function, and the columns of its answers that its first version did not have. */
+/** The name of the function, and the result columns that its first version did not have. */
 export interface ExchangeVersion {
   readonly name: string
   readonly column: string
@@ -64,11 +64,11 @@ export const withErrors: ExchangeVersion = {
 }
 
 /**
- * Parameters: the worker; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how
- * long a claim lasts. Answers rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
+ * Parameters: the worker; rows `[number, claim, status, problem, delay, attempts to take back]`; rows `[queue, limit]`; how long a claim
+ * lasts. Returns rows of a kind: `refused` (number), `claimed`, `busy` (queue) and `next` (queue, and milliseconds as number).
  *
- * A claim alone need not survive a crash of the server: a lost claim is made again. So it does not wait for the disk, unless
- * something is finished with it.
+ * A claim alone need not survive a crash of the server: a lost claim is made again. So it does not wait for the disk, unless the call also
+ * finishes commands.
  */
 export const exchangeFunction = (schema: string, { name, column, none, value, kept = "" }: ExchangeVersion): string => `
 create or replace function ${schema}.${name}(worker text, finished jsonb, wants jsonb, claim_millis bigint)

@@ -6,9 +6,9 @@ import { foldRows } from "../sql/Listing.ts"
 import { flagOf, type Row } from "../sql/Row.ts"
 
 /**
- * How many instances the moves of one step name, at least, where there are as many. Moves that wait, as after a crash, name the same
- * instances again and again, and a step writes each once: 6,500 names of 1,000 instances took 24 ms in one step, and as long in each of
- * four. Unlike on SQLite, a step keeps no thread of the process waiting.
+ * A step takes moves until they name this many instances. Moves that have accumulated, for example after a crash, name the same instances
+ * many times, and a step writes each once: 6,500 names of 1,000 instances took 24 ms in one step, and as long in each of four. Unlike on
+ * SQLite, a step does not block the thread of the process.
  */
 export const namedInstances = 10_000
 
@@ -21,16 +21,16 @@ export const foldMoves = (sql: SqlClient, schema: string): Effect.Effect<boolean
       return row !== undefined && flagOf(row, "may_be_more")
     }),
   )
-  // Most readings find nothing to fold, and take no lock.
+  // Most reads find nothing to fold, and take no lock.
   return Effect.flatMap(sql.unsafe<Row>(any, []), (rows) => (rows.length === 0 ? Effect.succeed(false) : locked))
 }
 
 const anyMoves = (schema: string): string => `select 1 as any from ${schema}.moves limit 1`
 
 /**
- * All parts see the tables as they were at the start, so that the instances are as the moves left them, or newer: then there is
- * another move for them. The planner cannot know how many instances the moves name. So every join has a table with an index on one
- * side: two sets of this statement, joined to one another, would be compared each with each.
+ * All parts see the tables as of the start of the statement: the instances are as the moves left them, or newer, and then another move
+ * names them. The planner cannot know how many instances the moves name. So every join has a table with an index on one side: to join two
+ * results of this statement, PostgreSQL would compare every pair of rows.
  */
 const foldStatement = (schema: string): string => `
   with first as materialized (

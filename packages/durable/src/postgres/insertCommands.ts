@@ -1,4 +1,4 @@
-/** Stores commands that were enqueued by hand. Both statements return the new ones: `(number, key, queue)`. */
+/** Stores commands that application code enqueues. Both statements return the new ones: `(number, key, queue)`. */
 
 /** Rows: key, queue, slot, parameters, machine, id, priority, ordered, time, delay. */
 const input = (schema: string): string => `
@@ -24,12 +24,12 @@ export const insertCommands = (schema: string): string => `
   returning stored.id as number, stored.key, stored.queue`
 
 /**
- * The same for one queue, whose commands a worker has room for: they are claimed as they are stored, one round trip and one
- * transaction sooner. Not where the queue is paused or has limits, whose check needs all running commands; then they are
- * stored unclaimed. Also returns `claims` and when they were enqueued.
+ * The same for commands of one queue for which a worker has room: the statement claims them too, which saves a round trip and a
+ * transaction. If the queue is paused or has limits, whose check needs all running commands, it stores them unclaimed. Also returns
+ * `claims` and `enqueued_at`.
  *
- * It does not look for other claimable commands: the worker has found none, and the index still has all commands that were finished
- * since the last vacuum. With 200,000 of these a start took 4.7 ms instead of 3.
+ * It does not look for other claimable commands: the worker has found none, and the index still has all commands that were finished since
+ * the last vacuum. With 200,000 of these a start took 4.7 ms instead of 3.
  */
 export const insertForWorker = (schema: string): string => `
   with ${input(schema)}, claimable as materialized (

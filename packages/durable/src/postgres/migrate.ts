@@ -31,7 +31,8 @@ export const migrateTables = (
     Effect.gen(function* () {
       const sql = yield* SqlClient
       if (yield* areDone(sql, `select 1 where to_regclass('${schema}.${table}') is not null`, `${schema}.${table}`, migrations)) return
-      // `if not exists` does not keep two from creating the same concurrently. Once the table is there, the migrator locks it.
+      // `if not exists` does not prevent two processes from creating the same table concurrently. Once the table exists, the migrator locks
+      // it.
       const prepare = Effect.gen(function* () {
         yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)::text`
         yield* sql.unsafe(`create schema if not exists ${schema}`)

@@ -1,7 +1,7 @@
 /**
- * Notifies other processes of new commands, and receives their notices, by LISTEN and NOTIFY. Never in the statement that stores: a
- * NOTIFY per row takes throughput to a third. Sent immediately when idle, and at most every few milliseconds under load. A process
- * that misses one finds the command by its next poll, only later.
+ * Notifies other processes of new commands, and receives their notices, by LISTEN and NOTIFY. A notice is never part of the statement that
+ * stores commands: a NOTIFY per row reduces throughput to a third. It is sent immediately when idle, and at most every few milliseconds
+ * under load. A process that misses a notice finds the command at its next poll.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -18,10 +18,10 @@ type Queues = ReadonlySet<string> | undefined
 
 const gap = Duration.millis(20)
 
-/** A worker of this process that is notified already claims first. */
+/** The delay before other processes are notified, so that a worker of this process, which already is, claims first. */
 const courtesy = Duration.millis(3)
 
-/** Returns how to notify other processes from inside a transaction: the notice is delivered at its commit. */
+/** Returns the function that notifies other processes from inside a transaction: PostgreSQL delivers the notice at its commit. */
 export const notices = (
   sql: SqlClient,
   subscribe: Subscribe | undefined,
@@ -57,7 +57,7 @@ const tellOthers = (channel: string, signal: CommandSignal, tell: (queues: Queue
       awaited.closeUnsafe()
       const notified = waiting
       waiting = new Set()
-      // Once it can be sent again, it has to name all the queues that it could not name meanwhile.
+      // The next notice stands for any queue, because it must include the queues of the notice that failed.
       return Effect.onError(tell(notified), () =>
         Effect.sync(() => {
           waiting = undefined
@@ -74,7 +74,7 @@ const payloadOf = (self: string, queues: Queues): string => {
   return queues === undefined || Buffer.byteLength(payload) > payloadLimit ? JSON.stringify([self]) : payload
 }
 
-/** A payload that cannot be read may mean any queue. */
+/** A payload that cannot be read stands for any queue. */
 const hear = (payload: string, self: string, signal: CommandSignal) => {
   const [sender, ...queues] = textsOf(payload)
   if (sender !== self) signal.hear(queues.length === 0 ? undefined : new Set(queues))

@@ -1,11 +1,11 @@
-/** The message of a PostgreSQL server that cannot be used: by the codes of the operating system and those of the server. */
+/** Explains why a PostgreSQL server cannot be used, by the error codes of the operating system and of the server. */
 import * as Predicate from "effect/Predicate"
 import { isSqlError } from "effect/unstable/sql/SqlError"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 const starting = "start PostgreSQL there, or correct the address"
 const naming = "correct the name of the host"
-const reaching = "look after the network between here and there, or correct the address"
+const reaching = "check the network between this machine and the server, or correct the address"
 const allowing = "correct the user and the password in the address"
 
 const nextSteps: { readonly [code: string]: string } = {
@@ -14,7 +14,7 @@ const nextSteps: { readonly [code: string]: string } = {
   ENOTFOUND: naming,
   EAI_AGAIN: naming,
   "28P01": allowing,
-  "28000": `${allowing}, or let them in by pg_hba.conf`,
+  "28000": `${allowing}, or allow them in pg_hba.conf`,
   "3D000": "create the database, or correct the address",
   "42501": "let the user create a schema in the database",
   "53300": "give this store fewer connections (maxConnections), or PostgreSQL more (max_connections)",
@@ -39,7 +39,7 @@ export const explainPostgres = (url: string): Explain => {
   }
 }
 
-/** The client takes the user of the operating system where the address names none. */
+/** The client uses the user of the operating system if the address names none. */
 const isWithoutUser = (cause: unknown): boolean => cause instanceof Error && cause.message === "No username configured"
 
 const withoutUser = {
@@ -52,7 +52,7 @@ const placeOf = ({ hostname, port, pathname, username }: URL): string => {
   return `${hostname === "" ? "localhost" : hostname}:${port === "" ? 5432 : port}${database}`
 }
 
-/** The words of the server are its own; those of the operating system would name the address a second time. */
+/** A message of the server is shown as it is. One of the operating system would repeat the address, so only its code is shown. */
 const wordsOf = (cause: unknown, code: string): string => {
   if (/^E[A-Z_]+$/.test(code)) return code
   return cause instanceof Error ? cause.message : String(cause)

@@ -45,7 +45,7 @@ export const claimedCommandOf = (row: Row): ClaimedCommand => ({
   enqueuedAt: wholeOf(row, "enqueued_at"),
 })
 
-/** `returning` keeps no order. */
+/** `returning` guarantees no order. */
 export const byTurn = (left: ClaimedCommand, right: ClaimedCommand): number => right.priority - left.priority || left.number - right.number
 
 const instanceOf = (row: Row): InstanceKey | undefined => {
@@ -115,7 +115,7 @@ export const finishedRow = ({ number, claim, verdict }: Finished): ReadonlyArray
   }
 }
 
-/** Key, queue, slot, parameters, machine, id, priority, ordered, time it is not to run before, delay. */
+/** Key, queue, slot, parameters, machine, id, priority, ordered, earliest time to run, delay. */
 export const newCommandRow = (command: NewCommand): ReadonlyArray<string | number | null> => [
   command.key,
   command.queue,

@@ -1,10 +1,10 @@
 /**
- * The listing: a side table by which instances are listed and counted. It has the indexes that the table of instances cannot have
- * without making every commit dearer: by time of change, state and status, and a table of counts by state.
+ * The listing: a side table by which instances are listed and counted. It has the indexes that the table of instances cannot have without
+ * making every commit more expensive: by time of change, state and status, and a table of counts by state.
  *
  * A transaction that changes instances appends one row with their numbers to `moves`: about 0.1 µs for each commit of a flush. Folding
- * takes those rows and brings the listing up to date with the instances they name, each once, however often it has changed. Every
- * reading of the listing folds first, so that it is exact; a process that stores also folds now and then, so that `moves` stays short.
+ * takes those rows and brings the listing up to date with the instances they name, each once, however often it has changed. Every read of
+ * the listing folds first, so that it is exact; a process that stores commits also folds periodically, so that `moves` stays short.
  */
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -13,12 +13,12 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 
 /**
- * How many instances one step folds, at least, where there are as many; it takes whole rows of `moves`, each of which names up to as
- * many as a flush has. A step is one transaction: it must not keep the store from commits, nor the thread from everything else on SQLite.
+ * A step takes whole rows of `moves` until they name this many instances; one row names the instances of one flush. A step is one
+ * transaction: it must not block commits for long, nor, on SQLite, the thread.
  */
 export const foldInstances = 2_000
 
-/** Rows of `moves` that one step looks at. */
+/** The most rows of `moves` that one step reads. */
 export const foldRows = 2_000
 
 /** How long changes wait for a reader before they are folded anyway. */
@@ -27,7 +27,7 @@ const foldMillis = 10_000
 export interface Listing {
   /** Brings the listing up to date. */
   readonly fold: Effect.Effect<void, SqlError>
-  /** This process has stored something. */
+  /** Called after this process has stored a commit. */
   readonly changed: () => void
 }
 

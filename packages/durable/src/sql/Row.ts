@@ -1,6 +1,6 @@
 /**
- * Reads columns of database rows. Written by hand because this runs once per row of every load; a row that makes no sense
- * throws a `RowProblem`, which `persisting` turns into a typed failure.
+ * Reads columns of database rows. Written by hand because this runs once per row of every load; an invalid row throws a `RowProblem`, which
+ * `persisting` turns into a typed failure.
  */
 import type { InstanceStatus } from "../store/Commit.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
@@ -26,7 +26,7 @@ export const wholeOf = (row: Row, column: string): number => {
   return typeof number === "number" && Number.isSafeInteger(number) ? number : unreadable(row, column, "a whole number")
 }
 
-/** SQLite has no booleans but 0 and 1. */
+/** SQLite stores booleans as 0 and 1. */
 export const flagOf = (row: Row, column: string): boolean => {
   const value = row[column]
   if (value === true || value === 1 || value === 1n) return true

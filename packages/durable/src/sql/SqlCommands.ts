@@ -119,8 +119,8 @@ const select = (dialect: Dialect, condition: Fragment, limit: number, source = d
 }
 
 /**
- * The commands of an instance, latest first, by the index of instances. Those of a key are few and have an index of their own, which the
- * limit inside makes the database use: in the order of numbers it would read all commands of the instance for them.
+ * The commands of an instance, latest first, by the index of instances. The commands of a key prefix are few and have an index of their
+ * own; the inner limit makes the database use it. Otherwise it would read all commands of the instance in the order of their numbers.
  */
 const latestOf = (dialect: Dialect, key: InstanceKey, { limit = mostOfInstance, before, keyPrefix, sequences }: InstanceCommandPage) => {
   const { sql, commands } = dialect
@@ -134,13 +134,13 @@ const latestOf = (dialect: Dialect, key: InstanceKey, { limit = mostOfInstance, 
   return select(dialect, condition, Math.min(limit, mostOfInstance), source, "desc")
 }
 
-/** Commands that are not done are read from their partial indexes, so that a long history of others is not read through. */
+/** Unfinished commands are read from their partial indexes, so that a long history of finished ones is not read. */
 const sourceOf = ({ sql, commands }: Dialect, { status }: CommandFilter): Fragment =>
   status === "pending" || status === "processing"
     ? sql`(select * from ${commands} where finished_at is null and not waits union all select * from ${commands} where waits)`
     : commands
 
-/** The first open ordered command of each instance, where no claim and no delay keeps it; both look-ups use an index. */
+/** The queue of the first open ordered command of each instance, unless a claim or a delay holds it back; both look-ups use an index. */
 const nextQueues = ({ sql, commands, instances, keys }: Dialect, of: ReadonlyArray<InstanceKey>, now: Fragment) => sql<Row>`
   select distinct n.queue
   from (
@@ -176,7 +176,7 @@ const matching = (dialect: Dialect, filter: CommandFilter): Fragment => {
   return sql.and(conditions)
 }
 
-/** Each part is read from a partial index: the open ones, those whose time has not come, and the dead letters. */
+/** Each part is read from a partial index: open commands, those that are not due yet, and dead letters. */
 const unfinished = ({ sql, commands }: Dialect): Fragment => sql`
   select queue, status, count(*) as part from ${commands} where finished_at is null and not waits group by queue, status
   union all select queue, status, count(*) as part from ${commands} where waits group by queue, status
@@ -208,7 +208,7 @@ const openQueues = ({ sql, commands }: Dialect) => {
     select queue from ready where queue is not null union select queue from delayed where queue is not null`
 }
 
-/** Of the first commands of a queue those that instances requested and that are executed, or could have been for so long. */
+/** Of the first commands of a queue, those that instances requested and that are being executed, or have been overdue for this long. */
 const firstOf = ({ sql, commands, instances }: Dialect, queue: string, overdueMillis: number, now: Fragment) => {
   const limit = sql.literal(String(unservedSample))
   return sql<Row>`

@@ -83,7 +83,7 @@ const operations = (dialect: Dialect, reading: EventReading, listing: Listing): 
       "prune",
       key,
     )(
-      // The origin goes first: should the second statement fail, the events are still there and the snapshot covers both.
+      // The origin is removed first: if the second statement fails, the events are still there and the snapshot covers both.
       Effect.andThen(
         clearOrigin(dialect, key, through),
         Effect.flatMap(dialect.now, (now) => Effect.map(deleteEvents(dialect, key, through, after, now), (rows) => rows.length)),
@@ -157,8 +157,8 @@ const operations = (dialect: Dialect, reading: EventReading, listing: Listing): 
 })
 
 /**
- * Reads the listing as it is now. Most readings find it up to date, and need one statement: it also says whether there are changes
- * that are not folded. Where it returns no row, that is not known.
+ * Reads the listing with all changes folded. Most reads find it up to date and need one statement: it also returns whether there are
+ * changes that are not folded. If it returns no row, that is unknown, and the listing is folded.
  */
 const exactly = (listing: Listing, read: Effect.Effect<ReadonlyArray<Row>, SqlError>): Effect.Effect<ReadonlyArray<Row>, SqlError> =>
   Effect.flatMap(read, (rows) => {
@@ -211,7 +211,7 @@ const openRows = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>) => {
     left join ${snapshots} s on s.instance = i.instance`
 }
 
-/** Where the answer for all cannot be read, each is asked for by itself, so that only the unreadable one is missing. */
+/** If the rows of all cannot be read, each half is read by itself, and so on, so that only the unreadable instance is shown as held. */
 const openEach = (
   dialect: Dialect,
   keys: ReadonlyArray<InstanceKey>,
@@ -258,13 +258,13 @@ const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
 }
 
 /**
- * For how long an event stays that a node may send again. A node does so for as long as its patience lasts, which is half a minute where
- * nothing else is configured; the clock by which the event is dated may be hours off.
+ * How long an event is kept that a node may send again. A node sends it again for half a minute by default; the clock that dates the event
+ * may be hours off.
  */
 const resentMillis = 24 * 3_600_000
 
 /**
- * Events with a sender's id stay, so that a repeated id is answered; events with a node's id, for as long as the node may send them
+ * Events with a sender's id are kept, so that a repeated id is recognized; events with a node's id are kept while the node may send them
  * again. Self-sent events are journaled, so their ids are no longer needed.
  */
 const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number, now: Fragment) => {
@@ -306,7 +306,7 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
   }
   const direction = sql.literal(isNewest ? "desc" : "asc")
   const page = knownLimit(dialect, limit)
-  // In the order of the index of states and times, which begins with the machine.
+  // Whether one index has the matching instances in the requested order.
   const isOfOneIndex =
     filter.resident === true || typeof filter.tag === "string" || (filter.tag === undefined && (filter.status ?? "running") !== "running")
   const ofState = (machine: Fragment, tag: Fragment) => sql`
@@ -337,16 +337,16 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
     order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${page}`
 }
 
-/** SQLite takes at most 500 parts of a union. */
+/** SQLite allows at most 500 parts of a union. */
 const mostStates = 400
 
 const isSome = (tags: InstanceFilter["tag"]): tags is ReadonlyArray<string> =>
   typeof tags === "object" && tags.length > 0 && tags.length <= mostStates
 
-/** A part of the statement, not a parameter: PostgreSQL plans an unknown limit for a tenth of the table, which it then reads whole. */
+/** A literal, not a parameter: PostgreSQL assumes that an unknown limit is a tenth of the table, and then reads the whole table. */
 const knownLimit = ({ sql }: Dialect, limit: number): Fragment => sql.literal(String(Math.max(0, Math.floor(limit))))
 
-/** Of instances `i`. */
+/** The condition for instances `i` of an owner; null: without an owner, undefined: with work, of any owner. */
 const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment => {
   const isOwned = sql`i.resident and i.status = 'running'`
   if (owner === undefined) return isOwned
@@ -357,8 +357,9 @@ const ownedBy = ({ sql }: Dialect, owner: string | null | undefined): Fragment =
 const isListed = ({ status }: KeyFilter): boolean => status !== undefined && status !== "running"
 
 /**
- * Held instances are few: those that have changed since the listing was folded are looked at beside it. Every start of a process asks
- * for them, and after a crash the listing is seconds behind: to fold it first took a tenth of a recovery.
+ * Whether the listing must be folded before a page is read. Held instances are few, so the instances with unfolded changes are read in
+ * addition. Every process reads held instances when it starts, and after a crash the listing is seconds behind: folding it first took a
+ * tenth of a recovery.
  */
 const isFolded = (filter: KeyFilter): boolean => isListed(filter) && filter.status !== "held"
 
@@ -426,8 +427,8 @@ const updateOwner = (dialect: Dialect, requested: ReadonlyArray<InstanceKey>, fr
 }
 
 /**
- * Takes over a page and opens it in one statement, so that instances, snapshots and timers are of one moment. Only the update looks again
- * at rows that were changed since, and leaves out those of another owner. Returns at least one row, also where nothing was changed.
+ * Takes over a page and opens it in one statement, so that instances, snapshots and timers are read at one moment. Only the update checks
+ * rows again that changed since, and leaves out those of another owner. Returns at least one row, even if nothing was changed.
  */
 const takeOverInOne = (dialect: Dialect): JournalService["takeOver"] | undefined => {
   const { sql, instances, snapshots, updateAndRead } = dialect
@@ -459,7 +460,7 @@ const takeOverInOne = (dialect: Dialect): JournalService["takeOver"] | undefined
   }
 }
 
-/** One row without a state where there is no instance. */
+/** Returns one row without a state if there is no instance. */
 const tagCounts = (dialect: Dialect, machine: string) => {
   const { sql, counts } = dialect
   return sql<Row>`

@@ -82,7 +82,10 @@ const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis:
   where old.expires_at <= ${now}
   returning name, owner, token, expires_at`
 
-/** An upsert, because a plain UPDATE locks by the columns that change and not by those it names. It never inserts: no lease has token 0. */
+/**
+ * An upsert, because a plain UPDATE locks by the columns that change and not by those it names. It never inserts, because it selects an
+ * existing row.
+ */
 const growToken = ({ sql, leases }: Dialect, name: string, ended: string | undefined, now: Fragment) => {
   const orEnded = (owner: string) => (ended === undefined ? sql.literal("") : sql`or ${sql.literal(owner)} = ${ended}`)
   return sql<Row>`
@@ -101,7 +104,7 @@ const heldRows = ({ sql, leases }: Dialect, prefix: string, limit: number, now: 
   select name, owner, token, expires_at from ${leases}
   where expires_at > ${now} and substr(name, 1, ${[...prefix].length}) = ${prefix} order by name limit ${limit}`
 
-/** Databases order names by their own rules. */
+/** Databases sort names by their own collation. */
 const byName = (left: Lease, right: Lease): number => (left.name < right.name ? -1 : left.name > right.name ? 1 : 0)
 
 const prolong = ({ sql, leases }: Dialect, { name, owner, token }: Lease, millis: number, now: Fragment) => sql<Row>`

@@ -84,8 +84,8 @@ const isFree = (dialect: Dialect, timer: "t" | "e"): Fragment => {
 }
 
 /**
- * The timers `t` of each machine, as conditions that the index on machine and deadline serves. Processes of the version before
- * store timers without their machine; these are looked up by their instance.
+ * The timers `t` of each machine, as conditions that the index on machine and deadline serves. Processes of an earlier version store timers
+ * without their machine; these are looked up by their instance.
  */
 const ofMachines = (
   dialect: Dialect,
@@ -115,8 +115,8 @@ const ofMachines = (
 }
 
 /**
- * A timer is left out while an earlier one of its instance is not among the chosen: that one is claimed, or another claimer is
- * about to claim or to complete it. So a timer that leaves the state never overtakes one that was due before it.
+ * A timer is left out while an earlier timer of its instance is not among the chosen: another process has claimed the earlier one, or is
+ * about to claim or complete it. So a timer that leaves the state never overtakes one that was due before it.
  */
 const claimDue = (
   dialect: Dialect,

@@ -1,12 +1,11 @@
 /**
  * The tables for executing commands on PostgreSQL.
  *
- * - A command `waits` while its time has not come, because it was delayed or is to be tried again. Those that can be claimed,
- *   or are, are one partial index, in the order they are claimed in; neither finished ones nor a million that are due next
- *   week are in it.
- * - Claiming changes no column that any index knows, and half of each page is left free: so a claimed command stays in its
- *   page, and no index changes. A claim and its end cost 21 to 25 µs and 880 bytes of WAL, against 31 µs and 1,410
- *   bytes where a claim leaves the index. Ended commands take twice the space for it, until they are purged.
+ * - A command `waits` until it is due, because it was delayed or will be retried. One partial index has the commands that can be claimed or
+ *   are claimed, in the order of claims; it contains neither finished commands nor a million that are due next week.
+ * - Claiming changes no indexed column, and half of each page is left free: so a claimed command stays in its page, and no index changes. A
+ *   claim and its end cost 21 to 25 µs and 880 bytes of WAL, against 31 µs and 1,410 bytes if a claim removes the command from the index.
+ *   Ended commands take twice the space for it, until they are purged.
  * - `claims` grows with every claim: a worker with an earlier claim can no longer finish the command.
  * - Ended commands are found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
  */

@@ -1,6 +1,7 @@
 /**
- * Commands that failed for good and are retried by hand begin a new round; the event that follows from them is taken once in each. The
- * function that claims them returns the round, under a new name: processes of the version before continue to call theirs.
+ * A command that failed for good and that an operator retries begins a new round; its instance accepts the event that follows from it once
+ * per round. The function that claims commands returns the round and has a new name: processes of the previous version continue to call
+ * theirs.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -1,7 +1,7 @@
 /**
- * Ended commands stay in the indexes that claims read until the table is vacuumed: each 100,000 of them since then make a claim
- * 0.3 ms longer. PostgreSQL waits until a fifth of a table is dead, which is tens of millions where many ended commands or far
- * deadlines are kept. This setting is about as soon as PostgreSQL checks.
+ * Ended commands stay in the indexes that claims read until the table is vacuumed: each 100,000 of them since then make a claim 0.3 ms
+ * longer. By default PostgreSQL waits until a fifth of the rows are dead, which can be tens of millions if many ended commands or distant
+ * deadlines are kept. With this setting it vacuums at about every check.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

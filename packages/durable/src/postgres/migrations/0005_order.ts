@@ -1,6 +1,6 @@
 /**
- * The function that claims commands also says which of them are ordered, so that a worker that ends one asks for the next
- * immediately. It has a new name: processes of the version before continue to call theirs.
+ * The function that claims commands also returns which of them are ordered, so that a worker that ends one asks for the next immediately.
+ * It has a new name: processes of the previous version continue to call theirs.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

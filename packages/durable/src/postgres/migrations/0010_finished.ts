@@ -1,9 +1,9 @@
 /**
- * How many commands of each queue are done, so that counting does not read them all. The call that finishes commands adds to it, once
- * per queue; in processes of the version before too, because their functions are replaced as well.
+ * The number of finished commands of each queue, so that counting does not read them all. The call that finishes commands adds to it, once
+ * per queue; in processes of the previous version too, because their functions are replaced as well.
  *
- * Two workers that add to the same row would wait for each other until the disk has answered. So each connection has a row of its
- * own, or shares it with few; the count is their sum, and one row alone may be negative.
+ * Two workers that add to the same row would wait for each other's disk sync. So each connection has a row of its own, or shares it with
+ * few; the count is their sum, and one row alone may be negative.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -1,6 +1,6 @@
 /**
- * The errors of a command's latest executions, as JSON, and the function that keeps them. It has a new name: processes of the
- * version before continue to call theirs. Commands whose failure was handled are counted as done.
+ * The errors of a command's latest executions, as JSON, and the function that keeps them. It has a new name: processes of the previous
+ * version continue to call theirs. Commands whose failure was handled are counted as finished.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

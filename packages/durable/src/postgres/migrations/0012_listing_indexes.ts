@@ -1,6 +1,6 @@
 /**
- * Instances of a machine, or of all, are listed by merging those of each state: the two indexes that had them in one order are not
- * needed. Keeping them took half of what it costs to bring the listing up to date.
+ * Instances of one machine, or of all, are listed by merging the instances of each state, so the two indexes over all states are not
+ * needed. Maintaining them took half the cost of bringing the listing up to date.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
