@@ -57,7 +57,7 @@ const sourcePredicate = `<${vocabularies.dcterms}source>`
 
 type Sign = "-" | "+"
 
-/** Lists at most `limit` statements of each kind. Memory holds one document at a time, and the listed statements. */
+/** Lists at most `limit` statements of each kind. Memory holds these, the statements of one document at a time, and all addresses. */
 export const diffGraphs = <E>(
   before: Stream.Stream<string, E>,
   after: Stream.Stream<string, E>,

@@ -1,6 +1,6 @@
 /**
- * The artifacts of runs, stored under paths that contain the hash of the content: saving the same twice has no effect, and content is
- * checked against its name. Only paths and hashes go into the database.
+ * The artifacts of runs, content-addressed: their paths contain the hash of the content, so saving the same content twice has no
+ * effect, and loading verifies the content. The database stores only paths and hashes.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -12,7 +12,7 @@ import { type ArtifactPath, pathOfArtifact } from "./Paths.ts"
 import { ifAbsent, ifGeneration, Storage, type StorageError } from "./Storage.ts"
 import { blobIn, folderIn, type StorageFolder } from "./Uri.ts"
 
-/** An artifact's content is no longer what its path says. */
+/** The content of an artifact does not match the hash in its path. */
 export class ArtifactDamaged extends Schema.TaggedError<ArtifactDamaged>()("ArtifactDamaged", {
   path: Schema.String,
   expected: ContentHash,
@@ -32,7 +32,7 @@ export interface ArtifactStoreService {
   readonly save: (run: RunId, key: ArtifactKey, content: string | Uint8Array) => Effect.Effect<SavedArtifact, StorageError>
   readonly load: (path: ArtifactPath) => Effect.Effect<Uint8Array, StorageError | ArtifactDamaged>
   readonly loadText: (path: ArtifactPath) => Effect.Effect<string, StorageError | ArtifactDamaged>
-  /** Everything the run left. */
+  /** Removes all artifacts of the run. */
   readonly remove: (run: RunId) => Effect.Effect<void, StorageError>
 }
 
@@ -56,7 +56,7 @@ export const make = (folder: StorageFolder): Effect.Effect<ArtifactStoreService,
         const uri = blobIn(folder, path)
         return storage.set(uri, content, ifAbsent).pipe(
           Effect.catchTag("PreconditionFailed", () =>
-            // It is there already; only if it was damaged since does it have to be written again.
+            // The artifact exists already. It is written again only if its content is damaged.
             Effect.filterOrElse(
               storage.get(uri),
               (kept) => kept.hash === hash,
@@ -70,7 +70,7 @@ export const make = (folder: StorageFolder): Effect.Effect<ArtifactStoreService,
     }
   })
 
-/** Artifacts in a folder of the storage. */
+/** Stores artifacts in a folder of the storage. */
 export const layer = (folder: StorageFolder): Layer.Layer<ArtifactStore, never, Storage> => Layer.effect(ArtifactStore, make(folder))
 
 const hashIn = (path: ArtifactPath): ContentHash => ContentHash.make(path.split("/")[3] ?? "")

@@ -1,7 +1,7 @@
 /**
- * One blob as a file. An address leads only to a path inside the folders that were opened: links are followed before that is decided,
- * so that a link cannot lead out. A blob is there whole or not at all: it is written to a temporary file, through to the disk, then
- * into place by one rename, under a lock in which the precondition is checked.
+ * One blob as a file. An address resolves only to a path inside the opened folders: links are followed before the check, so that a
+ * link cannot lead out. Writes are atomic: the content is written to a temporary file and synced to disk, then renamed into place
+ * under a lock that also covers the precondition.
  */
 
 import { renameSync, statSync, unlinkSync, utimesSync } from "node:fs"
@@ -35,7 +35,7 @@ import {
 } from "./Storage.ts"
 import { blobIn, RelativePath, StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
-/** Size, generation and bytes of the same writing: all are asked of one open file, which a later rename does not touch. */
+/** Size, generation and bytes of the same version: all are read from one open file, which a later rename does not affect. */
 export const readFile = (uri: StorageUri, path: string): Effect.Effect<Blob, StorageError> =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -52,7 +52,7 @@ export const streamFile = (uri: StorageUri, path: string): Stream.Stream<Uint8Ar
       Stream.paginate(0, (position) =>
         Effect.map(readPiece(uri, handle, position, info.size), (piece) => {
           const next = position + piece.length
-          // A file that is written to while it is read continues beyond the size it had.
+          // A file that another program appends to meanwhile is read beyond its initial size.
           const isOver = piece.length === 0 || (next === info.size && piece.length < pieceSize)
           return [piece.length === 0 ? [] : [piece], isOver ? Option.none() : Option.some(next)]
         }),
@@ -62,7 +62,7 @@ export const streamFile = (uri: StorageUri, path: string): Stream.Stream<Uint8Ar
 
 const pieceSize = 256 * 1024
 
-/** Room for one byte more than the file has: what comes back short of it is the file's end, and is not asked for once more. */
+/** The buffer has room for one byte beyond the file's size: a short read signals the end of the file without another read. */
 const readPiece = (uri: StorageUri, handle: FileHandle, position: number, size: number): Effect.Effect<Uint8Array, StorageError> =>
   Effect.tryPromise({
     try: async () => {
@@ -93,7 +93,7 @@ const openFile = (uri: StorageUri, path: string) =>
     return { handle, info }
   })
 
-/** Everything below a folder. Links are not followed: they could lead out, or in circles. */
+/** Everything below a folder. Links are not followed, since they could lead out or form a cycle. */
 export const listFolder = (folder: StorageFolder, path: string): Stream.Stream<BlobInfo, StorageError> =>
   Stream.fromAsyncIterable(walk(folder, path, ""), faultOf(folder, "list"))
 
@@ -118,7 +118,7 @@ const addressOf = (root: StorageFolder, name: string): StorageUri => {
 
 const isRelativePath = Schema.is(RelativePath)
 
-/** A folder sorts as if its name ended in the slash that its blobs have there. */
+/** A folder sorts with a trailing slash, so that entries have the order of their blobs' addresses. */
 const entriesOf = async (folder: string) => {
   const entries: Array<{ readonly name: string; readonly isFolder: boolean; readonly order: string }> = []
   try {
@@ -127,7 +127,7 @@ const entriesOf = async (folder: string) => {
       if (isFolder || entry.isFile()) entries.push({ name: entry.name, isFolder, order: isFolder ? `${entry.name}/` : entry.name })
     }
   } catch (error) {
-    // A folder that was not written into yet holds nothing.
+    // A folder that does not exist yet is empty.
     if (!hasCode(error, "ENOENT", "ENOTDIR")) throw error
   }
   return entries.sort((a, b) => compareCodePoints(a.order, b.order))
@@ -137,7 +137,7 @@ const statIfThere = async (path: string) => {
   try {
     return await stat(path, { bigint: true })
   } catch (error) {
-    // It was removed since its folder was read.
+    // The file was removed after its folder was read.
     if (hasCode(error, "ENOENT")) return undefined
     throw error
   }
@@ -150,8 +150,8 @@ export interface FileTarget {
 }
 
 /**
- * A file's generation is its time of modification, which a writer sets later than the one before. After a removal nothing is
- * left to be later than, so a new file's time is drawn by chance within the second.
+ * A file's generation is its modification time, which each write sets later than the previous one. After a removal there is no previous
+ * time, so a new file gets a random time within the current second.
  */
 const generationOf = (stats: { readonly mtimeNs: bigint }): Generation => Generation.make(String(stats.mtimeNs))
 
@@ -187,7 +187,7 @@ export const writeFile = <E, R>(
     }),
   )
 
-/** Whether there was one. */
+/** Whether the file existed. */
 export const removeFile = (lock: FileLock, target: FileTarget): Effect.Effect<boolean, StorageError> =>
   Effect.gen(function* () {
     const { uri, path } = target
@@ -215,7 +215,7 @@ const moveIntoPlace = (file: TemporaryFile, target: FileTarget, earliest: bigint
   return Result.succeed(generation)
 }
 
-/** Gives the file a time later than that of the one it replaces, in steps as fine as the file system keeps them. */
+/** Sets the file's modification time later than that of the file it replaces, in the smallest step that the file system can store. */
 const stamp = (path: string, earliest: bigint, before: bigint): Generation => {
   for (const step of [1_000n, 1_000_000n, 1_000_000_000n, 2_000_000_000n]) {
     const next = earliest > before ? earliest : before + step
@@ -223,7 +223,7 @@ const stamp = (path: string, earliest: bigint, before: bigint): Generation => {
     const stats = statSync(path, { bigint: true })
     if (stats.mtimeNs > before) return generationOf(stats)
   }
-  throw new Error("the file system does not keep times of modification")
+  throw new Error("the file system does not store modification times")
 }
 
 const currentOf = (path: string) => {
@@ -252,7 +252,7 @@ const newTime = Effect.gen(function* () {
   return BigInt(Math.floor(millis / 1000)) * 1_000_000_000n + BigInt(micros) * 1_000n
 })
 
-/** Makes a folder and all above it, through to the disk. */
+/** Creates a folder and its parents, and syncs them to disk. */
 const makeFolder = async (path: string): Promise<void> => {
   const first = await mkdir(path, { recursive: true })
   if (first === undefined) return
@@ -270,7 +270,7 @@ const syncFolder = async (path: string): Promise<void> => {
 
 const attempt = <A>(run: () => Promise<A>, fault: (cause: unknown) => StorageError) => Effect.tryPromise({ try: run, catch: fault })
 
-/** The store's own files: never a blob. */
+/** The folder of the store's own files, which are not blobs. */
 export const ownFolder = ".detent"
 
 export const folderOf = (path: string): StorageFolder => {
@@ -278,11 +278,11 @@ export const folderOf = (path: string): StorageFolder => {
   return StorageFolder.make(url.endsWith("/") ? url : `${url}/`)
 }
 
-/** The path of an address that lies, with all links followed, in one of the folders. The folders have no links in them. */
+/** The path of an address, with all links resolved. Fails unless it is in one of the folders, which must be real paths. */
 export const pathIn = (
   folders: ReadonlyArray<string>,
   uri: StorageUri | StorageFolder,
-  /** Folders that the first one was copied from: addresses in them are addresses in it. */
+  /** Folders that the first folder was copied from: their addresses resolve to the first folder. */
   former: ReadonlyArray<string> = [],
 ): Effect.Effect<string, AddressRefused | StorageFailed> =>
   Effect.gen(function* () {
@@ -301,7 +301,7 @@ export const pathIn = (
       const problem = folders.some((folder) => isInside(folder, path))
         ? "is a link that leads out of its folder"
         : "is not in an opened folder"
-      return yield* new AddressRefused({ uri, problem, nextStep: `opened are ${folders.join(", ")}; ${openingStep}` })
+      return yield* new AddressRefused({ uri, problem, nextStep: `the opened folders are ${folders.join(", ")}; ${openingStep}` })
     }
     if (relative(home, real).split(sep)[0] === ownFolder) {
       return yield* new AddressRefused({ uri, problem: "is a file of the store itself", nextStep: `choose a name outside ${ownFolder}` })
@@ -314,7 +314,7 @@ const isInside = (folder: string, path: string): boolean => {
   return rest === "" || (rest !== ".." && !rest.startsWith(`..${sep}`) && resolve(folder, rest) === path)
 }
 
-/** With all links followed, also for a path of which only the beginning exists. */
+/** The path with all links resolved; the last parts need not exist. */
 const realPathOf = async (path: string): Promise<string> => {
   try {
     return await realpath(path)
@@ -328,16 +328,16 @@ const realPathOf = async (path: string): Promise<string> => {
 const hasCode = (error: unknown, ...codes: ReadonlyArray<string>): boolean =>
   typeof error === "object" && error !== null && "code" in error && codes.some((code) => error.code === code)
 
-/** No room on the disk, in the quota, or under the limit of a file's size. */
+/** The disk is full, or a quota or file size limit is reached. */
 const full = ["ENOSPC", "EDQUOT", "EFBIG"]
 
-/** Too many files open, or interrupted: passes. */
+/** Transient errors: too many open files, interrupted or busy. */
 const passing = ["EMFILE", "ENFILE", "EAGAIN", "EINTR", "EBUSY"]
 
 export const faultOf =
   (uri: StorageUri | StorageFolder, operation: StorageFailed["operation"]) =>
   (cause: unknown): StorageError => {
-    // Below a file, or at a folder, there is no blob; a writer, however, gets the error.
+    // A reader finds no blob at a folder or below a file; a writer gets the error.
     if (operation === "read" && hasCode(cause, "ENOENT", "ENOTDIR", "EISDIR")) return new BlobNotFound({ uri })
     if (operation === "write" && hasCode(cause, ...full)) return new StorageFull({ uri, cause })
     return new StorageFailed({ uri, operation, retryable: hasCode(cause, ...passing), cause })

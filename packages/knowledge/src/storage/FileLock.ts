@@ -1,6 +1,6 @@
 /**
- * Mutual exclusion between processes, by a lock on a file that the kernel gives back when its holder dies, however it dies.
- * Node has no call for such a lock but SQLite does: a write transaction that writes nothing is just that.
+ * Mutual exclusion between processes, with a file lock that the kernel releases when its holder dies for any reason. Node has no API
+ * for such locks, but SQLite does: a write transaction that writes nothing acts as one.
  */
 
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs"
@@ -13,9 +13,9 @@ import * as Schedule from "effect/Schedule"
 import type * as Scope from "effect/Scope"
 
 export interface FileLock {
-  /** Runs the section while no other process holds the lock. The section is synchronous, so nothing can cut it in two. */
+  /** Runs the section while holding the lock. The section is synchronous, so no other fiber can run in between. */
   readonly hold: <A, E>(section: () => A, fault: (cause: unknown) => E) => Effect.Effect<A, E>
-  /** Takes another lock for good; undefined when another process has it. */
+  /** Acquires the lock at `path` until `release`; undefined if another process holds it. */
   readonly tryKeep: (path: string) => KeptLock | undefined
 }
 
@@ -23,10 +23,10 @@ export interface KeptLock {
   readonly release: () => void
 }
 
-/** 14 µs to take and give back without contention. */
+/** Acquiring and releasing the lock takes 14 µs without contention. */
 export const openLock = <E>(path: string, fault: (cause: unknown) => E): Effect.Effect<FileLock, E, Scope.Scope> =>
   Effect.gen(function* () {
-    // Loaded when it is needed: some versions of Node warn of it as new.
+    // Loaded on demand: some versions of Node print an experimental warning on import.
     const sqlite = yield* Effect.promise(() => import("node:sqlite"))
     const opened = (file: string) => openDatabase(sqlite.DatabaseSync, file)
     const database = yield* Effect.acquireRelease(Effect.try({ try: () => opened(path), catch: fault }), (database) =>
@@ -36,14 +36,14 @@ export const openLock = <E>(path: string, fault: (cause: unknown) => E): Effect.
       hold: (section, fault) =>
         Effect.try({ try: () => inTransaction(database, section), catch: (cause) => (isBusy(cause) ? new LockBusy() : fault(cause)) }).pipe(
           Effect.retry({ while: isLockBusy, schedule: waiting }),
-          // The schedule has no end, so waiting never fails.
+          // The schedule is infinite, so `LockBusy` never remains.
           Effect.catch((error) => (isLockBusy(error) ? Effect.die(error) : Effect.fail(error))),
         ),
       tryKeep: (other) => keep(opened(other)),
     }
   })
 
-/** Another process is in its section. */
+/** Another process holds the lock. */
 class LockBusy extends Data.TaggedError("LockBusy") {}
 
 const isLockBusy = (error: unknown): error is LockBusy => error instanceof LockBusy
@@ -70,7 +70,7 @@ const keep = (database: DatabaseSync): KeptLock | undefined => {
 
 const openDatabase = (Database: typeof DatabaseSync, path: string): DatabaseSync => {
   const database = new Database(path)
-  // Nothing is ever written to it, so that there is nothing to keep a journal of.
+  // Nothing is ever written, so no journal on disk is needed.
   database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY")
   return database
 }
@@ -80,22 +80,22 @@ const sqliteBusy = 5
 const isBusy = (error: unknown): boolean =>
   typeof error === "object" && error !== null && "errcode" in error && error.errcode === sqliteBusy
 
-// A holder needs some 0.1 ms, so the first tries come soon and crowds spread out by chance.
+// A holder needs some 0.1 ms, so the first retries come soon, and jitter spreads many waiters.
 const waiting = Schedule.jittered(Schedule.min([Schedule.exponential("1 millis", 1.5), Schedule.spaced("20 millis")]))
 
 export interface TemporaryFile {
   readonly path: string
   readonly handle: FileHandle
-  /** Set when it was moved away: then there is nothing to remove. */
+  /** Set after the file was moved into place: then there is nothing to remove. */
   isMoved: boolean
 }
 
 /**
- * Where a blob is written before it takes its place. Every store keeps a lock of its own for as long as it lives; files beside a lock
- * that no process holds were left by a process that died, and are removed when a store is opened.
+ * The files to which blobs are written before they are moved into place. Every open store holds a lock of its own; opening a store
+ * removes the files of locks that no process holds, since their owner died.
  */
 export interface TemporaryFiles {
-  /** A new file, open for writing. It is gone when the scope closes, unless it was moved away by then. */
+  /** A new file, open for writing. It is removed when the scope closes, unless it was moved into place. */
   readonly create: <E>(fault: (cause: unknown) => E) => Effect.Effect<TemporaryFile, E, Scope.Scope>
 }
 
@@ -106,7 +106,7 @@ export const openTemporaryFiles = <E>(
 ): Effect.Effect<TemporaryFiles, E, Scope.Scope> =>
   Effect.gen(function* () {
     const owner = yield* Effect.acquireRelease(
-      // Under the common lock: a lock that is just being made would look as if its holder had died.
+      // Under the common lock, since a lock that another process is just creating would look abandoned.
       lock.hold(() => {
         mkdirSync(folder, { recursive: true })
         cleanUp(folder, lock)
@@ -148,7 +148,7 @@ const becomeOwner = (folder: string, lock: FileLock): Owner => {
   while (existsSync(lockPath(folder, `writer-${number}`))) number++
   const name = `writer-${number}`
   const kept = lock.tryKeep(lockPath(folder, name))
-  if (kept === undefined) throw new Error(`${lockPath(folder, name)} was made and locked by another process at the same moment`)
+  if (kept === undefined) throw new Error(`${lockPath(folder, name)} was created and locked by another process at the same moment`)
   return { name, kept }
 }
 

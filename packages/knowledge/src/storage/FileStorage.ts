@@ -1,6 +1,6 @@
 /**
- * Blobs as plain files in a folder, under `file:///` addresses. Safe among any number of processes on one machine; not made
- * for folders that several machines share over a network.
+ * Blobs as plain files in a folder, under `file:///` addresses. Safe for concurrent use by processes on one machine, but not for
+ * folders that several machines share over a network.
  */
 
 import { existsSync } from "node:fs"
@@ -17,11 +17,11 @@ import { AddressRefused, Storage, StorageFailed, type StorageService } from "./S
 import type { StorageUri } from "./Uri.ts"
 
 export interface FileStorageOptions {
-  /** The folder that is written to, made when it does not exist. */
+  /** The writable folder. Created if it does not exist. */
   readonly root: string
-  /** Further folders whose files may be read: where the documents lie. */
+  /** Further readable folders, such as those of the documents. */
   readonly readable?: ReadonlyArray<string>
-  /** Folders that were allowed since the storage was opened. Asked when an address is in none of the others. */
+  /** Returns folders that became readable after the storage was opened. Called when an address is in none of the others. */
   readonly allowedSince?: (() => ReadonlyArray<string> | Promise<ReadonlyArray<string>>) | undefined
 }
 
@@ -45,13 +45,13 @@ export const make = (options: FileStorageOptions): Effect.Effect<StorageService,
     return service
   })
 
-/** Files that are only read: documents in folders, beside a bucket that is written to. */
+/** Read-only files: documents in folders, beside a writable bucket. */
 export const makeReading = (options: Omit<FileStorageOptions, "root">): Effect.Effect<StorageService> =>
   Effect.map(
     Effect.promise(() => foldersOf(() => options.readable ?? [])),
     (folders) => {
       const refused = (uri: StorageUri) =>
-        Effect.fail(new AddressRefused({ uri, problem: "is not in a folder that is written to", nextStep: "name the folder with --data" }))
+        Effect.fail(new AddressRefused({ uri, problem: "is not in a writable folder", nextStep: "name the folder with --data" }))
       return { ...readingIn(folders, options.allowedSince, []), set: refused, setStream: refused, remove: refused }
     },
   )
@@ -76,19 +76,19 @@ const readingIn = (
   }
 }
 
-/** Their paths with all links followed, the root first. */
+/** The real paths of the folders, the root first. */
 const openFolders = async ({ root, readable = [] }: FileStorageOptions): Promise<[string, ...Array<string>]> => {
   await mkdir(join(root, ownFolder), { recursive: true })
   return [await realpath(root), ...(await Promise.all(readable.map((folder) => realpath(folder))))]
 }
 
-/** `detent data copy` names the folders that a data folder was copied from, in a file of its own. */
+/** The folders that the data folder was copied from. `detent data copy` records them in `former.json`. */
 const formerFolders = async (root: string): Promise<ReadonlyArray<string>> => {
   const file = join(root, ownFolder, "former.json")
   return existsSync(file) ? Schema.decodeUnknownSync(Schema.Array(Schema.String))(JSON.parse(await readText(file, "utf8"))) : []
 }
 
-/** A folder that is gone allows nothing. */
+/** The real paths of the folders. Folders that no longer exist are left out. */
 const foldersOf = async (allowed: FileStorageOptions["allowedSince"]): Promise<ReadonlyArray<string>> => {
   const found = await Promise.allSettled(((await allowed?.()) ?? []).map((folder) => realpath(folder)))
   return found.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))

@@ -1,6 +1,6 @@
 /**
- * The names by which batches, documents, runs and ontologies are known. Each is a string of one exact form, so that a name
- * can stand in a path, an address or a database row without being checked again.
+ * The ids of batches, documents, runs and ontologies. Each is a branded string of one exact form, so that it can be part of a path,
+ * an address or a database row without being checked again.
  */
 import { createHash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -19,7 +19,7 @@ export const RunId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{8}-[a-f0-9]
 )
 export type RunId = typeof RunId.Type
 
-/** Under which name facts of one subject are gathered: `harbours`, `medical-devices`. */
+/** The name of a graph that collects facts of one subject area: `harbours`, `medical-devices`. */
 export const Namespace = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/)).pipe(Schema.brand("Namespace"))
 export type Namespace = typeof Namespace.Type
 
@@ -30,7 +30,7 @@ export type OntologyName = typeof OntologyName.Type
 export const ContentHash = Schema.String.check(Schema.isPattern(/^[a-f0-9]{16}$/)).pipe(Schema.brand("ContentHash"))
 export type ContentHash = typeof ContentHash.Type
 
-/** An ontology at one content: `football/ontology@a1b2c3d4e5f6a7b8`. */
+/** An ontology with a specific content: `football/ontology@a1b2c3d4e5f6a7b8`. */
 export const OntologyVersion = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*\/[a-z][a-z0-9_-]*@[a-f0-9]{16}$/)).pipe(
   Schema.brand("OntologyVersion"),
 )
@@ -45,7 +45,7 @@ export type ArtifactKey = typeof ArtifactKey.Type
 
 export const contentHashOf = (content: string | Uint8Array): ContentHash => ContentHash.make(sha256(content).slice(0, 16))
 
-/** The same source is the same document in every batch. */
+/** Deterministic: the same source has the same document id in every batch. */
 export const documentIdOf = (source: string): DocumentId => DocumentId.make(`doc-${sha256(source).slice(0, 12)}`)
 
 export const newBatchId: Effect.Effect<BatchId> = Effect.map(
@@ -53,10 +53,10 @@ export const newBatchId: Effect.Effect<BatchId> = Effect.map(
   (halves) => BatchId.make(`batch-${halves.map((half) => half.toString(16).padStart(6, "0")).join("")}`),
 )
 
-/** One attempt at one document of one batch always has the same run id, so that asking twice starts one run. */
+/** Deterministic: one attempt at one document of one batch always has the same run id, so that a repeated request starts one run. */
 export const runIdOf = (key: { readonly batchId: BatchId; readonly documentId: DocumentId; readonly attempt: number }): RunId => {
   const hex = sha256(`${key.batchId}/${key.documentId}/${key.attempt}`)
-  // Version 8 is the UUID whose bits the application chooses.
+  // UUID version 8: the application chooses the bits.
   return RunId.make(`${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`)
 }
 

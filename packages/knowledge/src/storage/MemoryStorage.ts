@@ -1,4 +1,4 @@
-/** Blobs in memory, under `mem://` addresses: for tests and for trying things out. */
+/** Blobs in memory, under `mem://` addresses, for tests and experiments. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"

@@ -1,6 +1,6 @@
 /**
- * Where things are kept below the folder of a project. Every path is a template whose variable parts are checked ids: a path
- * that fits its template cannot point anywhere else.
+ * The layout of files below the folder of a project. Every path is a template whose variable parts are checked ids, so a path that
+ * matches its template cannot leave the folder.
  */
 import * as Schema from "effect/Schema"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, Namespace, OntologyName, RunId } from "./Identity.ts"
@@ -17,14 +17,14 @@ export type DocumentGraphPath = typeof DocumentGraphPath.Type
 export const BatchManifestPath = Schema.TemplateLiteral(["batches/", BatchId, "/manifest.json"])
 export type BatchManifestPath = typeof BatchManifestPath.Type
 
-/** The records of its documents. */
+/** The records of the batch's documents. */
 export const BatchMetadataPath = Schema.TemplateLiteral(["batches/", BatchId, "/metadata.json"])
 export type BatchMetadataPath = typeof BatchMetadataPath.Type
 
 export const BatchStatusPath = Schema.TemplateLiteral(["batches/", BatchId, "/status.json"])
 export type BatchStatusPath = typeof BatchStatusPath.Type
 
-/** Names that resolution found to be one entity. */
+/** Names that resolution merged into one entity. */
 export const BatchMergesPath = Schema.TemplateLiteral(["batches/", BatchId, "/resolution/merges.json"])
 export type BatchMergesPath = typeof BatchMergesPath.Type
 
@@ -38,8 +38,8 @@ export const BatchReportPath = Schema.TemplateLiteral(["batches/", BatchId, "/va
 export type BatchReportPath = typeof BatchReportPath.Type
 
 /**
- * Sorted N-Triples, which the stages hand on. The hash is of what they were made from: made from something else, by a later
- * attempt for one, they are another file, since a version of the graph may name the earlier one.
+ * Sorted N-Triples that one stage passes to the next. The hash is that of the stage's input: lines from other input, such as that of a
+ * later attempt, go to another file, since a version of the graph may name the earlier one.
  */
 export const BatchLinesPath = Schema.TemplateLiteral([
   "batches/",
@@ -51,7 +51,7 @@ export const BatchLinesPath = Schema.TemplateLiteral([
 ])
 export type BatchLinesPath = typeof BatchLinesPath.Type
 
-/** Which documents a batch brings to the graph, and which it takes out. */
+/** The documents that a batch adds to the graph, and those it withdraws. */
 export const BatchDocumentsPath = Schema.TemplateLiteral(["batches/", BatchId, "/canonical/documents-", ContentHash, ".json"])
 export type BatchDocumentsPath = typeof BatchDocumentsPath.Type
 
@@ -60,25 +60,25 @@ const OntologyEnding = Schema.Literals(["ttl", "nt", "rdf", "jsonld"])
 export const OntologyPath = Schema.TemplateLiteral(["ontologies/", Namespace, "/", OntologyName, "/", ContentHash, ".", OntologyEnding])
 export type OntologyPath = typeof OntologyPath.Type
 
-/** Inputs of batches besides their ontology, under the hash of their content. */
+/** Inputs of batches other than the ontology, under the hash of their content. */
 export const SettingPath = Schema.TemplateLiteral(["settings/", ContentHash, "/", Schema.Literals(["shapes.ttl", "examples.jsonl"])])
 export type SettingPath = typeof SettingPath.Type
 
 export const CanonicalPath = Schema.TemplateLiteral(["canonical/", Namespace, "/entities.ttl"])
 export type CanonicalPath = typeof CanonicalPath.Type
 
-/** Names the current version of a graph. */
+/** The pointer to the current version of a graph. */
 export const CanonicalPointerPath = Schema.TemplateLiteral(["canonical/", Namespace, "/current.json"])
 export type CanonicalPointerPath = typeof CanonicalPointerPath.Type
 
 export const CanonicalVersionPath = Schema.TemplateLiteral(["canonical/", Namespace, "/versions/", ContentHash, ".json"])
 export type CanonicalVersionPath = typeof CanonicalVersionPath.Type
 
-/** The visible part of a contribution whose other documents a later batch has replaced. */
+/** The visible lines of a contribution, some of whose documents a later batch has replaced. */
 export const CanonicalPartPath = Schema.TemplateLiteral(["canonical/", Namespace, "/parts/", ContentHash, ".nt"])
 export type CanonicalPartPath = typeof CanonicalPartPath.Type
 
-/** An artifact's path names its content, so that writing it twice is writing it once. */
+/** An artifact's path contains the hash of its content, so that writing it twice is idempotent. */
 export const ArtifactPath = Schema.TemplateLiteral(["runs/", RunId, "/artifacts/", ContentHash, "/", ArtifactKey])
 export type ArtifactPath = typeof ArtifactPath.Type
 
@@ -98,7 +98,7 @@ export const pathsOfBatch = (id: BatchId) => ({
   report: `batches/${id}/validation/report.ttl` satisfies BatchReportPath,
 })
 
-/** Where a batch keeps the lines that were made from something with that hash. */
+/** The files of a batch's lines, by the hash of the input they were made from. */
 export const linesOfBatch = (id: BatchId, from: ContentHash) => ({
   resolved: `batches/${id}/resolution/merged-${from}.nt` satisfies BatchLinesPath,
   validated: `batches/${id}/validation/validated-${from}.nt` satisfies BatchLinesPath,

@@ -1,9 +1,9 @@
-/** Whole numbers from zero on: sizes, counts, versions, positions. */
+/** Non-negative integers: sizes, counts, versions, positions. */
 import * as Schema from "effect/Schema"
 
 export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 export type Count = typeof Count.Type
 
-/** How sure something is, from 0 to 1. */
+/** A confidence score from 0 to 1. */
 export const Confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 export type Confidence = typeof Confidence.Type

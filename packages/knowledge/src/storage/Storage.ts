@@ -1,6 +1,6 @@
 /**
- * Blobs by address, whether they lie in memory, in a folder or in a cloud. A blob is written whole or not at all; every
- * writing gives it a new generation, and a writer may ask that the blob be absent or at the generation it read.
+ * Blobs by address, in memory, in a folder or in a cloud bucket. Writes are atomic; every write gives the blob a new generation, and
+ * a writer may require that the blob is absent or still at the generation it read.
  */
 
 import { createHash } from "node:crypto"
@@ -13,7 +13,7 @@ import { describe } from "./Describe.ts"
 import { ContentHash } from "./Identity.ts"
 import { type Scheme, type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
-/** Which writing of a blob this is. Two writings never have the same, and it says nothing else. */
+/** Identifies one write of a blob. Opaque: generations can only be compared for equality. */
 export const Generation = Schema.String.pipe(Schema.brand("Generation"))
 export type Generation = typeof Generation.Type
 
@@ -36,17 +36,17 @@ export interface Blob extends Written {
 /** The precondition of a change to a blob. */
 export type Precondition = { readonly _tag: "Absent" } | { readonly _tag: "AtGeneration"; readonly generation: Generation }
 
-/** Only if there is no such blob yet. */
+/** The blob must not exist yet. */
 export const ifAbsent: Precondition = { _tag: "Absent" }
 
-/** Only if the blob was not written since. */
+/** The blob must still be at this generation. */
 export const ifGeneration = (generation: Generation): Precondition => ({ _tag: "AtGeneration", generation })
 
 export interface StorageService {
   readonly get: (uri: StorageUri) => Effect.Effect<Blob, StorageError>
-  /** The bytes as they lay when the stream began: a later writing does not mix in. */
+  /** The bytes as of the start of the stream: a later write does not mix in. */
   readonly getStream: (uri: StorageUri) => Stream.Stream<Uint8Array, StorageError>
-  /** None when there is no such blob. */
+  /** `None` if the blob does not exist. */
   readonly info: (uri: StorageUri) => Effect.Effect<Option.Option<BlobInfo>, StorageError>
   readonly set: (uri: StorageUri, content: string | Uint8Array, precondition?: Precondition) => Effect.Effect<Written, StorageError>
   /** If the stream fails or the fiber is interrupted, nothing is written. */
@@ -55,19 +55,19 @@ export interface StorageService {
     content: Stream.Stream<Uint8Array, E, R>,
     precondition?: Precondition,
   ) => Effect.Effect<Written, StorageError | E, R>
-  /** Everything below the folder, by name in the order of code points. */
+  /** Everything below the folder, sorted by name in code point order. */
   readonly list: (folder: StorageFolder) => Stream.Stream<BlobInfo, StorageError>
-  /** Whether there was one. */
+  /** Whether the blob existed. */
   readonly remove: (uri: StorageUri, precondition?: Precondition) => Effect.Effect<boolean, StorageError>
 }
 
 export class Storage extends Context.Service<Storage, StorageService>()("@detent/knowledge/Storage") {}
 
-/** A blob that holds text in UTF-8. */
+/** The content of a blob as UTF-8 text. */
 export const getText = (storage: StorageService, uri: StorageUri): Effect.Effect<string, StorageError> =>
   Effect.map(getHashedText(storage, uri), ({ text }) => text)
 
-/** The same with the hash of the text. Both are made piece by piece: a large text does not hold up other work of the thread. */
+/** Like `getText`, with the hash of the text. Both are computed chunk by chunk, so that a large text does not block the thread. */
 export const getHashedText = (
   storage: StorageService,
   uri: StorageUri,
@@ -89,7 +89,7 @@ export const getHashedText = (
     )
   })
 
-/** The hash of a stream, piece after piece. */
+/** An incremental hash for streams. */
 export const startHash = () => {
   const hash = createHash("sha256")
   return {
@@ -100,7 +100,7 @@ export const startHash = () => {
   }
 }
 
-/** One storage out of several, each serving one scheme: documents may lie in a bucket while results are written to a folder. */
+/** One storage out of several, one per scheme: documents may be in a bucket while results are written to a folder. */
 export const routed = (byScheme: Readonly<Partial<Record<Scheme, StorageService>>>): StorageService => {
   const serving = (uri: StorageUri | StorageFolder): Effect.Effect<StorageService, AddressRefused> => {
     const service = byScheme[schemeOf(uri)]
@@ -121,7 +121,7 @@ export const routed = (byScheme: Readonly<Partial<Record<Scheme, StorageService>
   }
 }
 
-// The errors of blobs. Only `BlobNotFound` says that there is none: a store that does not answer is never read as empty.
+// The errors of blobs. Only `BlobNotFound` means that a blob does not exist: a store that does not answer never counts as empty.
 
 export class BlobNotFound extends Schema.TaggedError<BlobNotFound>()("BlobNotFound", { uri: Schema.String }) {
   override get message() {
@@ -129,22 +129,22 @@ export class BlobNotFound extends Schema.TaggedError<BlobNotFound>()("BlobNotFou
   }
 }
 
-/** The blob is not as the caller last saw it. Nothing was changed. */
+/** The blob has changed since the caller read it. Nothing was written. */
 export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()("PreconditionFailed", {
   uri: Schema.String,
-  /** The generation it should have had; undefined when it should not have been there. */
+  /** The required generation; undefined if the blob had to be absent. */
   expected: Schema.UndefinedOr(Schema.String),
-  /** The generation it has; undefined when there is none. */
+  /** The current generation; undefined if the blob does not exist. */
   actual: Schema.UndefinedOr(Schema.String),
 }) {
   override get message() {
-    const found = this.actual === undefined ? "there is none" : `it is at generation ${this.actual}`
-    const wanted = this.expected === undefined ? "was to be new" : `was to be at generation ${this.expected}`
+    const found = this.actual === undefined ? "it does not exist" : `it is at generation ${this.actual}`
+    const wanted = this.expected === undefined ? "was expected to be absent" : `was expected at generation ${this.expected}`
     return `${this.uri} ${wanted}, but ${found}; read it again and retry`
   }
 }
 
-/** There is no room. The previous content is unchanged. */
+/** The storage is full. The previous content is unchanged. */
 export class StorageFull extends Schema.TaggedError<StorageFull>()("StorageFull", {
   uri: Schema.String,
   cause: Schema.Defect(),
@@ -154,7 +154,7 @@ export class StorageFull extends Schema.TaggedError<StorageFull>()("StorageFull"
   }
 }
 
-/** The address is not served here. */
+/** The storage does not serve the address. */
 export class AddressRefused extends Schema.TaggedError<AddressRefused>()("AddressRefused", {
   uri: Schema.String,
   problem: Schema.String,
@@ -165,19 +165,19 @@ export class AddressRefused extends Schema.TaggedError<AddressRefused>()("Addres
   }
 }
 
-/** The store failed. `retryable` says whether the same call may succeed later. */
+/** The storage failed. `retryable`: the same call may succeed later. */
 export class StorageFailed extends Schema.TaggedError<StorageFailed>()("StorageFailed", {
   uri: Schema.String,
   operation: Schema.Literals(["read", "write", "list", "remove", "open"]),
   retryable: Schema.Boolean,
-  /** Set where the storage gives this process no access, so that every other blob would fail the same way. */
+  /** Set if this process has no access to the storage, so that every other blob would fail the same way. */
   noAccess: Schema.optionalKey(Schema.Literal(true)),
   cause: Schema.Defect(),
 }) {
   override get message() {
     const problem = describe(this.cause)
-    const next = this.retryable ? "try again" : "see to the cause first"
-    // The message of a known cause ends with the next step.
+    const next = this.retryable ? "try again" : "fix the cause first"
+    // The message of a known cause already ends with the next step.
     return !this.retryable && problem.includes("; ")
       ? `cannot ${this.operation} ${this.uri}: ${problem}`
       : `cannot ${this.operation} ${this.uri}: ${problem}; ${next}`

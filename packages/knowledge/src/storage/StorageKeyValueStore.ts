@@ -1,6 +1,6 @@
 /**
- * Effect's `KeyValueStore` on a folder of any storage: one blob for each key. Many processes may use one folder: `modify` writes
- * only while the value is the one it has read, and begins again otherwise. A store that does not answer is never read as empty.
+ * Effect's `KeyValueStore` on a folder of any storage: one blob per key. Many processes may share a folder: `modify` uses optimistic
+ * concurrency and retries on conflict. A store that does not answer never counts as empty.
  *
  * ```ts
  * const state = StorageKeyValueStore.layer(folderIn(root, "workflow-state")).pipe(Layer.provide(GcsStorage.layer({ root })))
@@ -31,7 +31,7 @@ export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValu
     const found = (uri: StorageUri): Effect.Effect<Blob | undefined, StorageError> =>
       Effect.catchTag(storage.get(uri), "BlobNotFound", () => Effect.undefined)
 
-    /** Begins again where another process has written or removed the value meanwhile. */
+    /** Retries if another process has written or removed the value meanwhile. */
     const modified = <V extends string | Uint8Array>(uri: StorageUri, read: (bytes: Uint8Array) => V, change: (value: V) => V) =>
       Effect.gen(function* () {
         const blob = yield* found(uri)
@@ -61,13 +61,13 @@ export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValu
     })
   })
 
-/** Values in a folder of the storage. */
+/** Stores values in a folder of the storage. */
 export const layer = (folder: StorageFolder): Layer.Layer<KeyValueStore.KeyValueStore, never, Storage> =>
   Layer.effect(KeyValueStore.KeyValueStore, make(folder))
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
 
-/** Any key as one name of an address; different keys have different names. An escape that no text has stands for no text. */
+/** Encodes any key as one segment of an address, without collisions. `%empty`, to which no other key encodes, is the empty key. */
 const nameOf = (key: string): string => {
   const name = encodeURIComponent(key)
   if (name === "") return "%empty"

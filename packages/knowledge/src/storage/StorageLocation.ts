@@ -1,7 +1,7 @@
 /**
- * Where a workspace keeps its blobs, as users name it: the path of a folder, or `gs://bucket/prefix` and `s3://bucket/prefix`. The
- * storage of a location writes there and nowhere else. It reads there and in the further locations that it is given, wherever these
- * are: documents may be in a bucket while results are in a folder.
+ * The location of a workspace's blobs, as users name it: the path of a folder, `gs://bucket/prefix` or `s3://bucket/prefix`. The
+ * storage writes only to its location. It reads from there and from further given locations of any kind: documents may be in a bucket
+ * while results are in a folder.
  */
 
 import { isBucketLocation } from "@detent/durable/BucketLocation"
@@ -19,12 +19,12 @@ import * as FileStorage from "./FileStorage.ts"
 import { AddressRefused, routed, Storage, type StorageFailed, type StorageService } from "./Storage.ts"
 import { StorageFolder, schemeOf } from "./Uri.ts"
 
-/** Locations that were allowed since the storage was opened. Asked when an address is in none of the others. */
+/** Returns locations that became readable after the storage was opened. Called when an address is in none of the others. */
 export type AllowedSince = () => ReadonlyArray<string> | Promise<ReadonlyArray<string>>
 
 export interface StorageLocationOptions {
   readonly location: string
-  /** Further locations that may be read. */
+  /** Further readable locations. */
   readonly readable?: ReadonlyArray<string>
   readonly allowedSince?: AllowedSince | undefined
 }
@@ -49,7 +49,7 @@ export const locate = (location: string): Result.Result<StorageFolder, AddressRe
   })
 }
 
-/** The same. Throws on an address that is none: locations from outside go through {@link locate} first. */
+/** Like {@link locate}, but throws on an invalid location: use {@link locate} for locations from user input. */
 export const folderAt = (location: string): StorageFolder => Result.getOrThrow(locate(location))
 
 export const make = ({

@@ -1,14 +1,14 @@
 /**
- * Where a blob is: `file:///data/a.txt`, `gs://bucket/a.txt`, `s3://bucket/a.txt`, `mem://store/a.txt`. An address that
- * climbs out of its folder, in any spelling, is not an address.
+ * Addresses of blobs: `file:///data/a.txt`, `gs://bucket/a.txt`, `s3://bucket/a.txt`, `mem://store/a.txt`. Path traversal, in any
+ * spelling, makes an address invalid.
  */
 import * as Schema from "effect/Schema"
 
-/** Segments that mean something else than a name, and characters no store keeps alike. */
+/** Rejects segments with a special meaning, and characters that stores handle differently. */
 const isPlainName = (segment: string): boolean =>
   segment !== "" && segment !== "." && segment !== ".." && segment.isWellFormed() && !forbiddenInNames.test(segment)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern finds control characters.
 const forbiddenInNames = /[\u0000-\u001f\u007f\\/]/
 
 const decoded = (segment: string): string | undefined => {
@@ -20,7 +20,7 @@ const decoded = (segment: string): string | undefined => {
   }
 }
 
-/** In a file address a name is percent-encoded, so what counts is the name it stands for. */
+/** Names in file addresses are percent-encoded, so the check applies to the decoded name. */
 const isFileName = (segment: string): boolean => {
   const name = decoded(segment)
   return name !== undefined && isPlainName(name) && !/[?#]/.test(segment)
@@ -37,7 +37,7 @@ const address = (scheme: string, start: RegExp, isName: (segment: string) => boo
       },
       {
         expected: `a ${scheme} address without "..", empty parts or control characters`,
-        // What generated examples look like: the filter alone gives a generator nothing to go by.
+        // The form of generated examples, which a generator cannot derive from the filter.
         arbitraryConstraint: { patterns: [{ source: `^${scheme}[a-z0-9]{1,8}(/[a-z0-9_.-]{1,6}x){0,3}$`, flags: "" }] },
       },
     ),
@@ -82,7 +82,7 @@ export type MemUri = typeof MemUri.Type
 export const StorageUri = Schema.Union([FileUri, GcsUri, S3Uri, MemUri])
 export type StorageUri = typeof StorageUri.Type
 
-/** A place that holds blobs: an address that ends in a slash. */
+/** The address of a folder of blobs; ends with a slash. */
 export const StorageFolder = Schema.Union([
   folder("file:///", starts.file, isFileName),
   folder("gs://bucket/", starts.gs, isPlainName),
@@ -99,7 +99,7 @@ export const schemeOf = (uri: StorageUri | StorageFolder): Scheme => {
   return uri.startsWith("s3:") ? "s3" : "mem"
 }
 
-/** A path below some folder: `documents/a.txt`. */
+/** A path below a folder: `documents/a.txt`. */
 export const RelativePath = Schema.String.check(
   Schema.makeFilter((path: string) => isPath(path, isPlainName), {
     expected: `a relative path without "..", empty parts or control characters`,
@@ -108,7 +108,7 @@ export const RelativePath = Schema.String.check(
 ).pipe(Schema.brand("RelativePath"))
 export type RelativePath = typeof RelativePath.Type
 
-/** The blob at a path below a folder. Throws on a path that leaves the folder: paths from outside are decoded as `RelativePath` first. */
+/** The blob at a path below a folder. Throws on a path that leaves the folder: decode paths from user input as `RelativePath` first. */
 export const blobIn = (folder: StorageFolder, path: string): StorageUri => decodeUri(`${folder}${spelled(folder, path)}`)
 
 /** The folder at a path below a folder. */
@@ -119,7 +119,7 @@ const spelled = (folder: StorageFolder, path: string): string => {
   return schemeOf(folder) === "file" ? path.split("/").map(encodeURIComponent).join("/") : path
 }
 
-/** The reference of a manifest to a blob: an address of its own, or a path below the folder of the manifest. */
+/** A manifest's reference to a blob: a full address, or a path below the folder of the manifest. */
 export const BlobReference = Schema.Union([StorageUri, RelativePath])
 export type BlobReference = typeof BlobReference.Type
 

@@ -1,7 +1,7 @@
 /**
- * The nodes that a change to a graph can affect. The graph as it would become is read once; kept of it are the classes of all
- * nodes, and the nodes that shapes may judge differently than before. A batch that adds a hundred facts to a graph of a million
- * is validated by looking at a few hundred nodes.
+ * The nodes that a change to a graph can affect. One pass over the changed graph keeps the classes of all nodes, and the nodes whose
+ * validation results may differ from before. So a batch that adds a hundred facts to a graph of a million is validated by checking a
+ * few hundred nodes.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -20,31 +20,31 @@ export interface GraphChange<E> {
   readonly added: Stream.Stream<string, E>
   /** The statements of other batches. Read once. */
   readonly existing?: Stream.Stream<string, E>
-  /** The former statements that `added` replaces. */
+  /** The earlier statements that `added` replaces. */
   readonly replaced?: Stream.Stream<string, E>
 }
 
-/** A node of the graph as it would become. */
+/** A node of the changed graph. */
 export interface MarkedNode extends NodeOfLines {
-  /** The lines that only the batch states: without the batch they would not be there. */
+  /** The lines that only the batch states. */
   readonly own: ReadonlyArray<string>
 }
 
 export interface AffectedNodes<E> {
   readonly classes: ClassMembership
-  /** Those to be judged, and with shapes that look further all others too. */
+  /** The nodes to check. If shapes look beyond one node, all nodes. */
   readonly nodes: Stream.Stream<MarkedNode, E | SortFailed>
-  /** The witnesses of the facts about them. */
+  /** The reified statements of the facts about these nodes. */
   readonly statements: Stream.Stream<NodeOfLines, E | SortFailed>
-  /** Subjects and objects of changed statements; undefined where all have changed. */
+  /** Subjects and objects of changed statements; undefined if every node counts as changed. */
   readonly changed: ReadonlySet<string> | undefined
-  /** The lines by which only the batch gives a class to a node that others may point to. */
+  /** The type lines that only the batch states, by node. */
   readonly ownTypes: ReadonlyMap<string, ReadonlyArray<string>>
-  /** The lines by which only the batch puts a class below another. */
+  /** The `rdfs:subClassOf` lines that only the batch states. */
   readonly ownHierarchy: ReadonlyArray<string>
 }
 
-/** Statements about statements are not validated. */
+/** Whether the node is a reified statement. These are not validated. */
 export const isStatement = ({ values }: NodeOfLines): boolean => values.get(typePredicate)?.includes(statementType) ?? false
 
 export const affectedNodes = <E>(
@@ -56,7 +56,7 @@ export const affectedNodes = <E>(
   return existing === undefined ? all(added, ontology) : differing(added, existing, replaced, shapes, ontology)
 }
 
-/** A line that only the batch states ends with a mark that no line of N-Triples holds; the order of lines stays the same. */
+/** Appended to lines that only the batch states. N-Triples escape tabs, and the mark does not change the order of lines. */
 const ownMark = "\t"
 
 const all = <E>(added: Stream.Stream<string, E>, ontology: OntologyIndex): Effect.Effect<AffectedNodes<E>, E> =>
@@ -113,11 +113,11 @@ const differing = <E>(
     }
   })
 
-/** The nodes that a change may concern, found before the graph is read. */
+/** The subjects of changed lines, collected before the graph is read. */
 interface Touched {
   readonly subjects: ReadonlySet<string>
   readonly typed: ReadonlySet<string>
-  /** Whether it says which class is below which: then every node may be of another class than before. */
+  /** Whether the change contains `rdfs:subClassOf`: then the classes of every node may differ from before. */
   readonly hierarchy: boolean
 }
 
@@ -140,13 +140,13 @@ const touchedBy = <E>(lines: Stream.Stream<string, E>): Effect.Effect<Touched, E
 
 interface ScannedLine extends LineParts {
   readonly line: string
-  /** Whether it was there, whether it would be, and whether only because of the batch. */
+  /** Whether the line is in the graph before the change, after it, and after it only because of the batch. */
   readonly before: boolean
   readonly after: boolean
   readonly own: boolean
 }
 
-/** Reads the marked lines in their order, and keeps those of nodes that the change can have an effect on. */
+/** Scans the marked lines in order, and keeps those of affected nodes. */
 class ChangeScan {
   readonly classes: ClassMembership
   readonly changed = new Set<string>()
@@ -158,7 +158,7 @@ class ChangeScan {
   #subject = ""
   #node: Array<ScannedLine> = []
   #line = ""
-  /** By how many marks: stated by others, stated by the batch, replaced. */
+  /** Indexed by the number of marks: stated by others, stated by the batch, replaced. */
   #stated: [boolean, boolean, boolean] = [false, false, false]
 
   constructor(touched: Touched, keepsAll: boolean, ofLiterals: boolean, ontology: OntologyIndex) {
@@ -242,7 +242,7 @@ class ChangeScan {
   }
 }
 
-/** Marked lines gathered by subject. */
+/** Marked lines grouped by subject. */
 const markedNodes = <E>(lines: Stream.Stream<string, E>): Stream.Stream<MarkedNode, E> =>
   Stream.suspend(() => {
     let subject = ""
@@ -273,7 +273,7 @@ const markedNodes = <E>(lines: Stream.Stream<string, E>): Stream.Stream<MarkedNo
     return Stream.concat(body, last)
   })
 
-/** Lines written to a file without a name, which can be read again until the scope closes. */
+/** Writes lines to an unlinked temporary file. The stream can be read repeatedly until the scope closes. */
 const spilled = <E>(
   batches: Stream.Stream<ReadonlyArray<string>, E>,
 ): Effect.Effect<Stream.Stream<string, SortFailed>, E | SortFailed, Scope.Scope> =>
@@ -282,7 +282,7 @@ const spilled = <E>(
       Effect.tryPromise({ try: () => openPart(), catch: (cause) => new SortFailed({ cause }) }),
       (opened) => Effect.promise(() => opened.close()),
     )
-    // An async iteration throws the failure of its stream; the rest are failures of the file.
+    // An async iteration throws the failure of its stream; any other error is a failure of the file.
     let failure: { readonly error: E } | undefined
     const source = async function* () {
       try {

@@ -1,6 +1,6 @@
 /**
- * Which node is of which class: by the types in the graph, by `rdfs:subClassOf` in the graph, and by the ontology. Kept for
- * every node, since a shape may ask for the class of anything that a node points to.
+ * The classes of each node: from its types, from `rdfs:subClassOf` in the graph, and from the ontology. Kept for every node, since a
+ * shape may check the class of any node that a node points to.
  */
 import type { NodeOfLines } from "../graph/StoredLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
@@ -14,13 +14,13 @@ const none: ReadonlyArray<string> = []
 const without = (list: ReadonlyArray<string>, removed: string): ReadonlyArray<string> => list.filter((one) => one !== removed)
 
 export class ClassMembership {
-  /** Counts the changes of the class hierarchy. */
+  /** Number of changes to the class hierarchy; used to invalidate caches. */
   hierarchy = 0
   readonly #ontology: OntologyIndex
   readonly #types = new Map<string, ReadonlyArray<string>>()
-  /** Lists that are alike are there once. */
+  /** Interned lists: equal lists are stored once. */
   readonly #lists = new Map<string, ReadonlyArray<string>>()
-  /** The graph's own statements about classes, by IRI. */
+  /** The superclasses that the graph itself states, by IRI. */
   readonly #parents = new Map<string, ReadonlyArray<string>>()
   readonly #above = new Map<string, ReadonlySet<string>>()
 
@@ -28,7 +28,7 @@ export class ClassMembership {
     this.#ontology = ontology
   }
 
-  /** Nodes are terms as they stand in lines. */
+  /** Nodes are N-Triples terms. */
   add({ subject, values }: NodeOfLines): void {
     const types = values.get(typePredicate)
     if (types !== undefined) this.#types.set(detached(subject), this.#shared(types))
@@ -40,24 +40,24 @@ export class ClassMembership {
       )
   }
 
-  /** Takes a statement away, if it is one about classes. In terms as they stand in lines. */
+  /** Removes a type or subclass statement, given as N-Triples terms; ignores any other. */
   remove({ subject, predicate, object }: LineParts): void {
     if (predicate === typePredicate) this.#setTypes(subject, without(this.typesOf(subject), object))
     if (predicate === subClassPredicate) this.#setParents(subject, (parents) => without(parents, termOf(object).value))
   }
 
-  /** Restores the removed statements. */
+  /** Restores a removed statement. */
   restore({ subject, predicate, object }: LineParts): void {
     if (predicate === typePredicate) this.#setTypes(subject, [...this.typesOf(subject), object])
     if (predicate === subClassPredicate) this.#setParents(subject, (parents) => [...parents, termOf(object).value])
   }
 
-  /** As terms in lines. */
+  /** As N-Triples terms. */
   typesOf(node: string): ReadonlyArray<string> {
     return this.#types.get(node) ?? none
   }
 
-  /** The classes above one, without itself unless it is above itself. By IRI. */
+  /** The superclasses of a class, by IRI. Contains the class itself only if it is part of a cycle. */
   above(type: string): ReadonlySet<string> {
     if (this.#parents.size === 0) return this.#ontology.ancestors(type)
     const known = this.#above.get(type)

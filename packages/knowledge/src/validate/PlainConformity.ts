@@ -1,7 +1,7 @@
 /**
- * Tells of most nodes at a glance that they conform: those whose shapes ask for classes, datatypes and counts, and that have
- * them. The SHACL library checks every other node, so that reports hold the library's results. Nearly every node of a real
- * graph conforms: 22,500 that do took 3.2 s of CPU time by the library alone, and 0.3 s with this before it.
+ * A fast path that recognizes conforming nodes whose shapes require only classes, datatypes and counts. The SHACL library checks every
+ * other node, so that all reported results are the library's. Nearly every node of a real graph conforms: 22,500 conforming nodes take
+ * 3.2 s of CPU time with the library alone, and 0.3 s with this fast path.
  */
 import type { NodeOfLines } from "../graph/StoredLines.ts"
 import { termOf } from "../rdf/NTriples.ts"
@@ -12,14 +12,14 @@ import { type Shapes, type ShapesGraph, sh } from "./Shapes.ts"
 
 const { xsd } = vocabularies
 
-/** Of a node, or of one of its values: false where it is not known. */
+/** Whether a node or one of its values is known to conform. False: unknown. */
 type Check = (term: string, node: NodeOfLines) => boolean
 
 type Target = (node: NodeOfLines) => boolean
 
 type Object = Triple["object"]
 
-/** True: no shape has anything against the node. False: the library has to be asked. Only where the shapes are local. */
+/** True: the node conforms to all shapes. False: unknown, the library must check. Requires local shapes. */
 export const plainConformity = ({ graph }: Shapes, classes: ClassMembership): ((node: NodeOfLines) => boolean) => {
   const shapes = graph.targeted().map((shape) => ({ targets: targetsOf(graph, shape, classes), check: checkOf(graph, shape, classes) }))
   return (node) => shapes.every(({ targets, check }) => !targets.some((isTarget) => isTarget(node)) || check(node.subject, node))
@@ -43,12 +43,12 @@ const targetsOf = (graph: ShapesGraph, shape: string, classes: ClassMembership):
   ),
 ]
 
-/** Whether a predicate of a shape says nothing about conforming. */
+/** Whether a predicate of a shape is not a constraint. */
 const isSilent = (predicate: string): boolean => !predicate.startsWith(sh) || silent.has(predicate.slice(sh.length))
 
 const silent = new Set("message severity name description order group defaultValue path targetClass targetSubjectsOf targetNode".split(" "))
 
-/** Constraints on each value by itself: a property without values satisfies all of them. */
+/** Constraints that apply to each value separately: a property without values satisfies all of them. */
 const ofEachValue = new Set(
   [
     ..."and class datatype disjoint in languageIn lessThan lessThanOrEquals maxExclusive maxInclusive maxLength".split(" "),
@@ -77,7 +77,7 @@ const checkOf = (graph: ShapesGraph, shape: string, classes: ClassMembership): C
   const [property] = path
   if (path.length > 1 || property?.termType !== "NamedNode") return unknown
   return (term, node) => {
-    // Of the nodes that a node points to, only the classes are known.
+    // Of the nodes that this node points to, only the classes are known.
     if (term !== node.subject) return false
     const values = node.values.get(`<${property.value}>`) ?? []
     return counts.every((isCount) => isCount(values.length)) && values.every((value) => isEach(value, node))
@@ -101,7 +101,7 @@ const constraintOf = (graph: ShapesGraph, predicate: string, object: Object, cla
       return (term, node) => choices.some((check) => check(term, node))
     }
     case `${sh}not`: {
-      // To be sure that something does not hold, it has to be known exactly, as classes are.
+      // A negation needs an exact answer, not "unknown". Only class membership is exact.
       const [inner, ...others] = [...graph.of(value)].filter(([one]) => !isSilent(one))
       if (inner?.[0] !== `${sh}class` || others.length > 0 || inner[1].length !== 1) return unknown
       if (graph.of(value).has(`${sh}path`)) return unknown
@@ -117,7 +117,7 @@ const isPlainlyOfKind = (term: string, kind: string): boolean => {
   return kind === (term.startsWith('"') ? `${sh}Literal` : `${sh}BlankNode`)
 }
 
-/** The forms that values of a datatype usually have. A rarer form may be valid too, which the library decides. */
+/** The common lexical forms of a datatype. The library decides whether any other form is valid. */
 const usual: Readonly<Record<string, RegExp>> = {
   [`${xsd}string`]: /^/,
   [`${xsd}integer`]: /^-?\d+$/,
@@ -130,7 +130,7 @@ const usual: Readonly<Record<string, RegExp>> = {
   [`${xsd}dateTime`]: /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/,
 }
 
-/** Whether a literal, as it stands in a line, is of a datatype in one of its usual forms. */
+/** Whether an N-Triples term is a literal of the datatype in a common lexical form. */
 const isPlainlyOf = (term: string, datatype: string): boolean => {
   const literal = termOf(term)
   if (literal.termType !== "Literal" || literal.language !== "") return false

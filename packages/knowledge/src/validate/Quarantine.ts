@@ -1,7 +1,7 @@
 /**
- * Finds the statements of a batch that keep the graph from conforming, and holds them back: statements, not entities. Without
- * them the graph is checked again, since the rest may violate a shape, until nothing of the batch takes part in
- * a violation.
+ * Finds the statements of a batch that keep the graph from conforming, and holds them back: single statements, not whole entities.
+ * The graph is then checked again without them, since the remaining statements may violate a shape, until no statement of the batch
+ * contributes to a violation.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -26,20 +26,20 @@ import {
 
 export interface Quarantine extends Found {
   readonly held: HeldStatements
-  /** How many violations are left: those that other batches state by themselves. */
+  /** Number of remaining violations: those that the statements of other batches cause. */
   readonly remaining: number
-  /** The first of the statements held back, with the reason. */
+  /** The first held statements, with their reasons. */
   readonly statements: ReadonlyArray<QuarantinedStatement>
 }
 
 type Reason = Omit<Violation, "sources">
 
-/** Statements of a batch that are held back, by their lines. */
+/** The statements of a batch that are held back, by line. */
 class HeldStatements {
   readonly #lines = new Set<string>()
-  /** The reasons of the first. */
+  /** The reasons of the first `listedAtMost` lines. */
   readonly #reasons = new Map<string, Reason>()
-  /** Entities that are held back altogether, as terms in lines: statements that point to them are held back too. */
+  /** Entities that are held back completely, as N-Triples terms: statements that point to them are held back too. */
   readonly #entities = new Map<string, Reason>()
 
   get size(): number {
@@ -50,7 +50,7 @@ class HeldStatements {
     return this.#reasons
   }
 
-  /** The entities concerned, by IRI. */
+  /** The IRIs of the subjects of held lines. */
   entities(): ReadonlyArray<string> {
     return [...new Set([...this.#lines].map((line) => termOf(lineParts(line).subject).value))].sort()
   }
@@ -59,7 +59,7 @@ class HeldStatements {
     return this.#lines.has(line)
   }
 
-  /** In order. */
+  /** Sorted. */
   lines(): ReadonlyArray<string> {
     return [...this.#lines].sort()
   }
@@ -73,7 +73,7 @@ class HeldStatements {
     this.#entities.set(node, reason)
   }
 
-  /** Whether a line is held back; one that points to an entity that is held back is from now on. */
+  /** Whether a line is held back. Adds the line if its object is a held entity. */
   holds(line: string, object: string): boolean {
     if (this.#lines.has(line)) return true
     const reason = this.#entities.get(object)
@@ -82,7 +82,7 @@ class HeldStatements {
   }
 }
 
-/** The violations, and the statements of the batch that must be held back for the graph to conform. */
+/** The violations, and the statements of the batch to hold back so that the graph conforms. */
 export const quarantine = <E>(
   change: GraphChange<E>,
   shapes: Shapes,
@@ -122,7 +122,7 @@ export const quarantine = <E>(
     }),
   )
 
-/** The violations in the statements of others, by key. */
+/** The keys of the violations in the graph without the batch. */
 const withoutBatch = <E>(check: GraphCheck<E>): Effect.Effect<ReadonlySet<string>, E | SortFailed | ValidationFailed> =>
   Effect.gen(function* () {
     const { classes, ownTypes, ownHierarchy } = check
@@ -140,7 +140,7 @@ const withoutBatch = <E>(check: GraphCheck<E>): Effect.Effect<ReadonlySet<string
 
 /** One check of the graph without the statements held back so far. */
 class Round<E> {
-  /** Violations that no statement of the batch takes part in. */
+  /** Number of violations to which no statement of the batch contributes. */
   unresolved = 0
   /** The statements to hold back after the round, with their violations. */
   readonly #lines = new Map<string, Reason>()
@@ -180,7 +180,7 @@ class Round<E> {
     this.#lines.set(line, violation)
     const { subject, predicate } = lineParts(line)
     if (predicate !== typePredicate) return
-    // An entity of the batch without a class left is dropped: its other statements of the batch are held back too.
+    // An entity that only the batch states and that has no class left is held back completely.
     const node = around.nodeOf(subject)
     if (node === undefined || !isOfBatchAlone(node)) return
     const types = node.values.get(typePredicate) ?? []
@@ -189,7 +189,7 @@ class Round<E> {
     for (const other of node.own) if (!this.#lines.has(other)) this.#lines.set(other, violation)
   }
 
-  /** The lines of the batch without which the violation would not be there: the nearest to it that there are. */
+  /** The lines of the batch that cause the violation: the first non-empty group of candidates, closest to the violation first. */
   #offending(finding: Finding): ReadonlyArray<string> {
     for (const candidates of this.#candidates(finding)) {
       const lines = [...candidates].filter((line) => !this.#held.has(line))
@@ -201,7 +201,7 @@ class Round<E> {
   *#candidates(finding: Finding): Generator<Iterable<string>> {
     const { focus, root, around } = finding
     if (!lacking.has(finding.violation.component ?? "")) yield* this.#ofValues(finding)
-    // Violations that exist without the batch are not caused by it.
+    // The batch does not cause violations that exist without it.
     if (this.#inherited.has(keyOfFinding(finding))) return
     yield this.#ofTarget(finding)
     yield this.#typesOf(focus, finding)
@@ -209,7 +209,7 @@ class Round<E> {
     yield own.filter((line) => !isDescriptive(line))
     yield own
     yield [...(around.nodeOf(focus)?.values.values() ?? [])].flat().flatMap((object) => this.#check.ownTypes.get(object) ?? [])
-    // With shapes that look further, it may be anything on the way.
+    // If shapes look beyond one node, any statement along the path may be the cause.
     let edge: ReadonlyArray<string> = [root]
     const reached = new Set(edge)
     for (let hop = 0; hop <= this.#shapes.hops && edge.length > 0; hop++) {
@@ -219,7 +219,7 @@ class Round<E> {
     yield this.#check.ownHierarchy
   }
 
-  /** The values that a path leads to: the one that is refused, or where there are too many, all of them. */
+  /** The lines with the values of the path: the refused value, or all values where there are too many. */
   *#ofValues({ focus, value, violation: { property, shape }, around }: Finding): Generator<Iterable<string>> {
     const { graph } = this.#shapes
     const paths = graph.values(shape, `${sh}path`).flatMap((path) => predicatesOf(graph, path))
@@ -241,13 +241,13 @@ class Round<E> {
       return object === focus && predicates.has(predicate)
     })
     yield outgoing.filter(({ object }) => object === value).map(({ line }) => line)
-    // The other side of a comparison, where it is the batch that states it.
+    // The other side of a comparison, if the batch states it.
     const compared = new Set(comparisons.flatMap((name) => graph.values(shape, sh + name)).map((other) => `<${other.value}>`))
     yield outgoing.filter(({ predicate }) => compared.has(predicate)).map(({ line }) => line)
     yield this.#typesOf(value, { around })
   }
 
-  /** The statements by which the shape applies to the node. */
+  /** The lines that make the node a target of the shape. */
   *#ofTarget({ root, rootShape, around }: Finding): Generator<string> {
     const { graph } = this.#shapes
     const { classes } = this.#check
@@ -275,14 +275,14 @@ class Round<E> {
   }
 }
 
-/** Constraints that miss something: no statement is too many, but one is not there. */
+/** Constraints that a missing value violates, so no value is the cause. */
 const lacking: ReadonlySet<string> = new Set(["MinCount", "HasValue", "QualifiedMinCount"].map((name) => `${sh}${name}ConstraintComponent`))
 
 const comparisons = ["equals", "disjoint", "lessThan", "lessThanOrEquals"]
 
 const descriptive = new Set([labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`])
 
-/** The labels and provenance of an entity. */
+/** Whether the line is a label or the provenance of an entity. */
 const isDescriptive = (line: string): boolean => descriptive.has(lineParts(line).predicate)
 
 const isOfBatchAlone = ({ values, own }: MarkedNode): boolean => [...values.values()].flat().length === own.length
@@ -307,15 +307,15 @@ const statementsOf = <E>(
     }),
   )
 
-/** The lines of the batch that may be added. */
+/** The lines of the batch that are not held back. */
 export const withoutHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines): Stream.Stream<string, E, R> =>
   parted(lines, held, false)
 
-/** The lines that are held back, with those that witness them. */
+/** The lines that are held back, and the reified statements about them. */
 export const onlyHeld = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines): Stream.Stream<string, E, R> =>
   parted(lines, held, true)
 
-/** Statements that are held back, by their lines. */
+/** The lines that are held back. */
 type HeldLines = Pick<HeldStatements, "has">
 
 const parted = <E, R>(lines: Stream.Stream<string, E, R>, held: HeldLines, wanted: boolean): Stream.Stream<string, E, R> =>

@@ -1,4 +1,4 @@
-/** The report of validation: each result with the words of the documents that led to it. */
+/** The validation report: each result with the quotes of the documents that state the facts concerned. */
 
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -12,7 +12,7 @@ import { writeTurtle } from "../rdf/Turtle.ts"
 import { detentVocabulary, prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import type { BatchId } from "../storage/Identity.ts"
 
-/** Where a document states a refused fact. */
+/** A place where a document states a fact that violates a shape. */
 const FactSource = Schema.Struct({
   document: Schema.String,
   quote: Schema.String,
@@ -27,52 +27,52 @@ export type Severity = typeof Severity.Type
 export const Violation = Schema.Struct({
   /** The entity the shape was applied to. */
   focus: Schema.String,
-  /** The property, or a path in the notation of SPARQL. */
+  /** The property, or a SPARQL property path. */
   property: Schema.optionalKey(Schema.String),
   value: Schema.optionalKey(Schema.String),
-  /** Of a value that is a literal. Without it, the value is a node. */
+  /** Present if the value is a literal. Absent: the value is a node. */
   datatype: Schema.optionalKey(Schema.String),
   message: Schema.String,
   severity: Severity,
-  /** Of a shape with a severity of its own, which counts as a violation. */
+  /** Present if the shape has a custom severity, which counts as a violation. */
   severityIri: Schema.optionalKey(Schema.String),
   shape: Schema.String,
-  /** Which constraint of the shape: an IRI such as `sh:MaxCountConstraintComponent`. */
+  /** The constraint of the shape: an IRI such as `sh:MaxCountConstraintComponent`. */
   component: Schema.optionalKey(Schema.String),
   sources: Schema.Array(FactSource),
 })
 export type Violation = typeof Violation.Type
 
-/** A statement of the batch that a shape refuses, and why. */
+/** A statement of the batch that violates a shape, and the reason. */
 export const QuarantinedStatement = Schema.Struct({
   subject: Schema.String,
   property: Schema.String,
   value: Schema.String,
-  /** Of a value that is a literal. Without it, the value is a node. */
+  /** Present if the value is a literal. Absent: the value is a node. */
   datatype: Schema.optionalKey(Schema.String),
-  /** Of the violation it takes part in. */
+  /** Message of the violation that the statement causes. */
   message: Schema.String,
   shape: Schema.String,
   sources: Schema.Array(FactSource),
 })
 export type QuarantinedStatement = typeof QuarantinedStatement.Type
 
-/** How a batch treats statements that do not conform: it fails, is added without the statements concerned, or is added with a report. */
+/** What a batch does about statements that violate a shape: it fails, publishes without them, or publishes them with a report. */
 export const ValidationPolicy = Schema.Literals(["fail", "quarantine", "warn"])
 export type ValidationPolicy = typeof ValidationPolicy.Type
 
 export const ValidationReport = Schema.Struct({
   conforms: Schema.Boolean,
-  /** All that were found, also those that are not listed. */
+  /** Number of violations, including those not listed. */
   violations: Schema.Int,
   warnings: Schema.Int,
-  /** The first thousand, violations before warnings. */
+  /** The first thousand results, violations before warnings. */
   listed: Schema.Array(Violation),
-  /** The entities that statements of the batch were held back of. */
+  /** The entities with held statements. */
   quarantined: Schema.Array(Schema.String),
-  /** The first thousand statements that were held back. */
+  /** The first thousand held statements. */
   statements: Schema.optionalKey(Schema.Array(QuarantinedStatement)),
-  /** How many violations the graph has without the statements held back: those that other batches state by themselves. */
+  /** Number of violations that remain without the held statements: those that the statements of other batches cause. */
   remaining: Schema.optionalKey(Schema.Int),
 })
 export type ValidationReport = typeof ValidationReport.Type
@@ -81,23 +81,23 @@ export const ValidationReportJson = Schema.fromJsonString(ValidationReport)
 
 export const listedAtMost = 1000
 
-/** One line for people: the refused statement, the reason and the documents. */
+/** One line for users: the statement, the reason and the documents. */
 export const violationText = ({ focus, property, value, message, sources }: Violation): string => {
   const stated = [focus, property, value].filter((part) => part !== undefined).join(" ")
   const said = sources.slice(0, sourcesShown).map(({ document, quote }) => `${document}: "${quote}"`)
   return `${stated}: ${message}${said.length === 0 ? "" : ` (${said.join("; ")})`}`
 }
 
-/** Both sides of a contradiction, and one more. */
+/** Enough for both sides of a contradiction and one more. */
 const sourcesShown = 3
 
 const derivedFrom = `<${prov.wasDerivedFrom}>`
 const own = (name: string) => `<${detentVocabulary}${name}>`
 
-/** A contradiction that a thousand documents repeat is shown by a few of them. */
+/** Bounds the sources per fact: a thousand documents may repeat the same contradiction. */
 const sourcesAtMost = 5
 
-/** Adds to each violation the statements in the graph that witness its facts. */
+/** Adds to each violation the sources of its facts. */
 export const attachSources = <E>(
   statements: Stream.Stream<NodeOfLines, E>,
   found: ReadonlyArray<Omit<Violation, "sources">>,
@@ -114,7 +114,7 @@ export const attachSources = <E>(
     (sources) => found.map((one) => ({ ...one, sources: sources.get(keyOf(one.focus, one.property)) ?? [] })),
   )
 
-/** The sources of facts, by their lines. */
+/** The sources of facts, by line. */
 export const sourcesOfLines = <E>(
   statements: Stream.Stream<NodeOfLines, E>,
   lines: ReadonlyArray<string>,
@@ -140,7 +140,7 @@ const sourcesBy = <E>(
     return sources
   })
 
-/** For a path that is not a single property, what is said of its focus node counts. */
+/** For a path that is not a single property, all facts about the focus node count. */
 const keyOf = (focus: string, property: string | undefined) => `${focus}\n${property?.includes("<") ? "" : (property ?? "")}`
 
 const valueOf = ({ values }: NodeOfLines, predicate: string): string => {
@@ -158,8 +158,8 @@ const sourceOf = (statement: NodeOfLines): FactSource => ({
 const { prov: provBase, rdf: rdfBase, sh, xsd } = vocabularies
 
 /**
- * The report as SHACL has it, in Turtle, for tools that read those, in pieces. Beside what SHACL says of a result, it has the words of
- * the documents that led to it. The same report is the same text.
+ * The report as a SHACL validation report in Turtle, in chunks, for SHACL tools. Each result also has the quotes of its documents.
+ * Equal reports yield equal text.
  */
 export const reportTurtle = (batch: BatchId, report: ValidationReport): Stream.Stream<string, InvalidTerm | SortFailed> =>
   writeTurtle(Stream.fromIterable(reportTriples(batch, report)), { prefixes: { ...graphPrefixes, sh } })
@@ -180,7 +180,7 @@ function* reportTriples(batch: BatchId, report: ValidationReport): Generator<Tri
     yield* heldTriples(held, statement)
   }
   for (const [index, violation] of listed.entries()) {
-    // Counted with leading zeros, so that they stand in their order.
+    // Leading zeros make the results sort in their order.
     const result = `${iri}:${String(index + 1).padStart(4, "0")}`
     yield triple(about, `${sh}result`, namedNode(result))
     yield* resultTriples(result, violation)
@@ -230,5 +230,5 @@ function* sourceTriples(iri: string, { document, quote, start, end }: FactSource
 
 const integer = (count: number) => literal(String(count), `${xsd}integer`)
 
-/** Blank nodes are known by their labels, which mean nothing outside the graph and the shapes: they are given as text. */
+/** Blank nodes are written as literals, since their labels have no meaning outside the graph and the shapes. */
 const nodeOf = (value: string): Triple["object"] => (checkIri(value) === undefined ? namedNode(value) : literal(value))

@@ -1,4 +1,4 @@
-/** The SHACL library, loaded when something is first validated, with the shapes parsed once for all pieces of a graph. */
+/** The SHACL library, loaded on first use, with the shapes parsed once for all chunks of a graph. */
 import * as Effect from "effect/Effect"
 import type { NodeOfLines } from "../graph/StoredLines.ts"
 import { termOf, termText, tripleOfParts, typePredicate } from "../rdf/NTriples.ts"
@@ -13,13 +13,13 @@ type Result = Awaited<ReturnType<Validator["validate"]>>["results"][number]
 
 export interface ShaclLibrary {
   /**
-   * Applies every shape to those of its focus nodes that are wanted, among nodes of a graph with the classes of what they point
-   * to. In small steps, most of which find nothing, so that the caller can stop between them. Throws the exceptions of the library.
+   * Applies every shape to its wanted focus nodes, given nodes of a graph and the classes of the nodes they point to. It yields after
+   * each small step, mostly without a finding, so that the caller can pause in between. Throws the exceptions of the library.
    */
   readonly check: (nodes: Iterable<NodeOfLines>, isWanted: (focus: string) => boolean) => Generator<LibraryFinding | undefined>
 }
 
-/** A result, with the shape and the focus node that the check of it began with, as a term in a line. */
+/** A result, with the targeted shape and the focus node of its check, as an N-Triples term. */
 export interface LibraryFinding {
   readonly shape: string
   readonly root: string
@@ -32,7 +32,7 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
     ([{ default: Validator }, { DataFactory, Store }]) => {
       const validator = new Validator(new Store(shapes.triples.map((triple) => quadOf(DataFactory, triple))))
       const { factory, validationEngine: engine } = validator
-      // The library takes a node to conform after 50 checks by one shape. Only recursive shapes need that limit.
+      // The library treats a node as conforming after 50 checks by one shape. Only recursive shapes need that limit.
       if (!shapes.recursive) engine.maxNodeChecks = 0
       const asked = new ClassesAskedFor(shapes.graph.classesAskedFor(), classes)
       return {
@@ -49,7 +49,7 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
             for (const focus of shape.getTargetNodes(data)) {
               const root = termText(focus as Triple["object"])
               if (!isWanted(root)) continue
-              // A report for each, so that the focus node of every result is known.
+              // One report per focus node, so that the focus node of every result is known.
               engine.initReport()
               engine.violationsCount = 0
               engine.nestedResults = {}
@@ -64,9 +64,8 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
   )
 
 /**
- * The library looks for classes along `rdfs:subClassOf`: it takes every way up there is, and does not survive a circle. So a
- * class is put directly below the nearest of those classes that shapes ask for, and members of a circle are given each
- * other's classes.
+ * The library follows every path of `rdfs:subClassOf` upwards, and does not terminate on a cycle. So a class is made a direct subclass
+ * of the nearest classes that shapes mention, and members of a cycle get each other's classes.
  */
 class ClassesAskedFor {
   readonly #asked: ReadonlySet<string>
@@ -83,12 +82,12 @@ class ClassesAskedFor {
     return one === other || (this.#classes.above(one).has(other) && this.#classes.above(other).has(one))
   }
 
-  /** The other classes that are the same as this one. */
+  /** The other mentioned classes of the same cycle. */
   same(type: string): ReadonlyArray<string> {
     return [...this.#classes.above(type)].filter((other) => other !== type && this.#asked.has(other) && this.isCircular(type, other))
   }
 
-  /** The classes above with no other one between. */
+  /** The mentioned superclasses with no other mentioned class in between. */
   nearest(type: string): ReadonlyArray<string> {
     if (this.#hierarchy !== this.#classes.hierarchy) this.#nearest.clear()
     this.#hierarchy = this.#classes.hierarchy
@@ -102,7 +101,7 @@ class ClassesAskedFor {
   }
 }
 
-/** Adds nodes to a dataset, with their classes and those of what they point to. */
+/** Adds nodes to a dataset, with their classes and the classes of the nodes they point to. */
 const adder = (factory: Factory, dataset: Dataset, classes: ClassMembership, asked: ClassesAskedFor) => {
   const seen = new Set<string>()
   const typed = new Set<string>()

@@ -1,5 +1,5 @@
 /**
- * SHACL shapes, given or derived from an ontology. Shapes that ask for more than the validator can check are refused when a batch starts.
+ * SHACL shapes, given or derived from an ontology. Shapes that use unsupported features are refused when a batch starts.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -16,13 +16,13 @@ export const { sh } = vocabularies
 export interface Shapes {
   readonly triples: ReadonlyArray<Triple>
   readonly graph: ShapesGraph
-  /** Whether every shape looks only at one node, its values and their classes: then a graph can be validated piece by piece. */
+  /** Whether every shape looks only at one node, its values and their classes: then a graph can be validated in chunks. */
   readonly local: boolean
-  /** The largest distance from a focus node that the shapes examine, in statements; infinite where a path has no end. */
+  /** The largest distance from a focus node that the shapes examine, in statements; infinite for repeated paths. */
   readonly hops: number
   /** Whether a literal may be a focus node. */
   readonly ofLiterals: boolean
-  /** Whether a shape refers to itself. SHACL leaves the meaning of that open. */
+  /** Whether a shape refers to itself. SHACL leaves recursion undefined. */
   readonly recursive: boolean
 }
 
@@ -79,13 +79,13 @@ const known: ReadonlySet<string> = new Set([
   ..."deactivated defaultValue description group message name order severity".split(" "),
 ])
 
-/** Predicates beyond SHACL Core: constraints and targets in SPARQL or JavaScript, own components, rules, entailment. */
+/** Predicates beyond SHACL Core: constraints and targets in SPARQL or JavaScript, custom components, rules, entailment. */
 const unsupported: ReadonlySet<string> = new Set([
   ..."ask construct entailment expression filterShape js jsFunctionName nodeValidator optional parameter".split(" "),
   ..."propertyValidator rule select sparql target update validator".split(" "),
 ])
 
-/** Constraints that apply only to the values of a property. */
+/** Constraints that are allowed only in property shapes. */
 const ofProperties: ReadonlySet<string> = new Set(
   "lessThan lessThanOrEquals maxCount minCount uniqueLang".split(" ").map((name) => sh + name),
 )
@@ -95,7 +95,7 @@ const single: ReadonlySet<string> = new Set(["ignoredProperties", "in", "languag
 
 type Object = Triple["object"]
 
-/** The triples of shapes, by subject. Labels of blank nodes are not taken for IRIs: neither holds a colon where the other does. */
+/** The triples of shapes, by subject. Blank node labels cannot be confused with IRIs, since only IRIs contain a colon. */
 export class ShapesGraph {
   readonly #bySubject = new Map<string, Map<string, Array<Object>>>()
 
@@ -117,17 +117,17 @@ export class ShapesGraph {
     return this.of(subject).get(predicate) ?? []
   }
 
-  /** The shapes that name a target, or are one because they are classes. */
+  /** The shapes with a target, explicit or implicit because the shape is a class. */
   targeted(): ReadonlyArray<string> {
     return [...this.#bySubject.keys()].filter((one) => targets.some((target) => this.of(one).has(target)) || this.isClass(one))
   }
 
-  /** The classes whose instances a shape applies to: a shape that is a class is its own target. */
+  /** The classes whose instances a shape applies to: a shape that is a class targets itself. */
   targetClasses(shape: string): ReadonlyArray<string> {
     return [...this.values(shape, `${sh}targetClass`).map(({ value }) => value), ...(this.isClass(shape) ? [shape] : [])]
   }
 
-  /** Every class that membership is asked for. */
+  /** All classes that the shapes mention as target or constraint. */
   classesAskedFor(): ReadonlySet<string> {
     const classes = new Set<string>()
     for (const [subject, values] of this.#bySubject) {
@@ -137,7 +137,7 @@ export class ShapesGraph {
     return classes
   }
 
-  /** The members of a list. A list that runs into itself ends where it does. */
+  /** The members of a list. Stops at the first repeated node of a cyclic list. */
   list(head: Object): ReadonlyArray<Object> {
     const members: Array<Object> = []
     const visited = new Set<string>()
@@ -165,12 +165,12 @@ export class ShapesGraph {
   }
 }
 
-/** How far shapes look from their focus nodes. */
+/** Computes how far shapes look from their focus nodes, and finds shapes that cannot be used. */
 class Reach {
   local = true
   hops = 0
   recursive = false
-  /** The reason why the shapes cannot be applied. */
+  /** Reasons why the shapes cannot be applied. */
   readonly faults: Array<string> = []
   readonly #graph: ShapesGraph
   readonly #visited = new Map<string, number>()
@@ -185,14 +185,14 @@ class Reach {
     this.#addShape(shape, 0)
   }
 
-  /** `distance` is that of the nodes the shape is applied to: at 0 they are focus nodes, whose statements are at hand. */
+  /** `distance` is the distance of the nodes that the shape is applied to: at 0 they are focus nodes, whose statements are loaded. */
   #addShape(shape: string, distance: number): void {
     if (this.#open.has(shape)) {
       this.recursive = true
       this.#beyond(Number.POSITIVE_INFINITY)
       return
     }
-    // Seen from afar, a shape reaches at least as far as from nearby.
+    // A visit at a greater distance covers everything that this visit would reach.
     if ((this.#visited.get(shape) ?? -1) >= distance) return
     this.#visited.set(shape, distance)
     this.#open.add(shape)
@@ -237,7 +237,7 @@ class Reach {
   }
 }
 
-/** How many statements a path is long; infinite where it repeats, or leads through classes, which join everything. */
+/** Length of a path in statements; infinite where it repeats, or leads through classes, which connect all nodes. */
 const lengthOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): number => {
   if (path.termType !== "BlankNode") return path.value === rdf.type ? Number.POSITIVE_INFINITY : 1
   if (open.has(path.value)) return Number.POSITIVE_INFINITY
@@ -250,7 +250,7 @@ const lengthOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): 
   return Math.max(0, sequence, ...choices, ...parts(said("inversePath")), ...parts(said("zeroOrOnePath")))
 }
 
-/** Whether a path has an inverse of anything but a property. */
+/** Whether a path contains the inverse of anything but a property. */
 const hasInverse = (graph: ShapesGraph, path: Object, open: ReadonlySet<string>): boolean => {
   if (path.termType !== "BlankNode" || open.has(path.value)) return false
   const within = new Set([...open, path.value])
@@ -267,14 +267,14 @@ const partsOf = (graph: ShapesGraph, { value }: Object): ReadonlyArray<Object> =
   ...graph.values(value, `${sh}alternativePath`).flatMap((list) => graph.list(list)),
 ]
 
-/** Constraints that look at the statements of the node they are applied to. */
+/** Constraints that read other statements of the node they are applied to. */
 const ofStatements: ReadonlySet<string> = new Set(["closed", "equals", "disjoint", "lessThan", "lessThanOrEquals"].map((name) => sh + name))
 
-/** Predicates that apply another shape to the value nodes, and those that apply each of a list. */
+/** Predicates that apply another shape to the value nodes, and predicates that apply each shape of a list. */
 const applied: ReadonlySet<string> = new Set(["node", "property", "not", "qualifiedValueShape"].map((name) => sh + name))
 const appliedEach: ReadonlySet<string> = new Set(["and", "or", "xone"].map((name) => sh + name))
 
-/** The predicates that a path goes along, in both directions. */
+/** The predicates of a path, in either direction. */
 export const predicatesOf = (graph: ShapesGraph, path: Object, open: ReadonlySet<string> = new Set()): ReadonlyArray<string> => {
   if (path.termType === "NamedNode") return [path.value]
   if (path.termType !== "BlankNode" || open.has(path.value)) return []
@@ -282,7 +282,7 @@ export const predicatesOf = (graph: ShapesGraph, path: Object, open: ReadonlySet
   return [...graph.list(path), ...partsOf(graph, path)].flatMap((one) => predicatesOf(graph, one, within))
 }
 
-/** A path as SPARQL writes it: `^<inverse>`, `<one>/<other>`, `<one>|<other>`, `<repeated>*`. An IRI alone stands without brackets. */
+/** A path in SPARQL notation: `^<inverse>`, `<one>/<other>`, `<one>|<other>`, `<repeated>*`. A single IRI has no brackets. */
 export const pathText = (graph: ShapesGraph, path: Object): string =>
   path.termType === "NamedNode" ? path.value : partText(graph, path, new Set())
 
@@ -313,9 +313,8 @@ const suffixes = [
 const prefixes = `@prefix sh: <${sh}> .\n`
 
 /**
- * Shapes made from an ontology, for batches that bring none: what a property's subject and object must be, which properties
- * have at most one value, what a class demands, and which classes exclude each other. As Turtle, so that they can be read,
- * kept with the batch and edited.
+ * Shapes derived from an ontology, for batches without shapes of their own: domains and ranges of properties, functional properties,
+ * restrictions of classes, and disjoint classes. Written as Turtle, so that users can read and edit them and the batch can store them.
  */
 export const derivedShapes = (index: OntologyIndex): string => {
   const ofProperties = index.ontology.properties.flatMap(({ iri, traits }) => [
@@ -325,7 +324,7 @@ export const derivedShapes = (index: OntologyIndex): string => {
   ])
   const ofClasses = index.ontology.classes.flatMap(({ iri, restrictions, disjoint }) => [
     ...restrictions.flatMap((restriction, position) => restrictionShape(index, iri, restriction, position)),
-    // Stated on either side; written once.
+    // Either class may declare the disjointness; it is written once.
     ...disjoint
       .filter((other) => iri < other || !index.classes.get(other)?.disjoint.includes(iri))
       .map((other) => shape(`apart-from-${slug(other)}`, iri, `sh:targetClass <${iri}>`, `sh:not [ sh:class <${other}> ]`)),
@@ -336,7 +335,7 @@ export const derivedShapes = (index: OntologyIndex): string => {
 const shape = (kind: string, iri: string, target: string, body: string): string =>
   `<urn:detent:shape:${kind}:${slug(iri)}> a sh:NodeShape ;\n  ${target} ;\n  ${body} .\n`
 
-/** Both shapes have names: reports speak of them, and a label that is made up at each reading would say nothing. */
+/** Both shapes have IRIs, since reports name them; a blank node label would change with each parse. */
 const propertyShape = (kind: string, iri: string, target: string, property: string, body: string): string => {
   const name = `<urn:detent:shape:${kind}:${slug(iri)}:values>`
   return `${shape(kind, iri, target, `sh:property ${name}`)}${name} a sh:PropertyShape ;\n  sh:path <${property}> ;\n  ${body} .\n`
@@ -347,7 +346,7 @@ const domainShape = (index: OntologyIndex, property: string): ReadonlyArray<stri
     .domainOf(property)
     .map((members, position) => shape(`domain-${position}`, property, `sh:targetSubjectsOf <${property}>`, anyClass(members)))
 
-/** Stated for the subject, so that a result names the fact and not its object. */
+/** Targets the subject, so that a result names the fact and not only its object. */
 const rangeShape = (index: OntologyIndex, property: string): ReadonlyArray<string> =>
   index.rangeOf(property).flatMap((members, position) => {
     if (members.some(takesEveryLiteral)) return []
@@ -362,7 +361,7 @@ const restrictionShape = (index: OntologyIndex, iri: string, restriction: Restri
   return body === undefined ? [] : [propertyShape(`restriction-${position}`, iri, `sh:targetClass <${iri}>`, restriction.property, body)]
 }
 
-/** `value` asks for one certain value, which a shape would have to tell IRI or literal; that is left to given shapes. */
+/** `value` restrictions yield no shape, since the ontology index does not record whether the value is an IRI or a literal. */
 const restrictionBody = (index: OntologyIndex, { kind, fillers, count }: Restriction): string | undefined => {
   switch (kind) {
     case "all":
@@ -387,6 +386,6 @@ const anyClass = (members: ReadonlyArray<string>) => any(members.map((iri) => `s
 const any = (choices: ReadonlyArray<string>): string =>
   choices.length === 1 ? (choices[0] ?? "") : `sh:or ( ${choices.map((one) => `[ ${one} ]`).join(" ")} )`
 
-/** The part of an IRI that may stand in another one. */
+/** The IRI encoded for use inside another IRI. */
 const slug = (iri: string) =>
   encodeURIComponent(iri).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -1,7 +1,7 @@
 /**
- * Holds a graph, as a change would make it, against its shapes. Where every shape looks at one node only, the nodes that the
- * change can have an effect on are validated a few hundred at a time, with the classes of what they point to. Shapes that look
- * further need the graph in memory, and are applied to the nodes within their reach of the change.
+ * Validates a changed graph against its shapes. If every shape looks at one node only, the affected nodes are validated a few hundred
+ * at a time, with the classes of the nodes they point to. Shapes that look further need the graph in memory, and are applied to the
+ * nodes within their reach of the change.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -21,35 +21,35 @@ import { pathText, type Shapes, type ShapesGraph, sh } from "./Shapes.ts"
 
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", { cause: Schema.Defect() }) {
   override get message() {
-    return `the validator gave up: ${describe(this.cause)}; check the shapes with another tool, or leave them out`
+    return `the validator failed: ${describe(this.cause)}; check the shapes with another tool, or leave them out`
   }
 }
 
 export interface Found {
   readonly violations: number
-  /** The results of shapes of lesser severity. */
+  /** Number of results of lower severity. */
   readonly warnings: number
-  /** The first of them, violations before all others, with the words that led to them. */
+  /** The first results, violations before all others, with their sources. */
   readonly listed: ReadonlyArray<Violation>
   /** Every entity with a violation. */
   readonly offenders: ReadonlySet<string>
 }
 
-/** Two findings with the same key are the same, in different graphs too. */
+/** Findings with the same key are the same, also across graphs. */
 export const keyOfFinding = ({ root, rootShape, violation }: Finding): string => JSON.stringify([root, rootShape, violation])
 
-/** A result of a shape, with its focus node and value. Nodes are terms as they stand in lines. */
+/** A result of a shape, with its focus node and value. Nodes are N-Triples terms. */
 export interface Finding {
   readonly violation: Omit<Violation, "sources">
   readonly focus: string
   readonly value: string | undefined
-  /** The shape whose target the check began with, and the node it began with. */
+  /** The targeted shape and the target node from which the check started. */
   readonly rootShape: string
   readonly root: string
   readonly around: Surroundings
 }
 
-/** As much of the graph as a check had at hand. */
+/** The part of the graph that a check had loaded. */
 export interface Surroundings {
   readonly nodeOf: (node: string) => MarkedNode | undefined
   /** The subjects that point to a node. */
@@ -68,7 +68,7 @@ type CheckError<E> = E | SortFailed | ValidationFailed
 
 const nodesAtOnce = 500
 
-/** A check of a node by a shape takes about 0.2 ms. */
+/** Steps between yields to the event loop. Checking one node against one shape takes about 0.2 ms. */
 const stepsAtOnce = 50
 
 /** The results of the shapes in the nodes that the change can affect. */
@@ -85,7 +85,7 @@ export const validate = <E>(change: GraphChange<E>, shapes: Shapes, ontology: On
     }),
   )
 
-/** The same, by the library alone and with the whole graph before it, which takes far longer. */
+/** Like `validate`, but with the library alone and the whole graph in memory, which takes far longer. */
 export const validateByLibrary = <E>(
   change: GraphChange<E>,
   shapes: Shapes,
@@ -122,7 +122,7 @@ const inPieces =
       const around: Surroundings = { nodeOf: (node) => bySubject.get(node), pointingTo: () => [] }
       return found(shapes, library, piece, (focus) => bySubject.has(focus), around)
     })
-    // A node that shapes name is judged although nothing is said of it.
+    // Nodes that shapes name with `sh:targetNode` are checked even if the graph has no lines about them.
     const ofAbsent = Stream.unwrap(
       Effect.map(
         found(shapes, library, [], (focus) => absent.has(focus), { nodeOf: () => undefined, pointingTo: () => [] }),
@@ -146,7 +146,7 @@ const inMemory = <E>(
     const pointingTo = (node: string) => pointing.get(node) ?? []
     const whole: Surroundings = { nodeOf: (node) => bySubject.get(node), pointingTo }
     const within = affected.changed === undefined ? undefined : nearby(affected.changed, whole, shapes.hops)
-    // The nodes that the shapes may examine from there.
+    // The nodes that the shapes may examine from the nodes within reach.
     const sight = within === undefined ? undefined : nearby(within, whole, shapes.hops)
     const seen = sight === undefined ? nodes : nodes.filter(({ subject }) => sight.has(subject))
     return (isHeld) =>
@@ -164,7 +164,7 @@ const subjectsByObject = (nodes: ReadonlyArray<NodeOfLines>, ofLiterals: boolean
   const pointing = new Map<string, Array<string>>()
   for (const { subject, values } of nodes) {
     for (const [predicate, objects] of values) {
-      // Through a class everything would be near to everything.
+      // Classes connect all nodes, so types do not count as edges.
       if (predicate === typePredicate) continue
       for (const object of objects) {
         if (!ofLiterals && object.startsWith('"')) continue
@@ -177,7 +177,7 @@ const subjectsByObject = (nodes: ReadonlyArray<NodeOfLines>, ofLiterals: boolean
   return pointing
 }
 
-/** The nodes within a number of steps in either direction; undefined where the number is infinite. */
+/** The nodes within a number of steps in either direction; undefined if the number is infinite. */
 const nearby = (start: ReadonlySet<string>, around: Surroundings, hops: number): ReadonlySet<string> | undefined => {
   if (hops === Number.POSITIVE_INFINITY) return undefined
   const reached = new Set(start)
@@ -228,11 +228,11 @@ const found = (
       },
       catch: (cause) => new ValidationFailed({ cause }),
     })
-    // The thread serves others too.
+    // Lets other fibers of the thread run.
     while (!(yield* someSteps)) yield* Effect.yieldNow
     const places = new Map(nodes.map(({ subject }, place) => [subject, place]))
     const placeOf = ({ root }: Finding) => places.get(root) ?? Number.MAX_SAFE_INTEGER
-    // In an order of our own, so that it does not show how the graph was cut into pieces.
+    // Sorted, so that the order does not depend on how the graph was split into chunks.
     return findings.sort((one, other) => placeOf(one) - placeOf(other) || compareCodePoints(keyOf(one), keyOf(other)))
   })
 
@@ -268,7 +268,7 @@ const severityOf = (iri: string): Pick<Violation, "severity" | "severityIri"> =>
   return severity === undefined ? { severity: "Violation", severityIri: iri } : { severity }
 }
 
-/** Counts the results, and keeps the first. A violation is never crowded out by warnings. */
+/** Counts the results and keeps the first ones. Warnings never displace violations. */
 export class Tally {
   readonly offenders = new Set<string>()
   violations = 0

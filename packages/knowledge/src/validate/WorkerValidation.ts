@@ -1,4 +1,4 @@
-/** Reads shapes and validates on a worker: shapes and data can be made so that holding one against the other takes any time. */
+/** Reads shapes and validates on a worker, whose limits stop shapes and data crafted to make validation run forever. */
 
 import { fromOutcome, itemsOf, type Outcome, outcomeOf, type TaskChannel, type WorkerError } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import { type Quarantine, quarantine } from "./Quarantine.ts"
 import { derivedShapes, readShapes, ShapesRefused } from "./Shapes.ts"
 import { type Found, ValidationFailed, validate } from "./Validation.ts"
 
-/** Like `validation`, on the pool in the context. Without one, the caller's thread validates. */
+/** Like `validation`, on the worker pool in the context. Without a pool, the caller's thread validates. */
 export const validateOnWorker = <E>(
   input: ValidationInput,
   change: GraphChange<E>,
@@ -27,11 +27,11 @@ export const validateOnWorker = <E>(
     const parts = (["added", "existing", "replaced"] as const).filter((part) => change[part] !== undefined)
     const asked: ValidationTaskInput = { ...input, ontology: ontology.pack(), parts }
     const outcome = yield* pool.value.run<E>("validation.graph", asked, undefined, { limit: pool.value.limits.graph, attempts: 1, sources })
-    // The answer of the pool is the output of the task of that name.
+    // The pool returns the output type of the named task.
     return yield* fromOutcome(ValidationError, outcome as Outcome<ValidationOutput>)
   })
 
-/** Fails where shapes cannot be used. */
+/** Fails if the shapes cannot be used. */
 export const checkShapes = (shapes: ShapesText): Effect.Effect<void, ShapesError> =>
   Effect.gen(function* () {
     const pool = yield* WorkerPool.inContext
@@ -41,7 +41,7 @@ export const checkShapes = (shapes: ShapesText): Effect.Effect<void, ShapesError
       (error) =>
         new ShapesRefused({
           source: shapes.source,
-          problem: error._tag === "WorkerCrashed" ? `their reader ended: ${error.problem}` : error.problem,
+          problem: error._tag === "WorkerCrashed" ? `the worker that read them crashed: ${error.problem}` : error.problem,
         }),
     )
     return yield* fromOutcome(ShapesError, outcome as Outcome<void>)
@@ -53,20 +53,20 @@ type ShapesError = typeof ShapesError.Type
 const ValidationError = Schema.Union([RdfSyntaxError, ShapesRefused, ValidationFailed, SortFailed])
 type ValidationError = typeof ValidationError.Type
 
-/** Shapes as they are written, and their name in errors. */
+/** The source text of shapes, and their name in errors. */
 export interface ShapesText {
   readonly text: string
   readonly source: string
 }
 
 export interface ValidationInput {
-  /** Absent: the shapes that the ontology implies. */
+  /** Default: shapes derived from the ontology. */
   readonly shapes: ShapesText | undefined
   /** Whether statements are held back until the graph conforms. */
   readonly isQuarantine: boolean
 }
 
-/** `held` is in order, and absent where nothing is to be held back. */
+/** `held` is sorted, and absent unless `isQuarantine`. */
 export type ValidationOutput = Omit<Found, "offenders"> &
   Partial<Pick<Quarantine, "remaining" | "statements">> & {
     readonly held?: { readonly lines: ReadonlyArray<string>; readonly entities: ReadonlyArray<string> }
@@ -89,7 +89,7 @@ const validation = <E>(
 
 interface ValidationTaskInput extends ValidationInput {
   readonly ontology: PackedOntology
-  /** Which parts of the change there are: each is a source. */
+  /** The parts of the change that are present: each is a source of the task. */
   readonly parts: ReadonlyArray<keyof GraphChange<never>>
 }
 
@@ -101,5 +101,5 @@ const validationTask = ({ ontology, parts, ...input }: ValidationTaskInput, chan
 
 const shapesTask = ({ text, source }: ShapesText) => outcomeOf(ShapesError, Effect.asVoid(readShapes(text, source)))
 
-/** The tasks of a worker: `validation.graph` and `validation.shapes`. */
+/** The worker tasks `validation.graph` and `validation.shapes`. */
 export const tasks = { graph: validationTask, shapes: shapesTask }

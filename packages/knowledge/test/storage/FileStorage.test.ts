@@ -197,7 +197,10 @@ describe("a folder as storage", () => {
       ]
       for (const refusal of refusals) assert.strictEqual((yield* Effect.flip(Effect.asVoid(refusal)))._tag, "AddressRefused")
       const { message } = yield* Effect.flip(storage.get(blobIn(folderOf(secrets), "key.txt")))
-      assert.match(message, /is not in an opened folder; opened are .*; put the file below the data folder, or run `detent batch run`/)
+      assert.match(
+        message,
+        /is not in an opened folder; the opened folders are .*; put the file below the data folder, or run `detent batch run`/,
+      )
     }).pipe(Effect.scoped),
   )
 
@@ -238,7 +241,7 @@ describe("a folder as storage", () => {
       yield* Effect.promise(() => writeFile(root, "a file"))
       const failed = yield* Effect.flip(Effect.scoped(FileStorage.make({ root })))
       assert.include(failed.message, "cannot open file://")
-      assert.include(failed.message, "see to the cause first")
+      assert.include(failed.message, "fix the cause first")
     }),
   )
 })
