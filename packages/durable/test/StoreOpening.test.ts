@@ -46,7 +46,7 @@ describe("a SQLite file", () => {
       const file = yield* freshFile
       writeFileSync(file, "")
       const message = yield* openRefused(join(file, "x.db"))
-      assert.match(message, /^cannot open .*store\.db.x\.db: its folder cannot be made: .*; make the folder, or name a place/)
+      assert.match(message, /^cannot open .*store\.db.x\.db: its folder cannot be created: .*; create the folder, or name a place/)
     }),
   )
 

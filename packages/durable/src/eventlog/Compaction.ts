@@ -1,10 +1,10 @@
 /**
- * Removes events that newer ones make obsolete, in the transaction that stores the newer ones. Readers that come later do not see
- * the removed events.
+ * Removes events that newer ones make obsolete, in the transaction that stores the newer ones. Readers that come later do not see the
+ * removed events.
  *
- * - `keepLatest`: of events such as progress, only the latest of each primary key is kept.
- * - `EventLog.groupCompaction`: the user's function gets all events of a group with one primary key, and the events it returns take
- *   the last of their positions.
+ * - `keepLatest`: only the latest event of each primary key is kept, for example of progress events.
+ * - `EventLog.groupCompaction`: the user's function gets all events of a group with one primary key, and the events it returns take the
+ *   last of their positions.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ type Compactors = Registry["Service"]["compactors"]
 type Compactor = Compactors extends ReadonlyMap<string, infer One> ? One : never
 
 export interface Compaction {
-  /** Inside the transaction that stored these events and holds the journal's lock. Returns whether anything was compacted. */
+  /** Runs inside the transaction that stored these events and holds the journal's lock. Returns whether it removed events. */
   readonly compact: (stored: ReadonlyArray<StoredEntry>) => Effect.Effect<boolean, StoreError>
 }
 
@@ -47,7 +47,7 @@ export const makeCompaction = (store: EventStore, compactors: Compactors): Compa
       onFailure: (cause) =>
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.as(Effect.logError(`journal ${store.journal}: a compaction failed, and everything was kept`, cause), undefined),
+          : Effect.as(Effect.logError(`journal ${store.journal}: a compaction failed, and all its events were kept`, cause), undefined),
     })
   }
 
@@ -82,11 +82,11 @@ export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>,
     return placed(position, survivors)
   })
 
-/** Events with the positions after a position. */
+/** Assigns the events the positions after the given one. */
 export const placed = (after: number, entries: ReadonlyArray<NewEntry>): ReadonlyArray<StoredEntry> =>
   entries.map((one, index) => ({ ...one, position: after + index + 1 }))
 
-/** Events of a remote may be older than stored ones. Events written here never are, also when the clock is wrong. */
+/** Events of a remote may be older than stored ones. Events written here count as newer even if the clock is wrong. */
 const lateOnes = (store: EventStore, entries: ReadonlyArray<NewEntry>) =>
   Effect.gen(function* () {
     const foreign = entries.filter(({ origin }) => origin !== undefined)

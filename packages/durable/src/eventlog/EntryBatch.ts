@@ -1,6 +1,6 @@
 /**
- * Many events as two parameters of one statement. Payloads go as one run of bytes that the database cuts into pieces: no
- * base64, and no limit on their number.
+ * Many events as two parameters of one statement. Payloads are sent as one byte array that the database splits: no base64, and no limit on
+ * their number.
  */
 import * as Encoding from "effect/Encoding"
 import type { NewEntry } from "./StoredEntry.ts"
@@ -37,7 +37,7 @@ export const batchOf = (entries: ReadonlyArray<NewEntry>): EntryBatch => {
 export const batchLimit = 500
 const batchBytes = 4 * 1024 * 1024
 
-/** Cuts entries into batches that are not too large for one statement. */
+/** Splits entries into batches that are not too large for one statement. */
 export const inBatches = (all: ReadonlyArray<NewEntry>): ReadonlyArray<ReadonlyArray<NewEntry>> => {
   const batches: Array<Array<NewEntry>> = []
   let bytes = Number.POSITIVE_INFINITY

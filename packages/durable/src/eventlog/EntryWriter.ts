@@ -16,9 +16,9 @@ import type { Tail } from "./Tail.ts"
 
 export interface EntryWriter {
   readonly write: (entry: NewEntry) => Effect.Effect<void, StoreError | JournalClosed>
-  /** Inside a transaction that holds the journal's lock, after the position that the lock returned. */
+  /** Stores events inside a transaction that holds the journal's lock, after the position that the lock returned. */
   readonly append: (position: number, entries: ReadonlyArray<NewEntry>) => Effect.Effect<ReadonlyArray<StoredEntry>, StoreError>
-  /** To be called when the transaction of appended events has been committed. */
+  /** Call it when the transaction of appended events has been committed. */
   readonly committed: (entries: ReadonlyArray<StoredEntry>) => void
 }
 
@@ -52,7 +52,7 @@ export const makeEntryWriter = (
     const locked = (entries: ReadonlyArray<NewEntry>) =>
       store.transaction(Effect.flatMap(store.lock, (position) => append(position, entries)))
 
-    /** One statement is a transaction by itself. Compaction has to see the events of others, and so takes the lock first. */
+    /** One statement is a transaction by itself. `keepLatest` must see the events of other writers, and so takes the lock first. */
     const storeAll = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<StoredEntry>, StoreError> =>
       entries.some(({ entry }) => keepLatest.has(entry.event))
         ? locked(entries)

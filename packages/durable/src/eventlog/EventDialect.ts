@@ -8,7 +8,7 @@ import type { Row } from "../sql/Row.ts"
 import type { EntryBatch } from "./EntryBatch.ts"
 
 export interface EventDialect {
-  /** Without the transformations of names that a user may have configured. */
+  /** The client without the name transformations that a user may have configured. */
   readonly sql: SqlClient
   readonly journals: Fragment
   readonly events: Fragment
@@ -18,13 +18,13 @@ export interface EventDialect {
   readonly migrate: Effect.Effect<void, MigrationError | SqlError, SqlClient>
   /** The 16 bytes in a column of ids. */
   readonly bytesOfId: (column: string) => Fragment
-  /** An id given as hex, as its column has it. */
+  /** An id given as hex, as a value of its column. */
   readonly idOfHex: (hex: string | null) => Fragment
-  /** A parameter of bytes, which may be none. */
+  /** A parameter of bytes, which may be empty. */
   readonly bytes: (value: Uint8Array) => Fragment
   /** A JSON array as rows `(value)`; ids in it are hex. */
   readonly elements: (json: string) => Fragment
-  /** The id that an expression has in hex. */
+  /** An id given as an expression in hex, as a value of its column. */
   readonly idOfExpression: (expression: string) => Fragment
   /** Locks the journal's row until the transaction ends, and returns its last position. */
   readonly lock: (journal: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
@@ -32,7 +32,7 @@ export interface EventDialect {
   readonly lockName: (journal: string, name: string) => Effect.Effect<unknown, SqlError>
   /** Stores a batch at the next positions, as one transaction, and returns the last of them. */
   readonly append: (journal: string, batch: EntryBatch) => Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** Announces a position to other processes, when the transaction it is in ends; undefined where the database cannot. */
+  /** Announces a position to other processes when the current transaction ends; undefined if the database cannot. */
   readonly announce: ((journal: string, position: number) => Effect.Effect<unknown, SqlError>) | undefined
   /** Locks a projection's row until the transaction ends, and returns its version and position. */
   readonly lockProjection: (journal: string, name: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>

@@ -1,9 +1,9 @@
 /**
- * Reads the events of a journal in one order for all readers, from any position, and then each new one as any process stores it.
- * A reader resumes after the last position it has seen, as `Last-Event-ID` of server-sent events needs.
+ * Reads the events of a journal from any position, in the same order for all readers, then each new event that any process stores. A reader
+ * resumes after the last position it has seen, as `Last-Event-ID` of server-sent events needs.
  *
- *     const feed = yield* EventFeed
- *     yield* Stream.runForEach(feed.stream({ after: 42 }), ({ position, entry }) => Console.log(position, entry.event))
+ *     const feed = yield* EventFeed yield* Stream.runForEach(feed.stream({ after: 42 }), ({ position, entry }) => Console.log(position,
+ *     entry.event))
  */
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
@@ -29,11 +29,11 @@ export class EventFeed extends Context.Service<
     readonly journal: string
     /** The position of the last event; 0 before the first. */
     readonly position: Effect.Effect<number, EventJournalError>
-    /** Some of the events after a position, fewer when they are large; empty when there are none. */
+    /** A page of the events after a position, smaller if the events are large; empty if there are none. */
     readonly read: (options: { readonly after: number; readonly limit?: number }) => Effect.Effect<ReadonlyArray<StoredEntry>, FeedError>
     /**
-     * All events after a position, then each new one. Default: from the beginning. It ends with the reader, and holds one page in
-     * memory at most.
+     * All events after a position, then each new one. Default: from the beginning. It ends when the reader stops, and holds at most one
+     * page in memory.
      */
     readonly stream: (options?: { readonly after?: number }) => Stream.Stream<StoredEntry, FeedError>
   }
@@ -54,7 +54,7 @@ export const makeEventFeed = ({ store, tail, follower }: OpenJournal["Service"])
       }
     })
 
-  /** Each reader refreshes the tail first, so that it reads nothing from before the journal was emptied. */
+  /** Each reader refreshes the tail first, so that it reads no events of a journal that was emptied since. */
   const checked = (after: number) =>
     Effect.gen(function* () {
       const last = yield* follower.refresh
@@ -81,11 +81,11 @@ export const makeEventFeed = ({ store, tail, follower }: OpenJournal["Service"])
   }
 }
 
-/** Failures of the store as Effect's journal reports them; unreadable entries and unknown positions as they are. */
+/** Maps failures of the store to Effect's journal error; unreadable entries and unknown positions stay as they are. */
 const reading = <A, R>(effect: Effect.Effect<A, StoreError | PositionUnknown, R>): Effect.Effect<A, FeedError, R> =>
   Effect.mapError(effect, (error) => (isSqlError(error) || error instanceof RowProblem ? failed("read")(error) : error))
 
-/** Gives each event after a position to an effect, through outages and failures, until the scope ends. */
+/** Calls an effect with each event after a position until the scope ends, and resumes after outages and failures. */
 export const followFeed = (
   name: string,
   feed: EventFeed["Service"],

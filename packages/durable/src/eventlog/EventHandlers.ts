@@ -1,4 +1,4 @@
-/** Gives events to the handlers that are registered for them. */
+/** Calls the registered handlers with events. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import { EntryRefused, HandlerTimeout } from "./errors.ts"
 /** The event whose handler runs: handlers must not write events, since a replay would write them again. */
 export const HandledEvent = Context.Reference<string | undefined>("@detent/durable/domain/HandledEvent", { defaultValue: () => undefined })
 
-/** An event with its payload and conflicts, as its handler gets it. */
+/** An event with its payload and conflicts, as passed to its handler. */
 export interface Handled {
   readonly entry: Entry
   readonly payload: unknown
@@ -35,7 +35,7 @@ export interface HandlersOptions {
   readonly journal: string
   readonly registry: Registry["Service"]
   readonly identity: Identity["Service"] | undefined
-  /** All writers wait while a handler runs: one that takes longer fails. */
+  /** A handler that takes longer fails, because all writers wait while it runs. */
   readonly timeout: Duration.Input
 }
 

@@ -33,10 +33,10 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
   const readRow = storedEntryOf(journal)
   const readRows = (rows: ReadonlyArray<Row>): ReadonlyArray<StoredEntry> => rows.map(readRow)
 
-  /** The row is missing only where it was deleted by hand. */
+  /** The row is missing only if it was deleted by hand. */
   const positionIn = (rows: ReadonlyArray<Row>): number => {
     const [row] = rows
-    if (row === undefined) throw new RowProblem(`the row of journal ${journal} is gone`)
+    if (row === undefined) throw new RowProblem(`the row of journal ${journal} is missing`)
     return wholeOf(row, "position")
   }
 
@@ -60,10 +60,10 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
       sql`insert into ${journals} (journal, position) values (${journal}, 0) on conflict (journal) do nothing`,
     ),
 
-    /** In a transaction. A failed COMMIT, which Effect SQL reports as a defect, is a typed failure. */
+    /** Runs an effect in a transaction. A failed COMMIT, which Effect SQL reports as a defect, is a typed failure. */
     transaction: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> => typed(sql.withTransaction(effect)),
 
-    /** In a transaction, one at a time per name. */
+    /** Runs an effect in a transaction, one at a time per name. */
     exclusively: <A, E, R>(name: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
       typed(sql.withTransaction(Effect.andThen(dialect.lockName(journal, name), effect))),
 
@@ -81,17 +81,17 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
       })),
     ),
 
-    /** For an effect that outlives the transaction it is started in: it must not use that transaction's connection. */
+    /** Runs an effect that outlives the current transaction without that transaction's connection. */
     outside: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
       Effect.updateContext(effect, (context: Context.Context<R>) => Context.omit(sql.transactionService)(context) as Context.Context<R>),
 
-    /** Inside a transaction: until its end no other writes to the journal. Returns the last position. */
+    /** Locks the journal for other writers until the current transaction ends. Returns the last position. */
     lock: typed(Effect.map(dialect.lock(journal), positionIn)),
 
     /** Stores events at the next positions, all or none, and returns the last position. */
     append: (entries: ReadonlyArray<NewEntry>) => typed(Effect.map(dialect.append(journal, batchOf(entries)), positionIn)),
 
-    /** Announces the last position to other processes, where the database can. */
+    /** Announces the last position to other processes, if the database can. */
     announce: (position: number) => (dialect.announce === undefined ? Effect.void : typed(dialect.announce(journal, position))),
 
     /** Events after a position, in order; empty at the end of the journal. */
@@ -206,7 +206,7 @@ const isOneOf = ({ sql, elements }: EventDialect, keys: ReadonlyArray<Entry>): F
     select value ->> 0, value ->> 1 from ${elements(JSON.stringify(keys.map(({ event, primaryKey }) => [event, primaryKey])))}
   )`
 
-/** Failures of the database and of rows are typed, also where they were thrown. */
+/** Turns thrown failures of the database and of rows into typed failures. */
 export const typed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> =>
   Effect.catchDefect(
     effect,
@@ -223,7 +223,7 @@ class Inside<E> {
   }
 }
 
-/** Runs an effect inside another, such as a transaction, and tells the failures of both apart. */
+/** Runs an effect inside another, such as a transaction, and distinguishes the failures of both. */
 export const inside = <A, E, R, E2, E3>(
   effect: Effect.Effect<A, E, R>,
   around: (effect: Effect.Effect<A, Inside<E>, R>) => Effect.Effect<A, Inside<E> | E2, R>,

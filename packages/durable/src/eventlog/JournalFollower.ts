@@ -1,6 +1,6 @@
 /**
- * Keeps the tail of a journal up to date with the events of other processes: on PostgreSQL they are announced, and everywhere the
- * store is polled. It begins with the first reader that waits, so that a process that only writes pays nothing.
+ * Keeps the tail of a journal up to date with the events of other processes: PostgreSQL announces them, and every store is polled as well.
+ * It begins with the first waiting reader, so that a process that only writes has no cost.
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -16,7 +16,7 @@ import type { Tail } from "./Tail.ts"
 export interface JournalFollower {
   /** Waits until there is an event after a position. */
   readonly passed: (position: number) => Effect.Effect<void>
-  /** There may be new events. */
+  /** Reads the store soon, because there may be new events. */
   readonly poke: () => void
   /** Reads the last position from the store. */
   readonly refresh: Effect.Effect<number, StoreError>
@@ -25,11 +25,11 @@ export interface JournalFollower {
 /** Passes on the positions that other processes announce, until the returned function is called. */
 export type FollowAnnouncements = (follower: {
   readonly announced: (position: number) => void
-  /** Called whenever announcements begin to arrive: those before are not known. */
+  /** Called whenever announcements begin to arrive: earlier ones are lost. */
   readonly connected: () => void
 }) => () => void
 
-/** An outage of the store costs readers no more than this, in milliseconds. */
+/** The longest backoff in milliseconds: readers are delayed by no more than this after an outage of the store. */
 const longestBackoff = 1_000
 
 export const makeFollower = (
@@ -51,25 +51,25 @@ export const makeFollower = (
         while (tail.isAwaited && tail.position < position) {
           const known = tail.position
           const page = yield* store.page(known)
-          // An empty page is all there is up to the position: compaction or a reset deleted the rest.
+          // An empty page means that compaction or a reset deleted all events up to the position.
           if (known === tail.position) tail.extend(page.at(-1)?.position ?? position, page)
         }
       })
 
-    /** One at a time: a page that was read before the journal was emptied must not be kept after. */
+    /** One at a time: a page that was read before the journal was emptied must not be kept afterwards. */
     const renew = Semaphore.makeUnsafe(1).withPermit(
       Effect.gen(function* () {
         const { position, emptied } = yield* store.state
         if (emptied !== knownEmptied) tail.forget()
         knownEmptied = emptied
-        // Each reader comes upon the unreadable entry itself, and fails with it.
+        // Each reader reads the unreadable entry itself, and fails with it.
         yield* Effect.catchIf(read(position), isUnreadable, () => Effect.void)
         tail.reach(position)
         return position
       }),
     )
 
-    /** The position inside a transaction may still be undone: only the fiber in it gets to see it. */
+    /** The position inside a transaction may still be rolled back: only the fiber inside it sees that position. */
     const refresh = Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? store.position : renew))
 
     const follow = Effect.gen(function* () {

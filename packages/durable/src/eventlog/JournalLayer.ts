@@ -59,7 +59,7 @@ export const layerOpen = (
     }),
   ).pipe(Layer.provide(layerListener))
 
-/** An entry made now. */
+/** Returns an entry with the current time. */
 export const newEntry = (event: string, primaryKey: string, payload: Uint8Array): Effect.Effect<Entry> =>
   Effect.map(
     Clock.currentTimeMillis,
@@ -79,7 +79,7 @@ const allEntries = (store: EventStore) =>
     }
   })
 
-/** Entries written here or by another process on the same database, from now on. A slow subscriber slows down only itself. */
+/** New entries of this process and of other processes on the same database. A slow subscriber delays only itself. */
 const changes = ({ store, tail, follower }: OpenJournal["Service"], feed: EventFeed["Service"]): Service["changes"] => {
   let subscribers = 0
   return Effect.gen(function* () {

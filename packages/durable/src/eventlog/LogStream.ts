@@ -9,7 +9,7 @@ import { EventFeed, type FeedError } from "./EventFeed.ts"
 import { EntryUnreadable } from "./errors.ts"
 import type { StoredEntry } from "./StoredEntry.ts"
 
-/** An event with its tag, by which a `switch` knows its payload, and its position in the log. */
+/** An event with its position in the log and its tag, by which a `switch` narrows the payload. */
 export type LogEvent<Events extends Event.Any> = Event.TaggedPayload<Events> & {
   readonly position: number
   readonly primaryKey: string
@@ -44,7 +44,7 @@ export const stream = <Groups extends EventGroup.Any>(
     })
   }
 
-  // The tags and payloads are those of the schema, which the types cannot follow through a map.
+  // The tags and payloads are those of the schema; the type checker cannot infer that through a map.
   return Stream.unwrap(
     Effect.map(EventFeed, (feed) => Stream.mapEffect(feed.stream(options), decoded(feed.journal))),
   ) as unknown as ReturnType<typeof stream<Groups>>

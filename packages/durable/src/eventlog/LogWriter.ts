@@ -1,7 +1,7 @@
 /**
- * Writes events through their handlers: one transaction for a batch of writers, in which the handlers run one after the other in
- * the order of the positions, the events are stored, and the position of the projection with them. So a rebuilt projection gets the
- * same events in the same order as the first one.
+ * Writes events through their handlers. One transaction for a batch of writers runs the handlers one after the other in the order of the
+ * positions, and stores the events and the position of the projection. So a rebuilt projection gets the same events in the same order as
+ * the first one.
  */
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
@@ -24,7 +24,7 @@ import { retryTransient } from "./retryTransient.ts"
 /** The handlers of a batch run one after the other in one transaction, and the next batch waits for it. */
 const batchLimit = 200
 
-/** Fewer with a savepoint each: PostgreSQL becomes slow for all clients when a transaction has more than 64. */
+/** The limit with a savepoint for each: PostgreSQL becomes slow for all clients if a transaction has more than 64. */
 const guardedLimit = 50
 
 export interface Written {
@@ -68,7 +68,7 @@ export const makeLogWriter = (
     const { sql } = store.dialect
     const closed = Exit.fail(failed("write")(new JournalClosed({ journal: store.journal })))
 
-    /** With the transaction it runs in, and the writer's own services over it. */
+    /** Runs the handler with the services of the writer, inside the current transaction. */
     const handle = ({ entry, payload, context }: Waiting) =>
       Effect.updateContext(handlers.handle({ entry, payload, conflicts: [] }), (around: Context.Context<never>) =>
         Context.merge(around, context),
@@ -91,8 +91,8 @@ export const makeLogWriter = (
     type Handle = (one: Waiting) => Effect.Effect<unknown, StoreError | Disturbed>
 
     /**
-     * Writers whose events are stored already, by an attempt whose answer was lost, keep the outcome they had then. Under the lock
-     * that attempt has certainly ended.
+     * Returns the writers whose events are not stored. The others, stored by an attempt whose answer was lost, keep the outcome of that
+     * attempt. Under the lock that attempt has certainly ended.
      */
     const missing = (waiting: ReadonlyArray<Waiting>) =>
       Effect.map(store.storedIds(waiting.map(({ entry }) => entry.id)), (stored) => {
@@ -131,7 +131,7 @@ export const makeLogWriter = (
     const flush = (waiting: ReadonlyArray<Waiting>): Effect.Effect<void> => {
       if (waiting.length === 0) return Effect.void
       return Effect.flatMap(Effect.exit(alone(storeAll(waiting, trusting))), (exit) => {
-        // The only one of a transaction is undone with it. Among others, each is handled again behind a savepoint of its own.
+        // A single failed handler is rolled back with its transaction. With several, each is handled again behind its own savepoint.
         if (!isDisturbed(exit) || waiting.length === 1) return decide(waiting, isDisturbed(exit) ? Exit.void : exit)
         return Effect.forEach(
           Arr.chunksOf(waiting, guardedLimit),
@@ -166,7 +166,7 @@ export const makeLogWriter = (
         )
       })
 
-    /** As a part of the writer's own transaction: the event is stored or rolled back with it. */
+    /** Writes inside the writer's own transaction: the event is stored or rolled back with it. */
     const writeInTransaction = (written: Written) => {
       const handling = handlers.handle({ ...written, conflicts: [] })
       const entry = { entry: written.entry, origin: undefined }

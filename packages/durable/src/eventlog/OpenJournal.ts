@@ -24,7 +24,7 @@ export interface JournalOptions {
   readonly schema?: string
   /** Events of which only the latest per primary key is kept, such as progress. */
   readonly keepLatest?: ReadonlyArray<string>
-  /** How often the store is polled for events of other processes. Default: 100 ms, or 1 s where they are announced. */
+  /** How often the store is polled for events of other processes. Default: 100 ms, or 1 s if they are announced. */
   readonly pollInterval?: Duration.Input
 }
 
@@ -56,7 +56,9 @@ export const openJournal = ({
       orElse: () => undefined,
     })
     if (dialect === undefined)
-      return yield* Effect.die(new Error("domain events are kept in SQLite or PostgreSQL; this client is of neither"))
+      return yield* Effect.die(
+        new Error("domain events are stored in SQLite or PostgreSQL, and this client is for neither; provide a client of one of them"),
+      )
     const store = makeEventStore(dialect, journal)
     yield* store.prepare
     const latest = new Set(keepLatest)

@@ -1,6 +1,6 @@
 /**
- * The tables that handlers fill, and the position up to which they are filled. The position is stored in the same transaction as
- * the writes of the handlers, so that each event is in the tables exactly once, also through crashes.
+ * The tables that handlers fill, and the position up to which they are filled. The position is stored in the same transaction as the writes
+ * of the handlers, so that each event is applied to the tables exactly once, also after crashes.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -34,11 +34,11 @@ export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("
 }
 
 export interface ProjectionTables {
-  /** Creates the tables where they are missing or of another version. */
+  /** Creates the tables if they are missing or of another version. */
   readonly prepare: Effect.Effect<void, StoreError | ProjectionRefused>
-  /** Creates them again, empty: all events are to be replayed. */
+  /** Creates them again, empty, so that all events are replayed. */
   readonly empty: Effect.Effect<void, StoreError | ProjectionRefused>
-  /** Inside a transaction: their position, which no other transaction changes until it ends. */
+  /** Returns their position, which no other transaction changes until the current one ends. */
   readonly lock: Effect.Effect<number, StoreError | ProjectionRefused>
   readonly position: Effect.Effect<number, StoreError>
   readonly advance: (position: number) => Effect.Effect<unknown, StoreError>
@@ -67,7 +67,7 @@ export const makeProjectionTables = (
     const exclusively = <A, E>(effect: Effect.Effect<A, E>) => store.exclusively(`projection ${name}`, effect)
 
     const makeTables = Effect.gen(function* () {
-      // In the order of the writers' locks, so that no writer in the middle of a handler waits for the tables.
+      // Takes locks in the order of the writers, so that no writer waits for the tables in the middle of a handler.
       yield* dialect.lockProjection(journal, name)
       for (const table of tables.toReversed()) yield* sql.unsafe(`drop table if exists ${table}`)
       yield* Effect.provideService(create, SqlClient, sql)
@@ -96,7 +96,7 @@ export const makeProjectionTables = (
           const state = row === undefined ? undefined : stateOf(row)
           if (state?.version === version) return Effect.succeed(state.position)
           const now = state === undefined ? "it was removed" : `it has version ${state.version} now, and this process has ${version}`
-          return Effect.fail(refuse(now, "start this process again, with the newest program"))
+          return Effect.fail(refuse(now, "restart this process with the newest version of the program"))
         }),
       ),
       position: typed(Effect.map(known, (state) => state?.position ?? 0)),

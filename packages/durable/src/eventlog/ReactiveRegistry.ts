@@ -1,4 +1,4 @@
-/** Effect's registry of handlers, with `EventLog.groupReactivity` for all processes: keys are invalidated when any process stores an event. */
+/** Effect's registry of handlers, in which `EventLog.groupReactivity` also invalidates keys when another process stores an event. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"

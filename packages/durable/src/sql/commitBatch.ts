@@ -9,7 +9,7 @@ import { failingTyped, isContentProblem, isUndone, persistenceFailed, subjectOf 
 /** Writes well-formed commits of distinct instances; outcomes in the order given. */
 export type WriteBatch = (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, SqlError>
 
-/** How often a batch is tried that the database undid because of a deadlock with another one. */
+/** How often a batch is tried that the database rolled back because of a deadlock with another one. */
 const attemptLimit = 5
 
 export const commitBatch = (

@@ -1,4 +1,4 @@
-/** Enqueues a batch of commands in SQL: one statement where all keys are new, and a second that finds those that are not. */
+/** Enqueues a batch of commands in SQL: one statement if all keys are new, and a second that finds the existing ones. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -16,7 +16,7 @@ export interface EnqueueStatements {
   readonly find: (keys: string) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 }
 
-/** How often a batch is tried that the database undid, or whose keys were freed while it looked. */
+/** How often a batch is tried that the database rolled back, or whose keys were freed between the two statements. */
 const attemptLimit = 5
 
 /** The statements of one batch, all or nothing. */
@@ -41,7 +41,7 @@ export const writeCommands = (
     },
   )
 
-/** Many large commands together may exceed what one text can hold: then each is written alone. */
+/** Many large commands together may exceed the longest possible string: then each is written alone. */
 const jsonOf = (commands: ReadonlyArray<NewCommand>): string => {
   try {
     return JSON.stringify([...firstOfKeys(commands).values()].map(newCommandRow))
@@ -51,7 +51,7 @@ const jsonOf = (commands: ReadonlyArray<NewCommand>): string => {
   }
 }
 
-/** One command whose content the database cannot take does not fail the others. */
+/** A command whose content the database refuses does not fail the others. */
 export const enqueueBatch = (
   statements: EnqueueStatements,
   commands: ReadonlyArray<NewCommand>,

@@ -13,7 +13,7 @@ import { type EnqueueStatements, enqueueBatch } from "./enqueueBatch.ts"
 import type { Row } from "./Row.ts"
 import { textOf, wholeOf } from "./Row.ts"
 
-/** Rows as JSON. Answers as `insert` does, and of each how often it is claimed and when it was enqueued. */
+/** Takes rows as JSON. Returns the rows of `insert`, each with `claims` and `enqueued_at`. */
 export type InsertForWorker = (rows: string, offer: DirectHandoff) => Effect.Effect<ReadonlyArray<Row>, SqlError>
 
 export const enqueueForWorker = (
@@ -50,7 +50,7 @@ const claimedOf = (commands: ReadonlyArray<NewCommand>, rows: ReadonlyArray<Row>
   for (const { key, queue, slot, parameters, instance, priority, ordered } of commands) {
     const row = taken.get(key)
     if (row === undefined) continue
-    // Of a key that occurs twice in the batch, the first command counts.
+    // If a key occurs twice in the batch, the first command counts.
     taken.delete(key)
     const enqueuedAt = wholeOf(row, "enqueued_at")
     const number = wholeOf(row, "number")

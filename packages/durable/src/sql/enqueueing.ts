@@ -1,4 +1,4 @@
-/** How commands are enqueued in SQL: a part of the caller's transaction where there is one, and together with others otherwise. */
+/** Enqueues commands in SQL: inside the caller's transaction if there is one, otherwise together with the commands of other callers. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -14,7 +14,7 @@ import { enqueueForWorker, type InsertForWorker } from "./enqueueForWorker.ts"
 export interface Enqueueing {
   readonly sql: SqlClient
   readonly statements: EnqueueStatements
-  /** Where the same statement can store and claim. */
+  /** Set if one statement can store and claim commands. */
   readonly insertForWorker?: InsertForWorker
   readonly signal: CommandSignal
   /** Notifies workers of the commands of the caller's transaction, once that is committed. */
@@ -29,7 +29,7 @@ export const enqueueing = ({
   tellOnCommit,
 }: Enqueueing): Effect.Effect<CommandsService["enqueue"]> =>
   Effect.contextWith((context: Context.Context<never>) => {
-    // Flushes serve many callers: they must not run in the transaction of the caller that happens to start it.
+    // A flush serves many callers: it must not run in the transaction of the caller that happens to start it.
     const outside = Context.omit(sql.transactionService)(context as Context.Context<unknown>) as Context.Context<never>
     const enqueue = enqueuingTogether({
       write: (commands) => {

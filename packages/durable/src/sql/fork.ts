@@ -3,7 +3,7 @@ import type { Commit } from "../store/Commit.ts"
 import type { Row } from "./Row.ts"
 import { optionalTextOf, textOf, wholeOf } from "./Row.ts"
 
-/** A fork has the first state and the snapshot of its source, unless it brings its own. */
+/** Returns the commit with the first state and the snapshot of the source, unless it has its own. */
 export const inheriting = (to: Commit, source: Row): Commit => ({
   ...to,
   origin: to.origin ?? optionalTextOf(source, "origin"),

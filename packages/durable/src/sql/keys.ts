@@ -1,4 +1,4 @@
-/** Instances as statements name them. */
+/** How statements refer to instances. */
 import type { Fragment } from "effect/unstable/sql/Statement"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
@@ -8,16 +8,16 @@ import type { Dialect } from "./Dialect.ts"
 export const surrogate = ({ sql, instances }: Dialect, { machine, id }: InstanceKey): Fragment =>
   sql`(select instance from ${instances} where machine = ${machine} and id = ${id})`
 
-/** The same; none where the row belongs to a later instance of the same id. */
+/** The same; null if the row belongs to a later instance with the same id. */
 export const surrogateOfLife = (dialect: Dialect, { machine, id, startedAt }: InstanceLife): Fragment => {
   if (startedAt === undefined) return surrogate(dialect, { machine, id })
   const { sql, instances } = dialect
   return sql`(select instance from ${instances} where machine = ${machine} and id = ${id} and started_at = ${startedAt})`
 }
 
-/** As `keys` of a dialect takes them. */
+/** The JSON that `keys` of a dialect takes. */
 export const keysOf = (keys: ReadonlyArray<InstanceKey>): string => JSON.stringify(keys.map(({ machine, id }) => [machine, id]))
 
-/** As `lives` of a dialect takes them. */
+/** The JSON that `lives` of a dialect takes. */
 export const livesOf = (keys: ReadonlyArray<InstanceLife>): string =>
   JSON.stringify(keys.map(({ machine, id, startedAt }) => [machine, id, startedAt]))

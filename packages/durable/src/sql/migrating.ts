@@ -9,16 +9,16 @@ import { type Row, wholeOf } from "./Row.ts"
 /** The steps of one part of the package, by names that begin with their number. */
 export type Migrations = Readonly<Record<string, Effect.Effect<void, unknown, SqlClient>>>
 
-/** Effect SQL reports a migration that fails, and a COMMIT that does, as defects. The caller that opens a store can act on both. */
+/** Effect SQL reports failed migrations and failed COMMITs as defects. The caller that opens a store can act on both. */
 export const migrating = <A, R>(effect: Effect.Effect<A, MigrationError | SqlError, R>): Effect.Effect<A, MigrationError | SqlError, R> =>
   Effect.catchDefect(effect, (defect) =>
     isSqlError(defect) || defect instanceof MigrationError ? Effect.fail(defect) : Effect.die(defect),
   )
 
 /**
- * Whether all steps have been taken. Reads only, so that a process can start while another one holds a lock: a dump of PostgreSQL
- * holds one on every table until it ends, and a long transaction the one of a SQLite file. A step and its row are one transaction, so
- * that the row of the newest step says that all are done. `exists` selects a row where the table exists.
+ * Whether all migrations have run. Only reads, so that a process can start while another one holds a lock: a dump of PostgreSQL locks every
+ * table until it ends, and a long transaction locks a SQLite file. A migration and its row are one transaction, so the row of the newest
+ * one proves that all have run. `exists` selects a row if the table exists.
  */
 export const areDone = (client: SqlClient, exists: string, table: string, migrations: Migrations): Effect.Effect<boolean, SqlError> =>
   Effect.gen(function* () {

@@ -6,13 +6,13 @@ import type { Dialect } from "./Dialect.ts"
 import type { Row } from "./Row.ts"
 import { wholeOf } from "./Row.ts"
 
-/** Before anything is read: SQLite refuses to write in a transaction whose reads another process has changed since. */
+/** Runs before anything is read: SQLite refuses to write in a transaction if another process has written since its first read. */
 const takeWriteLock = ({ sql, leases }: Dialect) => sql`update ${leases} set token = token where name = ''`
 
 /**
- * Instances of a machine that ended this long ago by the store's clock, with journal, snapshot, timers and commands: if the commands
- * stayed, those of a later instance of the same id would have their keys. One with an unfinished command, or with a dead letter,
- * stays. Returns how many it removed.
+ * Removes instances of a machine that ended this long ago by the store's clock, with journal, snapshot, timers and commands: commands of a
+ * later instance with the same id would have the same keys. Instances with an unfinished command or a dead letter are kept. Returns the
+ * number of removed instances.
  */
 export const purgeEnded = (dialect: Dialect, machine: string, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>
   dialect.sql.withTransaction(
@@ -67,8 +67,8 @@ const removeFrom = ({ sql }: Dialect, table: Fragment, chosen: ReadonlyArray<num
   sql`delete from ${table} where instance in ${sql.in(chosen)}`
 
 /**
- * Leases that ended this long ago. A later lease of the same name starts with a token greater than any that was removed: the
- * greatest is kept in the row without a name.
+ * Removes leases that ended this long ago. A later lease of the same name starts with a token greater than any removed one: the row with an
+ * empty name keeps the greatest.
  */
 export const purgeLeases = (dialect: Dialect, endedMillis: number, limit: number): Effect.Effect<number, SqlError> =>
   dialect.sql.withTransaction(

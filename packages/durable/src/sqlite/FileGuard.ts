@@ -1,6 +1,6 @@
 /**
- * Notices that the database file or its write-ahead log was deleted or replaced while it is open. The operating system keeps the
- * deleted file for this process alone: SQLite would continue to write without an error, and all of it would be lost with the process.
+ * Detects that the database file or its write-ahead log was deleted or replaced while it is open. The operating system keeps the deleted
+ * file for this process alone: SQLite would continue to write without an error, and all these writes would be lost with the process.
  */
 import { type Stats, statSync } from "node:fs"
 import * as Context from "effect/Context"
@@ -10,7 +10,7 @@ import { RowProblem } from "../store/StoreFailure.ts"
 /** Raised after a write that did not reach the file of this name, and by every statement after that. */
 const fileReplaced = (path: string): RowProblem =>
   new RowProblem(
-    `${path} was deleted or replaced while it was open, and what was written since is not in it: stop this process, restore the file and its -wal from a backup or from where they were moved to, and start again`,
+    `${path} was deleted or replaced while it was open, and the writes since then are not in it: stop this process, restore the file and its -wal from a backup or from where they were moved to, and start again`,
   )
 
 export class FileGuard {
@@ -27,13 +27,13 @@ export class FileGuard {
     return this.#problem
   }
 
-  /** Remembers which files are open. To be called when the database is in WAL mode. */
+  /** Remembers which files are open. Call it when the database is in WAL mode. */
   arm() {
     this.#file = identityOf(this.#filename)
     this.#log = identityOf(`${this.#filename}-wal`)
   }
 
-  /** Throws where the file or its log is no longer the one that was opened. Called after each commit, before it is acknowledged. */
+  /** Throws if the file or its log is no longer the one that was opened. Called after each commit, before it is acknowledged. */
   check() {
     if (this.#problem !== undefined) throw this.#problem
     const log = identityOf(`${this.#filename}-wal`)

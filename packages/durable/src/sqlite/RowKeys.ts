@@ -1,6 +1,6 @@
 /**
- * The row keys of instances that were written to lately. By row key an instance is updated without a look into the index of
- * names and without asking for the key back. A key may be out of date: statements that use it compare the name too.
+ * The row keys of recently written instances. With its row key an instance is updated without a lookup in the index of names and without
+ * returning the key. A key may be out of date: statements that use it compare the name too.
  */
 import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"

@@ -1,4 +1,4 @@
-/** Commands on SQLite: one writer at a time, so that counts stay true until the claim is made. */
+/** Commands on SQLite. There is one writer at a time, so counts stay valid until the claim. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -30,7 +30,7 @@ export const sqliteCommands = (dialect: Dialect, transact: Transact, maxBodyByte
         find: (keys) => sql.unsafe<Row>(statements.findCommands, [keys]),
       },
       signal,
-      // There is one connection: a worker that polls now sees the commands when the transaction has ended.
+      // There is one connection: a worker that asks now is served when the transaction has ended, and then sees the commands.
       tellOnCommit: (queues) => Effect.sync(() => signal.announce(queues)),
     })
     return {
@@ -71,7 +71,7 @@ const exchange = (run: Run, { worker, finished, wants, claimMillis }: ExchangeRe
     }
   })
 
-/** How many of these commands are done for good, by queue and status. */
+/** How many of these commands are finished without failure, by queue and status. */
 const countsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<readonly [queue: string, status: string, count: number]> => {
   const counts = new Map<string, [queue: string, status: string, count: number]>()
   for (const row of rows) {

@@ -23,12 +23,12 @@ import { hasFolder, isLockedElsewhere, isRolledBack } from "./opening.ts"
 /** How long SQLite itself waits, in milliseconds: long enough for the short write of another process. */
 export const busyTimeout = 2
 
-/** How long a statement waits for the lock of another process altogether. */
+/** The total time that a statement waits for the lock of another process. */
 const patienceMillis = 5_000
 
 const longestPauseMillis = 25
 
-/** A lock of another process ends in real time, also under a test clock. */
+/** Another process holds its lock in real time, also under a test clock. */
 const clock = Clock.Clock.defaultValue()
 
 const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
@@ -54,7 +54,7 @@ const waitAndRetry = <A, R>(
     return Effect.andThen(pause, again)
   })
 
-/** The connections that wait, and the plain one behind each. */
+/** The waiting connections, and the plain connection behind each. */
 const plainConnections = new WeakMap<Connection, Connection>()
 
 /** The connection without the waiting: for statements inside a transaction that holds the write lock already. */
@@ -68,7 +68,7 @@ export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>)
   })
 
 /**
- * The client prepares these statements before it returns an Effect, and throws the errors of SQLite: that the file is locked, for one,
+ * The client prepares these statements before it returns an Effect, and throws the errors of SQLite, for example that the file is locked
  * while another process creates it.
  */
 const failingTyped = (connection: Connection): Connection => {
@@ -97,7 +97,7 @@ const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Con
       const executed = waitingFor(plain.executeUnprepared(sql, parameters, transformRows))
       // The failure that made SQLite roll back is the one to report.
       if (sql === "ROLLBACK") return Effect.catch(executed, (error) => (isRolledBack(error) ? Effect.succeed([]) : Effect.fail(error)))
-      // How a transaction of the user's own ends.
+      // The application's own transactions end with this statement.
       return guard !== undefined && sql === "COMMIT" ? guarded(guard, executed) : executed
     },
     executeStream: (sql, parameters, transformRows) => plain.executeStream(sql, parameters, transformRows),
@@ -135,7 +135,7 @@ const make = (
     }) as SqliteClient.SqliteClient
   })
 
-/** Opens the file. With it comes the guard of the file, where it is one. */
+/** Opens the file. Also provides its guard, unless the database has no file. */
 export const layer = (filename: string): Layer.Layer<SqliteClient.SqliteClient | Client.SqlClient> =>
   Layer.effectContext(
     Effect.suspend(() => {

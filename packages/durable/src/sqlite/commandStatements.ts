@@ -39,12 +39,12 @@ export const finishCommands = `
   where c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.claimed_by = ? and c.status = 'processing'
   returning id, queue, status`
 
-/** Rows: queue, status, how many more of them are done. */
+/** Rows: queue, status, number of newly finished commands. */
 export const countFinished = `
   insert into detent_finished (queue, status, commands) select value ->> 0, value ->> 1, value ->> 2 from json_each(?) where true
   on conflict (queue, status) do update set commands = commands + excluded.commands`
 
-/** Of the same rows those that were stored before, and whose answer was lost. Parameters: the rows; the worker. */
+/** Finds those of the same rows that were stored by an earlier call whose answer was lost. Parameters: the rows; the worker. */
 export const finishedBefore = `
   select c.id from json_each(?) f
   cross join detent_commands c on c.id = f.value ->> 0 and c.claims = f.value ->> 1 and c.status = f.value ->> 2
@@ -63,8 +63,8 @@ export const countProcessing = `
   select count(*) as count from detent_commands where counted and queue = ? and claimed_until > ?`
 
 /**
- * The commands that can be claimed, in order: unclaimed ones, and those whose claim has ended. The order and the first conditions
- * are those of the index `detent_commands_open`. Parameters: queue, time, limit.
+ * The commands that can be claimed, in order: unclaimed ones, and those whose claim has expired. The order and the first conditions are
+ * those of the index `detent_commands_open`. Parameters: queue, time, limit.
  */
 export const openCommands = `
   select c.id from detent_commands c
@@ -75,7 +75,7 @@ export const openCommands = `
     ))
   order by c.priority desc, c.id limit ?`
 
-/** Parameters: worker, until when, whether to count it, queue, time, limit. */
+/** Parameters: worker, expiry, whether to count it, queue, time, limit. */
 export const claimCommands = `
   update detent_commands
   set status = 'processing', attempts = attempts + 1, claims = claims + 1, claimed_by = ?, claimed_until = ?, counted = ?
@@ -88,6 +88,6 @@ export const noteStarts = `update detent_queues set starts = ? where name = ?`
 
 export const nextDue = `select min(run_at) as due from detent_commands where waits and queue = ?`
 
-/** When the first claim ends. Only asked where all that is open is being executed, or waits for something that is. */
+/** When the first claim expires. Read only if every open command is being executed, or waits for one that is. */
 export const nextFree = `
   select min(claimed_until) as due from detent_commands where queue = ? and finished_at is null and not waits`

@@ -8,7 +8,7 @@ import { textOf, wholeOf } from "../sql/Row.ts"
 import type { Run, Transact } from "./transaction.ts"
 
 export const foldMoves = (sql: SqlClient, transact: Transact): Effect.Effect<boolean, SqlError> =>
-  // Most readings find nothing to fold, and take no lock.
+  // Most reads find nothing to fold, and take no lock.
   Effect.flatMap(sql.unsafe<Row>(`select 1 from detent_moves limit 1`), (rows) =>
     rows.length === 0 ? Effect.succeed(false) : transact(foldStep),
   )
@@ -47,7 +47,7 @@ const remove = `
     select value from json_each(?) where not exists (select 1 from detent_instances i where i.instance = value)
   )`
 
-/** The number of an instance that was removed may have gone to another one since: SQLite gives the greatest ones again. */
+/** The row key of a removed instance may belong to another one since: SQLite reuses the greatest keys. */
 const write = `
   insert into detent_listing as l (instance, machine, id, tag, status, updated_at)
   select i.instance, i.machine, i.id, i.tag, i.status, i.updated_at

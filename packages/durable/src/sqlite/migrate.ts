@@ -19,12 +19,14 @@ import { errors } from "./migrations/0010_errors.ts"
 import { deliveries } from "./migrations/0011_deliveries.ts"
 import { isBusy } from "./opening.ts"
 
-/** Another process may be upgrading a large file, at about 3 seconds per million events. It is waited for, some ten minutes. */
+/**
+ * Another process may be upgrading a large file, at about 3 seconds per million events. This process waits for it, up to about ten minutes.
+ */
 const patience = 100
 
 const isUnderway = (error: MigrationError | SqlError): Effect.Effect<boolean> =>
   isSqlError(error) && isBusy(error)
-    ? Effect.as(Effect.logInfo("another process has the file, perhaps to upgrade its tables; waiting for it"), true)
+    ? Effect.as(Effect.logInfo("another process has locked the file, perhaps to upgrade its tables; waiting for it"), true)
     : Effect.succeed(false)
 
 /** The migrations of one part of the package, in a table of their own: a part that is not used has no tables. */
@@ -40,8 +42,8 @@ const migrateOnce = (table: string, migrations: Migrations) =>
       created_at datetime not null default current_timestamp,
       name varchar(255) not null
     )`)
-    // A write that changes nothing takes the write lock, and waits for it. Without it both of two processes would read that
-    // nothing is done yet, and the second could no longer write.
+    // A write that changes nothing takes the write lock, and waits for it. Without it, two processes would both read that no migration has
+    // run, and the second could no longer write.
     const lock = sql.unsafe(`delete from ${table} where migration_id < 0`)
     yield* sql.withTransaction(Effect.andThen(lock, Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })))
   })

@@ -1,4 +1,4 @@
-/** A SQLite file that is to be opened: creates its folder where there is none, and explains why a file cannot be opened. */
+/** Creates the folder of a SQLite file if it does not exist, and explains why a file cannot be opened. */
 import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
@@ -6,19 +6,20 @@ import * as Predicate from "effect/Predicate"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
-/** Databases in memory have no folder, and of a `file:` address SQLite alone knows what is the path. */
+/** Databases in memory have no folder, and only SQLite knows which part of a `file:` address is the path. */
 export const hasFolder = (filename: string): boolean => filename !== "" && filename !== ":memory:" && !filename.startsWith("file:")
 
 export const makeFolder = (filename: string): Effect.Effect<void, StoreNotOpened> => {
   if (!hasFolder(filename)) return Effect.void
-  const nextStep = "make the folder, or name a place where that is possible"
+  const nextStep = "create the folder, or name a place where this user may create one"
   return Effect.try({
     try: () => make(dirname(filename)),
-    catch: (cause) => notOpened(filename, `its folder cannot be made: ${cause instanceof Error ? cause.message : String(cause)}`, nextStep),
+    catch: (cause) =>
+      notOpened(filename, `its folder cannot be created: ${cause instanceof Error ? cause.message : String(cause)}`, nextStep),
   })
 }
 
-/** One by one: `recursive` tries forever where the file system has no place for folders, such as in /proc. */
+/** Creates one folder after the other: `recursive` retries forever where the file system allows no folders, such as in /proc. */
 const make = (folder: string): void => {
   if (isFolder(folder)) return
   make(dirname(folder))
@@ -30,12 +31,12 @@ const make = (folder: string): void => {
   }
 }
 
-/** By SQLite's result code: the codes that concern the file. */
+/** The problems of a file, by SQLite's result code. */
 const reasons: { readonly [code: number]: readonly [problem: string, nextStep: string] } = {
   8: ["it cannot be written to", "let this user write to the file and to its folder, which the write-ahead log is in"],
-  10: ["reading or writing it failed", "look after the disk it is on"],
+  10: ["reading or writing it failed", "check the disk it is on"],
   11: ["it is damaged", "restore it from a backup"],
-  13: ["its disk is full", "make room on the disk"],
+  13: ["its disk is full", "free space on the disk"],
   14: ["it cannot be opened", "let this user read and write the file and its folder"],
   26: ["it is not a SQLite database", "name another file"],
 }
@@ -54,8 +55,8 @@ export const explainSqlite =
 export const isBusy = (error: SqlError): boolean => [5, 6].includes(codeOf(error))
 
 /**
- * Whether another process held a lock that will be free again. Not where another process has changed rows that this transaction
- * read: it can only begin again.
+ * Whether another process held a lock that will be released. False if another process has written since this transaction began to read: the
+ * transaction can only begin again.
  */
 export const isLockedElsewhere = (error: SqlError): boolean => codeOf(error) === 5 && extendedCodeOf(error) >> 8 !== 2
 

@@ -1,8 +1,9 @@
 /**
- * Events by the index on block, instance and sequence: a block of an instance is read in one go. There is no index on instance
- * and sequence alone, because each of 50 busy instances would change a page of its own there with every commit.
+ * Reads events by the index on block, instance and sequence, one block of an instance after the other. There is no index on instance and
+ * sequence alone, because each of 50 busy instances would change a page of its own there with every commit.
  *
- * Which index is used is not left to statistics: those of a file that was nearly empty lead to reading it whole when it has grown.
+ * The statements name the index instead of relying on statistics: those of a nearly empty file make SQLite read the whole table when it has
+ * grown.
  */
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { Fragment } from "effect/unstable/sql/Statement"

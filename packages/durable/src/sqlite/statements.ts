@@ -1,15 +1,15 @@
 /**
- * The statements of a commit. Events of all commits of a transaction share statements of many rows; as one JSON parameter they
- * would cost twice as much. Values that have to be compared, as the sequence of an instance, have a statement for each row.
+ * The statements of a commit. The events of all commits of a transaction share statements of many rows; as one JSON parameter they would
+ * cost twice as much. Rows with values to compare, such as the sequence of an instance, have one statement each.
  */
 
 const set = "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = ?, version = ?, resident = ?"
 
-/** For a commit that names no owner: where a state with work stays one, it keeps the owner that is there. The reason is null. */
+/** For a commit that names no owner: if the old state has work too, the row keeps its owner. The given reason is null. */
 const setKeepingOwner =
   "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = case when resident and status = 'running' then reason else ? end, version = ?, resident = ?"
 
-/** A commit that does not say when its instance was started is for any. */
+/** A commit without the start of its instance applies to any instance with that id. */
 const expected = "machine = ? and id = ? and sequence = ? and started_at = coalesce(?, started_at)"
 
 const named = `where ${expected} returning instance`
@@ -21,7 +21,7 @@ export const updateInstance = `update detent_instances set ${set} ${named}`
 
 export const updateInstanceKeepingOwner = `update detent_instances set ${setKeepingOwner} ${named}`
 
-/** The same for an instance whose row key is known, which goes before machine. */
+/** The same for an instance whose row key is known; the key comes before the machine. */
 export const updateRow = `update detent_instances set ${set} ${numbered}`
 
 export const updateRowKeepingOwner = `update detent_instances set ${setKeepingOwner} ${numbered}`
@@ -68,7 +68,7 @@ export const insertMoves = `insert into detent_moves (instances) values (?)`
 
 export const selectToken = `select token from detent_leases where name = ?`
 
-/** JSON of dedupe ids, machine, id. The first that is taken, in the order of the events. */
+/** JSON of dedupe ids, machine, id. Returns the first id that the journal already has, in the order of the events. */
 export const selectDuplicate = `
   select e.dedupe_id, e.sequence
   from json_each(?) d
@@ -79,13 +79,13 @@ export const selectDuplicate = `
 /** Machine, id, started at. */
 export const selectSequence = `select sequence from detent_instances where machine = ? and id = ? and started_at = coalesce(?, started_at)`
 
-/** The events that a fork copies from its source, up to a sequence number. */
+/** The source of a fork, with its snapshot if that is not newer than a sequence number. */
 export const selectForkSource = `
   select i.instance, i.origin, s.sequence, s.at, s.version, s.body
   from detent_instances i left join detent_snapshots s on s.instance = i.instance and s.sequence <= ?
   where i.machine = ? and i.id = ?`
 
-/** Parameters: source, sequence number, JSON of dedupe ids. */
+/** Parameters: JSON of dedupe ids, source, sequence number. */
 export const selectForkDuplicates = `
   select e.dedupe_id, e.sequence
   from json_each(?) d cross join detent_events e on e.instance = ? and e.dedupe_id = d.value and e.sequence <= ?

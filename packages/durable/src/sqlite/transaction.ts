@@ -17,9 +17,9 @@ type Parameters = ReadonlyArray<string | number | null>
 /** Runs one statement inside the transaction. */
 export interface Run {
   (statement: string, parameters: Parameters): Effect.Effect<ReadonlyArray<Row>, SqlError>
-  /** Of a statement that gives no rows: how many it changed. Asking for one row back takes 3 µs. */
+  /** Runs a statement that returns no rows, and returns how many rows it changed. Returning one row instead takes 3 µs. */
   readonly changes: (statement: string, parameters: Parameters) => Effect.Effect<number, SqlError>
-  /** Of an INSERT that gives no rows: the row keys of what it inserted, which follow each other. Asking for each row back takes 1 µs. */
+  /** Runs an INSERT that returns no rows, and returns the consecutive keys of the inserted rows. Returning each row instead takes 1 µs. */
   readonly inserted: (statement: string, parameters: Parameters) => Effect.Effect<InsertedRows, SqlError>
 }
 
@@ -36,7 +36,7 @@ export const makeTransact =
   (sql: SqlClient, guard: FileGuard | undefined): Transact =>
   (use) =>
     Effect.flatMap(Effect.serviceOption(sql.transactionService), (current) => {
-      // Inside a transaction of the user's this becomes a part of it.
+      // Inside a transaction of the application this becomes a part of it.
       if (current._tag === "Some") return sql.withTransaction(Effect.suspend(() => use(runOn(current.value[0]))))
       const once = Effect.scoped(
         Effect.flatMap(sql.reserve, (connection) => Effect.uninterruptible(wrapped(runOn(plainConnection(connection)), use))),
@@ -51,23 +51,25 @@ const runOn = (connection: Connection): Run =>
       Effect.map(connection.executeRaw(statement, parameters), (result) => {
         const count = changesOf(result)
         const last = Predicate.hasProperty(result, "lastInsertRowid") ? Number(result.lastInsertRowid) : Number.NaN
-        if (Number.isNaN(last)) throw new RowProblem("the client of SQLite no longer says which row a statement inserted last")
+        if (Number.isNaN(last)) throw new RowProblem("the client of SQLite no longer reports which row a statement inserted last")
         return { first: last - count + 1, count }
       }),
   })
 
 const changesOf = (result: unknown): number => {
   const changes = Predicate.hasProperty(result, "changes") ? Number(result.changes) : Number.NaN
-  if (Number.isNaN(changes)) throw new RowProblem("the client of SQLite no longer says how many rows a statement changed")
+  if (Number.isNaN(changes)) throw new RowProblem("the client of SQLite no longer reports how many rows a statement changed")
   return changes
 }
 
-/** Whether the client says how many rows a statement changed, and which it inserted last: that of Bun, for one, does not. */
+/**
+ * Whether the client reports how many rows a statement changed, and which row it inserted last. The client of Bun, for example, does not.
+ */
 export const tellsChanges = (sql: SqlClient): Effect.Effect<boolean, SqlError> =>
   Effect.scoped(
     Effect.gen(function* () {
       const connection = yield* sql.reserve
-      // A table of the connection's own: a write to the file would wait for other processes that write.
+      // A temporary table: a write to the file would wait for other processes that write.
       yield* connection.executeRaw("create temp table detent_probe (n integer)", [])
       const result = yield* connection.executeRaw("update temp.detent_probe set n = 0", [])
       yield* connection.executeRaw("drop table temp.detent_probe", [])
@@ -83,7 +85,7 @@ const wrapped = <A>(run: Run, use: (run: Run) => Effect.Effect<A, SqlError>): Ef
         Effect.suspend(() => use(run)),
         run("commit", []),
       ),
-      // The first failure is the one to report. A rollback can only fail because there is nothing to roll back.
+      // The first failure is reported. A rollback can only fail because there is nothing to roll back.
       () => Effect.ignore(run("rollback", [])),
     ),
   )

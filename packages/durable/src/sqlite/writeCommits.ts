@@ -1,4 +1,4 @@
-/** Writes a batch of commits inside a transaction that holds the write lock: checks stay true until its end. */
+/** Writes a batch of commits inside a transaction that holds the write lock: checks stay valid until its end. */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
@@ -49,7 +49,7 @@ export const writeFork = (
 
 const stored: CommitOutcome = { _tag: "Stored" }
 
-/** The rows that the commits of a transaction have written, or leave to be written at its end by statements of many rows. */
+/** The rows that the commits of a transaction have written, or that statements of many rows write at its end. */
 interface Written {
   /** Row keys, for the listing. */
   readonly instances: Array<number>
@@ -87,7 +87,7 @@ const writeCommit = (
     return stored
   })
 
-/** Returns the row's key if the expected sequence was right. */
+/** Returns the row key, or undefined if the instance is not at the expected sequence. */
 const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
@@ -113,7 +113,7 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
   })
 }
 
-/** It stays in a state with work, or enters one, and names no owner. */
+/** Whether the new state has work and the commit names no owner. */
 const keepsOwner = ({ summary: { resident, status, reason } }: Commit): boolean => resident && status === "running" && reason === undefined
 
 /** The assignments of every commit to the instance's row. */
@@ -124,7 +124,7 @@ const valuesOf = ({ sequence, at, summary }: Commit): ReadonlyArray<string | num
 
 type Part = readonly [statement: string, parameters: Parameters<Run>[1]]
 
-/** The other parts of an instance: snapshot, timers and commands. Timers that are set replace those that were cleared. */
+/** The other parts of an instance: snapshot, timers and commands. Timers are cleared before they are set. */
 const partsOf = (instance: number, { machine, at, snapshot, clearTimers, setTimers, commands }: Commit): ReadonlyArray<Part> => {
   const parts: Array<Part> = []
   if (snapshot !== undefined) {
@@ -140,7 +140,7 @@ const partsOf = (instance: number, { machine, at, snapshot, clearTimers, setTime
   return parts
 }
 
-/** The newest tokens of leases, each read once in a transaction: the write lock keeps them as they are. */
+/** The newest tokens of leases, each read once per transaction: the write lock prevents changes. */
 class Fences {
   readonly #run: Run
   readonly #newest = new Map<string, number>()

@@ -1,6 +1,6 @@
 /**
- * Many new instances with nothing else to write, as `startAll` brings them: many rows in one statement. They are nearly always alike
- * but for their ids, times and first states: shared values are one parameter for the whole statement.
+ * Writes many new instances without events or other rows, as `startAll` makes them, with many rows per statement. They nearly always differ
+ * only in ids, times and first states: each shared value is one parameter of the statement.
  */
 import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -12,13 +12,13 @@ import type { Run } from "./transaction.ts"
 /** A few sizes, so that each is prepared once. */
 const statementSizes = [250, 25, 1] as const
 
-/** Its fence, if it has one, is checked before. */
+/** Whether a commit only creates an instance. The caller checks its fence, if it has one. */
 export const isPlainNew = ({ expected, events, snapshot, setTimers, commands }: Commit): boolean =>
   expected < 0 && events.length === 0 && snapshot === undefined && setTimers.length === 0 && commands.length === 0
 
 /**
- * `moved` collects the row keys of new instances; `conflict` finds out how far an instance is that exists already. `tells` says whether
- * the client of the database says which rows it inserted.
+ * `moved` collects the row keys of new instances; `conflict` reads the sequence of an instance that already exists. `tells`: the database
+ * client reports which rows it inserted.
  */
 export const writeNew = (
   run: Run,
@@ -44,7 +44,7 @@ export const writeNew = (
     }
     for (const key of keys) moved.push(key)
     if (keys.length === commits.length) return commits.map(() => stored)
-    // Nearly always all of them are new, so that which ones are is asked only now.
+    // Nearly always all instances are new, so only now the statement is run that finds which ones are.
     const rows = yield* run(selectNames, [JSON.stringify(keys)])
     const written = new Set(rows.map((row) => instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") })))
     return yield* Effect.forEach(commits, (commit) => (written.has(instanceName(commit)) ? Effect.succeed(stored) : conflict(commit)))

@@ -22,7 +22,7 @@ const statements = (schema: string) => [
     origin text,
     unique (machine, id)
   ) with (fillfactor = 50)`,
-  // For the query of a restart. It only changes when work starts or ends, so that most commits do not touch it.
+  // Serves the query at a restart. It only changes when work starts or ends, so that most commits do not touch it.
   `create index instances_resident on ${schema}.instances (machine) where resident`,
   `create table ${schema}.events (
     instance bigint not null,
@@ -53,7 +53,7 @@ const statements = (schema: string) => [
     problem text,
     primary key (instance, name)
   )`,
-  // With the columns that order timers of the same deadline, so that a claim reads no more rows than it takes.
+  // Contains the columns that order timers of the same deadline, so that a claim reads no more rows than it takes.
   `create index timers_due on ${schema}.timers (due, instance, name) where not dead`,
   `create index timers_dead on ${schema}.timers (due) where dead`,
   `create table ${schema}.leases (

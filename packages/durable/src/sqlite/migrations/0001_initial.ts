@@ -18,10 +18,10 @@ const statements = [
     origin text,
     unique (machine, id)
   )`,
-  // For the query of a restart. It only changes when work starts or ends, so that most commits do not touch it.
+  // Serves the query at a restart. It only changes when work starts or ends, so that most commits do not touch it.
   `create index detent_instances_resident on detent_instances (machine) where resident`,
-  // With rowid, events are appended: 5 µs of CPU each in transactions of 500, one of each instance. Without, they are put
-  // between others, which takes 22 to 25 µs.
+  // With rowid, events are appended: 5 µs of CPU each in transactions of 500, one event per instance. Without it they are inserted between
+  // others, which takes 22 to 25 µs.
   `create table detent_events (
     instance integer not null,
     sequence integer not null,
@@ -51,7 +51,7 @@ const statements = [
     problem text,
     primary key (instance, name)
   ) without rowid`,
-  // With the columns that order timers of the same deadline, so that a claim reads no more rows than it takes.
+  // Contains the columns that order timers of the same deadline, so that a claim reads no more rows than it takes.
   `create index detent_timers_due on detent_timers (due, instance, name) where not dead`,
   `create index detent_timers_dead on detent_timers (due) where dead`,
   `create table detent_leases (

@@ -1,15 +1,15 @@
 /**
  * The tables for executing commands on SQLite.
  *
- * A command `waits` while its time has not come, because it was delayed or is to be tried again. Those that can be claimed,
- * or are, are one partial index, in the order they are claimed in; claiming changes no column that any index knows.
- * `claims` grows with every claim: a worker with an earlier claim can no longer finish the command.
+ * A command `waits` until it is due, because it was delayed or will be retried. One partial index has the commands that can be claimed or
+ * are claimed, in the order of claims; claiming changes no indexed column. `claims` grows with every claim: a worker with an earlier claim
+ * can no longer finish the command.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 
 const statements = [
-  // SQLite cannot change a column: the table is made anew.
+  // SQLite cannot change a column: the table is rebuilt.
   `create table detent_commands_new (
     id integer primary key,
     instance integer,

@@ -1,4 +1,7 @@
-/** Commands that failed for good and are retried by hand begin a new round; the event that follows from them is taken once in each. */
+/**
+ * A command that failed for good and that an operator retries begins a new round; its instance accepts the event that follows once per
+ * round.
+ */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 

@@ -1,9 +1,9 @@
 /**
- * Events are found by block, a run of 32 sequence numbers, then by instance. By instance first, each of 50 busy instances wrote
- * to a page of its own with every event: 56,000 events/s with their instance rows through the bare driver, against 110,000.
+ * Events are found by block, a run of 32 sequence numbers, then by instance. By instance first, each of 50 busy instances wrote to a page
+ * of its own with every event: 56,000 events/s with their instance rows through the bare driver, against 110,000.
  *
- * Which blocks an instance has is in a table of its own, which triggers keep in line for every writer, processes of the version
- * before included. So pruned events are skipped in one step.
+ * A separate table has the blocks of each instance. Triggers maintain it for every writer, including processes of the previous version. So
+ * pruned events are skipped in one step.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

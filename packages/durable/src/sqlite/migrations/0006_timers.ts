@@ -1,6 +1,6 @@
 /**
- * Timers know their machine, so that the due ones of a machine are found however many others there are, and the lease under which
- * they are claimed, so that the claims of a node end with its lease.
+ * Timers store their machine, so that the due timers of a machine are found however many others there are, and the lease under which they
+ * are claimed, so that the claims of a node end with its lease.
  */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"

@@ -1,4 +1,4 @@
-/** The errors of a command's latest executions, as JSON; and commands whose failure was handled are counted as done. */
+/** The errors of a command's latest executions, as JSON. Commands whose failure was handled are counted as finished. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 

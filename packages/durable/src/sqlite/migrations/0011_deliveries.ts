@@ -1,4 +1,4 @@
-/** Where a copy of a database of many nodes keeps the ids under which they sent events to one another. */
+/** The column in which a copy of a database of many nodes keeps the ids under which the nodes sent events to one another. */
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 

@@ -1,6 +1,6 @@
 /**
- * SQLite cannot take away a constraint: the table is made anew, with its rows. Views and triggers elsewhere that name it stay as
- * they are, and so do the user's own indexes and triggers on it.
+ * Rebuilds a table with its rows, because SQLite cannot drop a constraint. Views and triggers elsewhere that name it stay as they are, and
+ * so do the user's own indexes and triggers on it.
  */
 import * as Effect from "effect/Effect"
 import { MigrationError } from "effect/unstable/sql/Migrator"
@@ -42,6 +42,6 @@ const refuseReferences = (name: string) =>
     const names = referring.map((table) => table.name).join(", ")
     return yield* new MigrationError({
       kind: "Failed",
-      message: `${name} has to be made anew, and ${names} refers to it by a foreign key; make that table without the foreign key, then open the file again`,
+      message: `${name} has to be rebuilt, and ${names} refers to it by a foreign key; recreate that table without the foreign key, then open the file again`,
     })
   })
