@@ -100,8 +100,8 @@ export class ActionFailed extends Schema.TaggedError<ActionFailed>()("ActionFail
 }
 
 /**
- * Automatic transitions do not end, and nothing changed; or the events that a machine sends to itself do not, and the last of
- * them is refused.
+ * An endless chain. Of automatic transitions: nothing changed. Of events that the machine sends to itself: the last event is
+ * refused.
  */
 export class EndlessTransition extends Schema.TaggedError<EndlessTransition>()("EndlessTransition", {
   ...instance,
@@ -132,7 +132,7 @@ export class ProcessingTimeout extends Schema.TaggedError<ProcessingTimeout>()("
   }
 }
 
-/** Too many events wait for the instance already. Nothing changed; send it again later. */
+/** The mailbox of the instance is full. Nothing changed; send the event again later. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   ...instance,
   state: Schema.String,
@@ -221,7 +221,7 @@ export class SequenceConflict extends Schema.TaggedError<SequenceConflict>()("Se
   }
 }
 
-/** The states that a replay begins with, instead of an event. */
+/** Where a replay starts from a state, its name in the message instead of an event. */
 const stateThatHolds: { readonly [place: string]: string } = {
   "(start) (start)": "its first state",
   "(snapshot) (snapshot)": "its snapshot",
@@ -263,7 +263,7 @@ export class LockingFailed extends Schema.TaggedError<LockingFailed>()("LockingF
   id: Schema.String,
   problem: Schema.Literals(["busy", "timed out", "lost", "store failed"]),
   holder: Schema.optionalKey(Schema.String),
-  /** Until when it is held, in milliseconds since 1970. */
+  /** When the lock expires, in milliseconds since 1970. */
   until: Schema.optionalKey(Schema.Number),
   cause: Schema.optionalKey(Schema.Defect()),
 }) {
@@ -287,7 +287,7 @@ export type SendError =
   | EventReplayError
   | LockingFailed
 
-/** The whole family. */
+/** Every error of machines, actors and stores. */
 export type MachineError =
   | SendError
   | DefinitionError
@@ -299,7 +299,7 @@ export type MachineError =
   | RepairRefused
   | NewerVersion
 
-/** A value as text. Never throws: a value may refuse to be turned into text. */
+/** Returns a value as text. Never throws, even where the value's own conversion throws. */
 export const describe = (value: unknown): string => {
   try {
     return value instanceof Error ? value.message : String(value)
@@ -325,6 +325,6 @@ export const idProblem = (id: unknown): string | undefined =>
 /** A copy of an error that names the instance. */
 export const identified = <E extends SendError | InvalidState>(error: E, id: string): E => {
   const constructor = error.constructor as new (fields: object) => E
-  // The cause of an Error is not enumerable, so a spread would leave it behind.
+  // The cause of an Error is not enumerable, so a spread does not copy it.
   return new constructor({ ...error, ...(error.cause === undefined ? {} : { cause: error.cause }), id })
 }

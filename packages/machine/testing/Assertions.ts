@@ -1,6 +1,6 @@
 /**
- * Assertions on the way a machine takes. They throw an Error that shows the way it took, and return the simulation
- * on success, so that a test can check requests and data too.
+ * Assertions on the path of a machine. On failure they throw an Error that shows the path taken; on success they return the
+ * simulation, so that a test can check requests and data too.
  */
 
 import { eventLabel } from "../src/decide/Timeout.ts"
@@ -55,7 +55,7 @@ export const assertReaches: {
   throw new Error([`${machine.name} did not reach ${state}`, ...lines].join("\n"))
 }
 
-/** The machine keeps out of the state on these events or, without events, no declaration leads there. */
+/** The machine never enters the state on these events or, without events, no declaration leads there. */
 export const assertNeverReaches: typeof assertReaches = <M extends AnyMachine>(machine: M, start: StartOf<M>, ...rest: Rest<M>) => {
   if (!isSimulated(rest)) {
     const way = declaredWay(machine, start, rest[0])

@@ -1,4 +1,4 @@
-/** Makes the decisions that `explore` learns from, and collects what went wrong. */
+/** Makes the decisions of `explore`, and collects exceptions and endless transitions. */
 import * as Formatter from "effect/Formatter"
 import { begin, decide } from "../src/decide/Decide.ts"
 import type { NotBegun } from "../src/decide/Decision.ts"
@@ -56,7 +56,7 @@ export class Exploration {
       for (const [tag, states] of this.pool) {
         for (const edge of this.#observed.edgesFrom(tag)) {
           for (let one = 0; one < tries; one++) {
-            // Every other try continues from the latest state: at random a counter would hardly reach ten.
+            // Every other try continues from the latest state: with random states a counter would hardly reach ten.
             const state = one % 2 === 0 ? this.#latest.get(tag) : this.#samples.pick(states)
             if (state === undefined) continue
             for (const reached of this.#try(edge, state, true)) this.#reach(reached)
@@ -162,7 +162,7 @@ export class Exploration {
   }
 }
 
-/** What a decision was made on. */
+/** The state and event of a decision. */
 type Made = Omit<Sample, "text">
 
 const labelOf = (event: Tagged | undefined): string => (event === undefined ? "(start)" : eventLabel(event))

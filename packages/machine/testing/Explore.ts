@@ -1,6 +1,6 @@
 /**
  * Finds mistakes in a machine without hand-written tests: generates states and events from the schemas, makes every decision,
- * follows the machine from its start, and reports what is suspicious.
+ * follows the machine from its start, and reports suspicious behaviour.
  *
  * ```ts
  * console.log(formatReport(explore(Order)))
@@ -33,8 +33,8 @@ export interface ExploreOptions<M> {
 }
 
 /**
- * The blueprint of a machine, completed by what an exploration sees: slots that decisions, guards and hooks use without
- * declaring them, and the first states, where none is declared. Slots that `spawn` and `task` run are not seen.
+ * The blueprint of a machine, completed from an exploration: slots that decisions, guards and hooks use without declaring
+ * them, and the first states, where none is declared. Slots that `spawn` and `task` run are not observed.
  *
  * ```ts
  * console.log(Mermaid.stateDiagram(observe(Order)))
@@ -98,7 +98,7 @@ const startsOf = (machine: AnyMachine, observed: Observed, samples: Samples, giv
   // A constructor takes every value that fits its schema, so generated states are valid starts.
   if ("tag" in initial && states.length > 0) return { states, notes: [] }
   const instead =
-    states.length === 0 ? "nothing was followed from there; declare initialState" : `generated ${tag} states were taken instead`
+    states.length === 0 ? "no path from there was explored; declare initialState" : `generated ${tag} states were used instead`
   const note: NotExplored = {
     what: "the function that makes the initial state",
     why: `its input has no schema; ${instead}; or pass { starts: [...] }`,
@@ -136,10 +136,10 @@ const deadEnds = (observed: Observed, { left }: Exploration): ReadonlyArray<Stat
     return isKnown ? [{ state: tag, certain: ways.length === 0 }] : []
   })
 
-/** Of all states that one call declared a transition for, one that produces the target is enough. */
+/** A target counts as produced if any of the states in the same declaration produces it. */
 const neverProduced = ({ edges }: Observed): ReadonlyArray<NeverProduced> => {
   return byDeclaration(edges).flatMap((together) => {
-    // An automatic transition that is never asked follows one that always holds; others were not explored.
+    // An automatic transition without attempts comes after one that always holds; any other was not explored.
     const isExplored = together.some((edge) => edge.attempts > 0 || edge.kind === "always") && together.every((edge) => !edge.deferred)
     if (!isExplored) return []
     const targets = new Set(together.flatMap((edge) => edge.declared))
@@ -186,7 +186,7 @@ const deferredDecisions = ({ edges }: Observed): ReadonlyArray<NotExplored> =>
     .filter((edge) => edge.deferred)
     .map(({ from, event }) => ({
       what: `${from} × ${event}`,
-      why: "its decision is an Effect, which is not run; all its targets are taken as possible",
+      why: "its decision is an Effect, which is not run; all its targets count as possible",
     }))
 
 const inDeclarationOrder = <A extends { readonly state: string }>({ compiled }: Observed, findings: Iterable<A>): ReadonlyArray<A> => {

@@ -8,23 +8,23 @@ export interface ObservedTargets {
   readonly targets: ReadonlyArray<{ readonly target: string; readonly times: number }>
 }
 
-/** What a decision was made on. */
+/** The state and event of a decision. */
 export interface Sample {
   readonly state: { readonly _tag: string }
-  /** Undefined for what happens at the start. */
+  /** Undefined at the start. */
   readonly event: { readonly _tag: string } | undefined
-  /** Both for people to read, without the values of sensitive fields. */
+  /** State and event as text, without the values of sensitive fields. */
   readonly text: string
 }
 
 export interface Throwing {
   readonly state: string
   readonly event: string
-  /** Which of the user's functions it was: a decision, a hook, the guard of an automatic transition ... */
+  /** Which of the user's functions threw: a decision, a hook, the guard of an automatic transition ... */
   readonly phase: string
   readonly message: string
   readonly times: number
-  /** The first one seen: one that was reached from the start, if any was. */
+  /** The first sample; preferably one that was reached from the start. */
   readonly sample: Sample
   /** Whether the sample's state was reached from the start, or only fits its schema. */
   readonly reached: boolean
@@ -81,7 +81,7 @@ export interface ExploreReport {
   readonly endlessAlways: ReadonlyArray<EndlessAlways>
   /** States that were never reached from the start. */
   readonly unreachable: ReadonlyArray<StateFinding>
-  /** States that are not final and that nothing leads out of. */
+  /** States that are not final and have no way out. */
   readonly deadEnds: ReadonlyArray<StateFinding>
   /** Events that no state handles. */
   readonly unhandledEvents: ReadonlyArray<string>

@@ -9,12 +9,12 @@ interface Section {
   readonly lines: ReadonlyArray<string>
 }
 
-/** The report as text: the verdict first, then each kind of finding with what to do about it. */
+/** The report as text: the verdict first, then each kind of finding with its next step. */
 export const formatReport = (report: ExploreReport): string => {
   const sections = sectionsOf(report).filter((section) => section.lines.length > 0)
   return [
     `${report.machine} (version ${report.version}): ${verdictOf(report)}`,
-    `${report.decisions} decisions made; { seed: ${JSON.stringify(report.seed)} } makes them again`,
+    `${report.decisions} decisions made; repeat them with { seed: ${JSON.stringify(report.seed)} }`,
     ...sections.flatMap(({ mark, title, hint, lines }) => ["", `${mark} ${title}`, ...lines.map((line) => `    ${line}`), `  ${hint}`]),
     ...(report.observedTargets.length === 0 ? [] : ["", "Where events led", ...report.observedTargets.map(targetsLine)]),
     "",
@@ -25,7 +25,7 @@ const verdictOf = (report: ExploreReport): string => {
   const problems = problemsIn(report)
   const hints = report.neverProduced.length + report.constantGuards.length
   const found = problems === 0 ? "no problems found" : `${problems} ${problems === 1 ? "problem" : "problems"} found`
-  const unsure = hints === 0 ? "" : `, ${hints} to look at`
+  const unsure = hints === 0 ? "" : `, ${hints} ${hints === 1 ? "hint" : "hints"}`
   return `${found}${unsure}${report.notExplored.length === 0 ? "" : ", not everything could be explored"}`
 }
 
@@ -39,7 +39,7 @@ const sectionsOf = (report: ExploreReport): ReadonlyArray<Section> => [
   {
     mark: "✗",
     title: "Automatic transitions that never end",
-    hint: "Make a guard say no once it has been round.",
+    hint: "Let a guard end the cycle.",
     lines: report.endlessAlways.flatMap(({ state, event, path, sample }) => [
       `${state} × ${event}: ${path.join(" → ")} …`,
       `  on ${sample.text}`,
@@ -66,13 +66,13 @@ const sectionsOf = (report: ExploreReport): ReadonlyArray<Section> => [
   {
     mark: "?",
     title: "Targets declared but never produced",
-    hint: "Remove the target, or check what the decision depends on: generated values may never get there.",
+    hint: "Remove the target, or check what the decision depends on: generated values may never produce it.",
     lines: report.neverProduced.map(({ states, events, target }) => `${states.join(", ")} × ${events.join(", ")} → ${target}`),
   },
   {
     mark: "?",
     title: "Guards that never vary",
-    hint: "Remove the guard, or check what it depends on: generated values may never get there.",
+    hint: "Remove the guard, or check what it depends on: generated values may never give the other answer.",
     lines: report.constantGuards.map(guardLine),
   },
   {

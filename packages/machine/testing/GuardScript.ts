@@ -3,7 +3,7 @@
  * of answers, until all combinations or enough of them were tried.
  */
 
-/** Four guards in one decision are answered in every way; of more, some combinations are left out. */
+/** Covers all answers of four guards in one decision. With more guards, some combinations are left out. */
 const combinationLimit = 16
 
 export class GuardScript {

@@ -1,6 +1,6 @@
 /**
- * A live actor for a test, under a test clock: that of the test where it has one, as in `it.effect`, otherwise one of its own, so
- * that it works in any test runner. Effect slots without an implementation are recorded instead of run.
+ * A live actor for a test, under a test clock: the test's own clock where it has one, as in `it.effect`, otherwise a new one, so
+ * the harness works in any test runner. Effect slots without an implementation are recorded instead of run.
  *
  * ```ts
  * const order = yield* createTestHarness(Order, { orderId: "7", total: 42 }, { guards: { inStock: () => true } })
@@ -35,18 +35,18 @@ export interface HarnessOptions<M> {
 
 export interface HarnessEffects<F> {
   /**
-   * Effects to run. Of the others, built ones run as they are built. The rest only leave a record: as a command
-   * they succeed immediately, as work of a state they last until it is left.
+   * Handlers of effect slots. A slot that is not listed here runs its `build` handler. A slot without any handler is only
+   * recorded: as a command it succeeds immediately, as work of a state it lasts until the state is left.
    */
   readonly effects: F
 }
 
 export interface TestHarness<S, E, Tag extends string> {
-  /** Sends an event. Returns once it is handled, or once it waits: postponed, or for the clock. */
+  /** Sends an event. Returns once it is handled, is postponed, or waits for the clock. */
   send(event: E): Effect.Effect<void, SendError>
-  /** Lets time pass, and everything run that is due by then. */
+  /** Lets time pass, and runs everything that is due by then. */
   advance(duration: Duration.Input): Effect.Effect<void>
-  /** The state, if it is of this tag; dies with what happened so far if not. */
+  /** Returns the state if it has this tag. Otherwise dies with the path and the errors so far. */
   expectState<T extends Tag>(tag: T): Effect.Effect<Extract<S, { readonly _tag: T }>>
   readonly state: S
   /** The tags of the states visited, in order. */

@@ -12,7 +12,7 @@ export interface Answers {
   no: number
 }
 
-/** One transition of one state, and what was seen of it. */
+/** One transition of one state, with the observations of it. */
 export interface ObservedEdge {
   readonly from: string
   readonly event: string
@@ -23,7 +23,7 @@ export interface ObservedEdge {
   readonly declared: ReadonlyArray<string>
   readonly guard: (Answers & { readonly name: string }) | undefined
   readonly seen: Map<string, number>
-  /** Which of the transitions of its state for the same event, or without one, it is, in the order they were declared. */
+  /** Its position, in declaration order, among the transitions of its state for the same event, or without an event. */
   readonly position: number
   readonly used: Used
   attempts: number
@@ -93,7 +93,7 @@ export class Observed {
 
   #using: Used | undefined = undefined
 
-  /** Runs a function of the machine; the slots it uses until it returns are its own. */
+  /** Runs a function of the machine and records the slots that it uses. */
   #within<A>(used: Used, run: () => A): A {
     const before = this.#using
     this.#using = used

@@ -11,7 +11,7 @@ export interface DeclaredEdge {
   readonly kind: "event" | "timeout" | "always"
 }
 
-/** Everything that can happen in a state. */
+/** All transitions out of a state: on events, timeouts and automatic ones. */
 export const edgesFrom = (compiled: Compiled, from: string): ReadonlyArray<DeclaredEdge> => {
   const node = compiled.nodes.get(from)
   if (node === undefined) return []
@@ -27,7 +27,7 @@ export const edgesFrom = (compiled: Compiled, from: string): ReadonlyArray<Decla
   ]
 }
 
-/** A transition and those that it falls through to. */
+/** A transition and the transitions that it falls through to. */
 const chainOf = (transition: Transition): ReadonlyArray<Transition> =>
   transition.next === undefined ? [transition] : [transition, ...chainOf(transition.next)]
 
@@ -36,7 +36,7 @@ export interface Hop {
   readonly to: string
 }
 
-/** The shortest ways from some states to every state they can reach. The states themselves need no hop. */
+/** The shortest paths from the given states to every state they can reach. The path to a given state itself is empty. */
 export const declaredWays = (compiled: Compiled, from: Iterable<string>): ReadonlyMap<string, ReadonlyArray<Hop>> => {
   const ways = new Map<string, ReadonlyArray<Hop>>([...from].map((tag) => [tag, []]))
   // Iteration of a map includes entries added meanwhile, in the order of insertion: breadth first.

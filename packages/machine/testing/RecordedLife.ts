@@ -1,6 +1,5 @@
 /**
- * A machine that logs what happens around its transitions, and when: for tests of other runtimes, which must keep the same
- * order.
+ * A machine that logs its decisions, hooks and work, for tests of other runtimes, which must keep the same order.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,4 +1,4 @@
-/** What a test harness records of its actor. */
+/** The states, requests and errors of an actor that a test harness records. */
 import * as Effect from "effect/Effect"
 import type { Snapshot } from "../src/actor/Actor.ts"
 import type { Inspection } from "../src/actor/Inspection.ts"
@@ -69,7 +69,7 @@ export class Recording {
     this.#errors.add(error)
   }
 
-  /** Inspections have the first state at rest; the actor also has the states it passed through before. */
+  /** Adds the states that automatic transitions passed through at the start: inspections only have the state after them. */
   began(snapshot: Snapshot<unknown>) {
     const tags = (snapshot.history as ReadonlyArray<Tagged>).map((state) => state._tag).reverse()
     const passed = Math.max(0, tags.length + 1 - this.#visited.length)

@@ -41,8 +41,8 @@ export class Samples {
   }
 
   /**
-   * An event for a state. Every other one takes over the fields it has in common with the state: a random
-   * event would hardly ever be about the same order as its state.
+   * An event for a state. Every other event copies the fields it has in common with the state: a random event would
+   * hardly ever concern the same order as the state.
    */
   eventFor(state: Tagged, tag: string): Tagged | undefined {
     const event = this.pick(this.events.get(tag) ?? [])

@@ -1,13 +1,13 @@
 /**
- * Runs a machine on a list of events without running anything else: no actor, no effects, no waiting. Requests are
- * collected, timeouts fire on a clock that only the test moves.
+ * Runs a machine on a list of events without an actor, effects or waiting. Requests are collected; timeouts fire on a
+ * clock that only the test moves.
  *
  * ```ts
  * const { path, requests } = simulate(Order, { orderId: "7", total: 42 }, [E.RequestPayment(), advance("30 minutes")])
  * // path: ["Pending", "Awaiting", "Cancelled"]
  * ```
  *
- * What `spawn`, `task` and `background` would do is left to the test: it sends the events they would send.
+ * `spawn`, `task` and `background` do not run: the test sends the events that they would send.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -69,7 +69,7 @@ export interface Simulation<S, E, Tag extends string = string> {
   /** Events that still wait for a change of state. */
   readonly postponed: ReadonlyArray<E>
   readonly status: "running" | "final" | "stopped"
-  /** Why it was stopped, where it was. */
+  /** The reason, where it was stopped. */
   readonly stopped: string | undefined
   /** The time at the end. */
   readonly at: number
@@ -81,7 +81,7 @@ export type SimulationOf<M> = Simulation<StateOf<M>, EventOf<M>, StateTag<M>>
 /**
  * Runs a machine on events, from an input or a state. Refusals are part of the result. It throws
  * `SimulationFailed` where it cannot continue: at a decision that is an Effect (see {@link simulateEffect}), at a
- * guard slot without an answer, at a start that fails, and when it does not come to rest.
+ * guard slot without an answer, at a start that fails, and after more events than `limit`.
  */
 export const simulate = <M extends AnyMachine>(
   machine: M,
@@ -102,7 +102,7 @@ export const simulate = <M extends AnyMachine>(
   })
 }
 
-/** Like {@link simulate}, for machines with decisions that are Effects: those are run, and nothing else. */
+/** Like {@link simulate}, for machines with decisions that are Effects: only these Effects run. */
 export const simulateEffect = <M extends AnyMachine>(
   machine: M,
   start: StartOf<M>,
@@ -124,7 +124,7 @@ export const simulateEffect = <M extends AnyMachine>(
 
 const makeRun = <M extends AnyMachine>(machine: M, start: StartOf<M>, { guards, at = 0, id, limit = 10_000 }: SimulateOptions<M>) => {
   const handlers = guardHandlers(machine, guards)
-  // The tables of a machine are compiled once, those of a copy with other answers each time.
+  // The tables of a machine are compiled once; a copy with other guard answers is compiled each time.
   const compiled = Object.keys(handlers).length === 0 ? compiledOf(machine) : withHandlers(machine, handlers).compiled
   return new SimulationRun(machine, compiled, start, at, id ?? "simulation", limit)
 }

@@ -1,8 +1,8 @@
 /**
- * The run behind `simulate`: an actor's order of events without the actor. Events that it raises come first, in order, then
- * postponed ones, then those of the test.
+ * The run behind `simulate`. It handles events in the same order as an actor: raised events first, then postponed ones, then
+ * those of the test.
  *
- * It is a generator that hands out the decisions that are Effects: the caller runs them or gives up.
+ * It is a generator that yields the decisions that are Effects: the caller runs them or fails.
  */
 
 import { Mailbox } from "../src/actor/Mailbox.ts"
@@ -49,7 +49,8 @@ export class SimulationRun {
     this.now = at
     this.state = this.#initial(start)
     const beginning = begin(compiled, this.state, at)
-    if (beginning._tag === "Refused") throw this.#failure(undefined, beginning.error.message, "it cannot start like this", beginning.error)
+    if (beginning._tag === "Refused")
+      throw this.#failure(undefined, beginning.error.message, "pass another input or state", beginning.error)
     this.state = beginning.state
     this.#start = beginTrace(machine, id, beginning.state, at)
     this.visited.push(...beginning.through, beginning.state)
@@ -58,7 +59,7 @@ export class SimulationRun {
     if (this.ended === undefined) this.#timers.delay(beginning.delays, at)
   }
 
-  /** Handles an event and the events that follow from it. Without one: the events that the start has raised. */
+  /** Handles an event and the events that follow from it. Without an event, handles those that the start has raised. */
   *handle(event: Tagged | undefined): Steps {
     if (event !== undefined) this.#waiting.push(this.#compiled.declarations.readEvent?.(event) ?? event)
     for (;;) {
@@ -81,7 +82,7 @@ export class SimulationRun {
     this.now = until
   }
 
-  /** Only timers make timeouts: one that was sent from outside is not an event of the machine. */
+  /** Only timers send timeouts: the simulation refuses a timeout event that the test sends. */
   #fire(name: string): Tagged {
     const event = timeoutEvent(name)
     this.#fired.add(event)
@@ -196,8 +197,8 @@ export class SimulationRun {
 
   #countStep(event: Tagged) {
     if (this.#steps++ < this.#limit) return
-    const problem = `it does not come to rest within ${this.#limit} events`
-    throw this.#failure(event, problem, "look for events or timeouts that bring each other about, or raise { limit }", undefined)
+    const problem = `it handled ${this.#limit} events and more follow`
+    throw this.#failure(event, problem, "look for events or timeouts that trigger each other, or raise { limit }", undefined)
   }
 
   #failure(event: Tagged | undefined, problem: string, nextStep: string, cause: unknown): SimulationFailed {

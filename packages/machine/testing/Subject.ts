@@ -1,4 +1,4 @@
-/** The machine under test: what the helpers accept, and how its slots are filled for a test. */
+/** The machine under test: the types that the helpers accept, and the stubs of its slots. */
 import { Builder } from "../src/define/Builder.ts"
 import type { Declarations } from "../src/define/Declarations.ts"
 import type { Definition } from "../src/define/Definition.ts"
@@ -8,7 +8,7 @@ import { DefinitionError } from "../src/MachineError.ts"
 /** Any machine, built or not. */
 export type AnyMachine = Definition<unknown, unknown, never, unknown, string>
 
-/** What a test starts from: the machine's input, or a state. */
+/** Where a test starts: the machine's input, or a state. */
 export type StartOf<M> = InputOf<M> | StateOf<M>
 
 /** The tags of a machine's states. */
@@ -18,10 +18,10 @@ type HandlersOf<M> = M extends { readonly build: (handlers: infer H) => unknown 
 
 type Predicate = (...parameters: never) => boolean
 
-/** Answers for guard slots; those left out answer as the machine was built. */
+/** Answers for guard slots. A slot without one uses its `build` handler. */
 export type GuardStubs<M> = HandlersOf<M> extends infer H ? { readonly [N in keyof H as H[N] extends Predicate ? N : never]?: H[N] } : never
 
-/** Stand-ins for effect slots. */
+/** Stubs for effect slots. */
 export type EffectStubs<M> =
   HandlersOf<M> extends infer H ? { readonly [N in keyof H as H[N] extends Predicate ? never : N]?: H[N] } : never
 
@@ -35,7 +35,7 @@ export const withHandlers = (machine: AnyMachine, handlers: Handlers): Builder =
   return new Builder({ ...declarations, handlers: { ...declarations.handlers, ...handlers } })
 }
 
-/** Guard slots with the answers a test gives. One without an answer throws when it is asked. */
+/** Guard slots with the answers of the test. A slot without an answer throws when it is asked. */
 export const guardHandlers = (machine: AnyMachine, stubs: object | undefined): Handlers => {
   const { guardSlots, handlers } = declarationsOf(machine)
   checkNames(machine, stubs, Object.keys(guardSlots), "guard")

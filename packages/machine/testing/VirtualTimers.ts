@@ -16,8 +16,8 @@ export class VirtualTimers {
   #timers: ReadonlyArray<Timer> = []
 
   /**
-   * A state was entered: its timers and those of groups that were entered too begin, delayed events and those of the `kept` groups
-   * continue, all others end.
+   * A state was entered. Starts its timers and those of the groups entered with it; delayed events and timers of the `kept` groups
+   * continue; all others end.
    */
   enter(node: Node, state: Tagged, now: number, kept: number) {
     const groups = node.groups.slice(0, kept)

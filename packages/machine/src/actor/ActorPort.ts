@@ -8,6 +8,6 @@ export interface ActorPort {
   readonly record: ActorState
   /** Delivers an event: it is handled now, or kept as a message. Internal events come from the actor's own work. */
   offer(event: Tagged, internal: boolean): Result | Message
-  /** Sends an event of the actor's own that no caller waits for: a refusal is reported. */
+  /** Sends an event of the actor's own work that no caller waits for: a refusal is logged. */
   sendInternal(event: Tagged, scope: StateScope | undefined, timer: string | undefined): void
 }

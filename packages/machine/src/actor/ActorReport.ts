@@ -63,10 +63,10 @@ export const stale = (actor: ActorState, event: string): TransitionRefused =>
     id: actor.id,
     state: actor.currentState._tag,
     event,
-    reason: "the state its sender worked for was left",
+    reason: "the state that its sender belonged to was left",
   })
 
-/** For an event that comes while too many others wait. */
+/** For an event sent to a full mailbox. */
 export const overloaded = (actor: ActorState, waiting: number): Overloaded =>
   new Overloaded({ machine: actor.machine, id: actor.id, state: actor.currentState._tag, waiting })
 

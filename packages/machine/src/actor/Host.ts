@@ -13,7 +13,7 @@ export class Environment {
   readonly clock: Clock.Clock
   readonly run: <A, E>(effect: Effect.Effect<A, E, unknown>) => Fiber.Fiber<A, E>
 
-  /** `clock`: tells the time of events and deadlines. Default: the one of the services. */
+  /** `clock`: tells the time of events and deadlines. Default: the clock of the services. */
   constructor(context: Context.Context<unknown>, clock = Context.get(context as Context.Context<never>, Clock.Clock)) {
     this.context = context
     this.clock = clock
@@ -28,7 +28,7 @@ export interface HostedActor {
   stop(reason?: string): Effect.Effect<void>
 }
 
-/** A place in the table of actors. Emptied when its actor ends: the table may keep the place, but not the actor. */
+/** An entry of the table of actors. Emptied when its actor ends: the table may keep the entry, but not the actor. */
 interface Seat {
   actor: HostedActor | undefined
 }
@@ -87,7 +87,7 @@ export class Host {
     this.#seats.delete(actor.id)
   }
 
-  /** Closing the system waits for this Effect, which ends the work of an actor. */
+  /** Closing the system waits for this fiber, which ends the work of an actor. */
   awaits(closing: Fiber.Fiber<void>) {
     this.#closing.add(closing)
     closing.addObserver(() => this.#closing.delete(closing))

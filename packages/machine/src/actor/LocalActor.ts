@@ -43,9 +43,9 @@ const none: ReadonlyArray<never> = Object.freeze([])
 class QueuedEvent implements Message {
   readonly event: Tagged
   readonly internal: boolean
-  /** It comes from a timer of the actor; callers cannot make such events. */
+  /** Sent by a timer of the actor. Callers cannot send timer events. */
   readonly isTimer: boolean
-  /** The self-sent events that led to it. Undefined for an event that a caller, work or a timer sent. */
+  /** The self-sent events that led to this one. Undefined for an event that a caller, work or a timer sent. */
   readonly chain: Chain | undefined
   result: Result | undefined
   observer: ((result: Result) => void) | undefined
@@ -74,17 +74,17 @@ export class LocalActor implements RuntimeOwner {
   #drainers: Set<() => void> | undefined = undefined
   #mailbox: Mailbox<QueuedEvent> | undefined = undefined
   #postponed: Array<QueuedEvent> | undefined = undefined
-  /** Made when the machine has hooks, work, timers or an effectful decision: most actors need none. */
+  /** Created for the first hook, work, timer or effectful decision: most actors need none. */
   #runtime: StateRuntime | undefined = undefined
   #commands = 0
-  /** The end of work that takes time to end. */
+  /** The fiber that waits for the end of the actor's work. */
   #closing: Fiber.Fiber<void> | undefined = undefined
 
   constructor(id: string, compiled: Compiled, host: Host, environment: Environment, state: Tagged, at: number) {
     this.record = new ActorState(id, compiled, host, environment, state, at)
   }
 
-  /** Completes the first state: hooks that take time, timers, work, requested commands. */
+  /** Enters the first state: runs its asynchronous hooks, then starts its timers, work and commands. */
   begin(beginning: Beginning<Tagged, Tagged>) {
     const { record } = this
     this.#busy = true
@@ -303,7 +303,7 @@ export class LocalActor implements RuntimeOwner {
     return kept
   }
 
-  /** Decide, commit, exit, new state, enter, timers, spawn. The decision is made, and in memory there is no commit. */
+  /** The steps after a decision: exit, new state, enter, timers, spawn. An actor in memory has no commit. */
   #carryOut(decision: Taken<Tagged, Tagged>, internal: boolean, message: QueuedEvent | undefined, at: number): Result | Message {
     const { record } = this
     const chain = decision.sends.length === 0 ? undefined : extendChain(message?.chain, eventLabel(decision.event))
@@ -311,7 +311,7 @@ export class LocalActor implements RuntimeOwner {
     if (isEndless) {
       return conclude(message, refusal(record, decision.event, endlessChain(record, decision, chain)))
     }
-    // Leaving a state drops what its work has sent; this event is carried out.
+    // Leaving a state drops the queued events of its work, but not the event being handled.
     message?.tracker?.()
     const closing = decision._tag === "Stay" ? undefined : this.#runtime?.leave(decision.event, keptGroups(record.compiled, decision))
     if (closing === undefined && decision.hooks.length === 0) {
@@ -325,7 +325,7 @@ export class LocalActor implements RuntimeOwner {
     return this.#transit(decision, closing, chain, message ?? new QueuedEvent(decision.event, internal, false), at)
   }
 
-  /** The same where hooks or the end of the left state's work take time. */
+  /** The same steps where hooks, or the end of the left state's work, are asynchronous. */
   #transit(
     decision: Taken<Tagged, Tagged>,
     closing: Effect.Effect<void> | undefined,
@@ -416,7 +416,7 @@ export class LocalActor implements RuntimeOwner {
     const { machine, id, startedAt, sequence } = this.record
     for (const [index, request] of requests.entries()) {
       this.#commands++
-      // The same id may live again later, with the same numbers.
+      // A later actor may have the same id and sequence numbers: the start time keeps the keys apart.
       execute(this, request, commandKey(machine, `${id}@${startedAt}`, sequence, index), () => {
         this.#commands--
         this.#checkDrained()
@@ -467,7 +467,7 @@ export class LocalActor implements RuntimeOwner {
       this.#drainers ??= new Set()
       this.#drainers.add(drainer)
       this.#checkDrained()
-      // A caller that gives up leaves the actor as it was, unless others still wait.
+      // When the caller is interrupted, the actor takes events again, unless other callers still drain it.
       return Effect.sync(() => {
         this.#drainers?.delete(drainer)
         if (this.#drainers?.size === 0) this.#drainers = undefined

@@ -14,13 +14,13 @@ export const mailboxLimit = 100_000
 /** After this many self-sent events in a row, one event of another sender gets its turn. */
 const selfSentTurn = 100
 
-/** How many self-sent events in a chain count as endless. As many as {@link mailboxLimit} that wait count as endless too. */
+/** A longer chain of self-sent events counts as endless. So do more than {@link mailboxLimit} self-sent events that wait. */
 export const chainLimit = 10_000
 
 /** How many events of a chain an error shows. */
 const pathLength = 6
 
-/** An event that waits for its outcome. An actor in memory and a durable instance have a class of their own for it. */
+/** An event that waits for its result. Actors in memory and durable instances each have a class for it. */
 export interface Message {
   readonly event: Tagged
   /**
@@ -56,13 +56,13 @@ export const extendChain = (chain: Chain | undefined, event: string): Chain => (
 const isSelfSent = (message: { readonly chain?: Chain | undefined }): boolean => message.chain !== undefined
 
 /**
- * The order of events: self-sent ones first, in the order in which they were sent, then those put back, then those sent, with a
- * bound on self-sent ones in a row.
+ * The order of events: self-sent events first, in the order of sending, then events that were put back, then all others. After a
+ * bounded number of self-sent events in a row, one other event is next.
  */
 export class Mailbox<M extends object> {
   #selfSent: Array<M> = []
   #nextSelfSent = 0
-  /** In reverse order: the last one is the next. Events that were postponed or are tried again keep their place before later ones. */
+  /** Postponed and retried events, which stay before later ones. In reverse order: the last element is next. */
   #front: Array<M> = []
   #back: Array<M> = []
   #next = 0
@@ -85,7 +85,7 @@ export class Mailbox<M extends object> {
     this.#back.push(message)
   }
 
-  /** Adds self-sent events: after those it sent before, and before all others. */
+  /** Adds self-sent events: after earlier self-sent events, before all others. */
   raise(messages: ReadonlyArray<M>) {
     for (const message of messages) this.#selfSent.push(message)
   }
@@ -146,7 +146,7 @@ export class Mailbox<M extends object> {
   }
 }
 
-/** Waits for the outcome of an event that was handled, or kept. */
+/** Returns the result of a handled event, or waits for the result of a queued one. */
 export const outcome = <A, E>(offered: Result | Message, read: (result: Result) => Exit.Exit<A, E>): Effect.Effect<A, E> => {
   if (!isMessage(offered)) return read(offered)
   if (offered.result !== undefined) return read(offered.result)

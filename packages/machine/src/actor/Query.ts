@@ -1,5 +1,5 @@
 /**
- * A query is a question whose decision stays and only answers. It changes nothing, so that it is not journaled, and final states
+ * A query is a question whose decision stays and only answers. It changes nothing: it is not journaled, and final states
  * answer it too.
  */
 import { decide } from "../decide/Decide.ts"

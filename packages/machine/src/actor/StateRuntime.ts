@@ -412,7 +412,7 @@ const eventOf = (
   }
 }
 
-/** Work declares no failures: a Promise that is rejected fails, as an Effect would, and `task` makes an event of it. */
+/** Work declares no error types: a rejected Promise is a failure, as of an Effect, and `task` turns it into an event. */
 const callOf = (machine: string, what: string): Called => ({ machine, what, isFailure: () => true })
 
 /** Effect slots inside `spawn`, `task` and `background`: calling one runs it there. */

@@ -33,7 +33,7 @@ export class StateScope {
   // Made when they are needed: most states have neither.
   #timers: Map<string, Fiber.Fiber<void>> | undefined = undefined
   #children: Map<Child, Stoppable> | undefined = undefined
-  /** Events from here that still wait in the mailbox, with the timer they come from. */
+  /** Events of this scope that still wait in the mailbox, with the timer that sent them. */
   readonly #queued = new Map<Message, string | undefined>()
 
   /** Starts work. `ended` is called with its exit, unless the state is left first. */
@@ -48,7 +48,7 @@ export class StateScope {
     })
   }
 
-  /** Starts or restarts the timer of a name; after `Infinity` it ends. An event that an earlier one has put into the mailbox is dropped. */
+  /** Starts or restarts a named timer; `Infinity` cancels it. Drops an event of the earlier timer that still waits in the mailbox. */
   arm(run: Run, name: string, millis: number, stale: () => Result, due: () => void) {
     this.#timers ??= new Map()
     const timers = this.#timers
@@ -74,7 +74,7 @@ export class StateScope {
     child.listen({ next: () => undefined, end: () => children.delete(child) })
   }
 
-  /** Remembers that an event from here waits in the mailbox. */
+  /** Remembers that an event of this scope waits in the mailbox. */
   queue(message: Message, timer: string | undefined) {
     this.#queued.set(message, timer)
     message.tracker = () => this.#queued.delete(message)
@@ -108,7 +108,7 @@ export class StateScope {
     for (const [message, timer] of this.#queued) {
       if (!isFrom(timer)) continue
       this.#queued.delete(message)
-      // The event by which the state is left may have its outcome already: it needs no error, which is slow to make.
+      // The event that left the state may have its result already. Then no error is built, which would be slow.
       if (message.result === undefined) message.complete(stale())
     }
   }

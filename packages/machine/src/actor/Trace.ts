@@ -28,7 +28,7 @@ export interface TraceStep {
   readonly requests: ReadonlyArray<string>
   /** Delayed events set and cancelled in this step: `after reminder`, `cancel reminder`. */
   readonly delays?: ReadonlyArray<string> | undefined
-  /** The states of the drawing before and after it, for a machine that is in several at once. */
+  /** The active states before and after the step, for a machine that is in several states at once. */
   readonly active?: { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<string> } | undefined
 }
 
@@ -39,9 +39,9 @@ export interface Trace {
   readonly startedAt: number
   readonly steps: ReadonlyArray<TraceStep>
   readonly current: string
-  /** The states of the drawing that it is in, for a machine that is in several at once. */
+  /** The active states, for a machine that is in several states at once. */
   readonly active?: ReadonlyArray<string> | undefined
-  /** Why it ended, where it did by `stop`. */
+  /** The reason, where `stop` ended it. */
   readonly stopped: string | undefined
 }
 
@@ -110,7 +110,7 @@ const activeIn = (machine: AnyMachine, state: Tagged): Pick<Trace, "active"> => 
 
 const stepOf = (machine: AnyMachine, { sequence, at, event, from, state, ...step }: JournaledStep): TraceStep => {
   const { event: events, activeStates } = compiledOf(machine).declarations
-  // Events that are not declared are timeouts: all they have is the name, which is the label already.
+  // Undeclared events are timeouts: their only field is the name, which is the label already.
   const variant = events.$variants.get(event._tag)
   return {
     sequence,

@@ -44,7 +44,7 @@ export const decide = (compiled: Compiled, state: Tagged, event: Tagged, at: num
 export const replay = (compiled: Compiled, state: Tagged, event: Tagged, at: number, recorded: RecordedAnswers): Decision<Tagged, Tagged> =>
   step(compiled, state, event, at, skipHooks, recorded)
 
-/** The side of a decision beyond the state: hooks and timers when it is made, nothing when it is replayed. */
+/** The hooks and timers of a decision. A replay skips them. */
 interface Hooks {
   /** Leaves a state and the groups around it from inside out, except for the `kept` outermost. */
   readonly exit: (frame: Frame, node: Node, kept: number, state: Tagged, other: Tagged | undefined) => void
@@ -128,7 +128,7 @@ const settle = (
       if (transition.mayStay) return follow(compiled, frame, node, node, false, everyGroup, event, frame.state, hooks, answer)
       break
     case "@history": {
-      const back = attempt(compiled, frame, event, "decide", () => led(transition, outcome, node, frame.state, frame.event))
+      const back = attempt(compiled, frame, event, "decide", () => historyTarget(transition, outcome, node, frame.state, frame.event))
       if (back === undefined) break
       if (isRefused(back)) return back
       const reached = compiled.nodes.get(back._tag) as Node
@@ -153,11 +153,17 @@ const settle = (
   return failed(compiled, frame.state, event, "decide", new Error(`the decision returned ${returned}, declared are ${declared.join(", ")}`))
 }
 
-/** Where a decision that returned `history` leads. Undefined where the transition does not declare it. */
-const led = (transition: Transition, outcome: Tagged, node: Node, state: Tagged, event: Tagged | undefined): Tagged | undefined => {
+/** The state that a decision that returned `history` leads to. Undefined where the transition does not declare it. */
+const historyTarget = (
+  transition: Transition,
+  outcome: Tagged,
+  node: Node,
+  state: Tagged,
+  event: Tagged | undefined,
+): Tagged | undefined => {
   const { group, deep } = outcome as unknown as { readonly group: string; readonly deep: boolean }
   const history = transition.histories.find((one) => one.group === group && one.deep === deep)
-  // A transition that leaves the group itself leads back to where it comes from.
+  // A transition that leaves the group itself leads back to its source state.
   const isLeft = node.groups.findIndex(({ name }) => name === group) >= transition.keeps
   return history?.enter(isLeft ? state : memoryOf(state)?.get(group), state, event)
 }
@@ -209,7 +215,7 @@ const follow = (
       }
       if (memory !== undefined) state = withMemory(state, memory)
     }
-    // Data of the same state were replaced.
+    // The state lasts with new data, which do not carry the memory yet.
     else if (memory !== undefined) state = withMemory(state, memory)
     let next: Step | Refused<Tagged, Tagged> | undefined
     let phase: Phase = "always"
@@ -248,7 +254,7 @@ const follow = (
   }
 }
 
-/** No group that is around both states is left. */
+/** Keeps every group that is around both states. */
 const everyGroup = Number.POSITIVE_INFINITY
 
 /** How many of the outermost groups are around both states, at most `limit`. */
@@ -290,7 +296,7 @@ const nextAlways = (
     if (outcome._tag === "@stop") return new Step(undefined, state, outcome.reason)
     if (outcome._tag === "@refuse") return refused(compiled, frame.state, event, describe(outcome.reason))
     if (outcome._tag === "@history") {
-      const back = led(transition, outcome, node, state, frame.event)
+      const back = historyTarget(transition, outcome, node, state, frame.event)
       if (back !== undefined) return new Step(compiled.nodes.get(back._tag), back, undefined)
     }
     const target = transition.targets.get(outcome._tag)

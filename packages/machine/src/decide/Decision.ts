@@ -23,7 +23,7 @@ export interface Request {
 /** A deadline that begins with a transition. */
 export interface TimerRequest {
   readonly name: string
-  /** `Infinity`, of an idle timer that restarts only: the one of this name ends. */
+  /** `Infinity` cancels the timer of this name. Occurs only where an idle timer restarts. */
   readonly millis: number
 }
 
@@ -50,16 +50,16 @@ interface Settled<S, E> {
   readonly requests: ReadonlyArray<Request>
   /** Events that the machine raised: handled right after this one. */
   readonly sends: ReadonlyArray<E>
-  /** Whether `enter` or `exit` raised some of them: a replay does not run hooks, so that these must be journaled. */
+  /** Whether `enter` or `exit` raised some of them: a replay does not run hooks, so these events must be journaled. */
   readonly raisedByHooks?: boolean
   /** The answer to a question. */
   readonly answer: unknown
   /** States that automatic transitions passed through on the way to `state`. */
   readonly through: ReadonlyArray<S>
   readonly hooks: ReadonlyArray<Hook>
-  /** The timers of a state and of groups that are entered; of a state or groups that last, the idle timers that restart. */
+  /** All timers of the state and groups that are entered, and the idle timers, which restart, of those that last. */
   readonly timers: ReadonlyArray<TimerRequest>
-  /** Delayed events that were set and cancelled, in that order. The same name again replaces what was set before. */
+  /** Delayed events that were set and cancelled, in that order. A later entry replaces an earlier one of the same name. */
   readonly delays: ReadonlyArray<DelayRequest<E>>
   /**
    * The answers of guards, in the order they were asked: a replay asks none. A guard slot that an inline guard asks has no

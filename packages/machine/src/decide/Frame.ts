@@ -10,7 +10,7 @@ import { durationMillis, latestDue } from "./Timeout.ts"
 /** The answers of guards at the first decision on an event, in the order they were asked. */
 export interface RecordedAnswers {
   readonly guardAnswers: ReadonlyArray<boolean>
-  /** Where this is not set, guard slots alone were recorded, those that inline guards asked among them. */
+  /** Not set by versions that recorded guard slots only, including those that inline guards asked. */
   readonly inlineGuards?: boolean | undefined
 }
 

@@ -12,7 +12,7 @@ const key = Symbol("@detent/machine/GroupMemory")
 
 export const memoryOf = (state: Tagged): GroupMemory | undefined => (state as { readonly [key]?: GroupMemory })[key]
 
-/** The state with a memory of groups. A decision may return the same object many times, so that a copy carries it. */
+/** The state with a memory of groups. A decision may return the same object many times, so a copy carries the memory. */
 export const withMemory = (state: Tagged, memory: GroupMemory | undefined): Tagged =>
   memory === memoryOf(state) ? state : Object.defineProperty({ ...state }, key, { value: memory })
 

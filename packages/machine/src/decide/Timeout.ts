@@ -51,9 +51,9 @@ interface TimedState extends Timed {
 }
 
 /**
- * The timers of a state that is entered at a time, and of the groups around it: of those that are entered too, all; of the `kept`
- * outermost ones, which last, those that restart. One that is never due is left out. Throws where one would be due after
- * {@link latestDue}.
+ * The timers to set when a state is entered: all timers of the state and of the groups entered with it, and the idle timers of the
+ * `kept` outermost groups, which last: these restart. A timer that would start and is never due is left out. Throws where a timer
+ * would be due after {@link latestDue}.
  */
 export const timersOnEnter = <S>({ timers, groups }: TimedState, state: S, at: number, kept = 0): ReadonlyArray<TimerRequest> => {
   const entered =
@@ -62,7 +62,7 @@ export const timersOnEnter = <S>({ timers, groups }: TimedState, state: S, at: n
   return kept === 0 ? begun : [...timersOf(idleOf(groups.slice(0, kept)), state, at), ...begun]
 }
 
-/** The idle timers of a state that lasts, and of the groups around it: they start again. `Infinity` ends the one that runs. */
+/** The idle timers of a state that lasts, and of the groups around it: they restart. `Infinity` cancels the running one. */
 export const timersOnStay = <S>(node: TimedState, state: S, at: number): ReadonlyArray<TimerRequest> =>
   timersOf(idleOf([...node.groups, node]), state, at)
 

@@ -49,7 +49,7 @@ interface Named {
 
 type OneOrMany = Named | ReadonlyArray<Named>
 
-/** The third argument of a method whose decision may be left out. */
+/** The third argument of a method whose decision is optional. */
 type DecideOrOptions = Decide | Options | undefined
 
 const list = (given: OneOrMany): ReadonlyArray<Named> => (Array.isArray(given) ? (given as ReadonlyArray<Named>) : [given as Named])
@@ -67,7 +67,7 @@ const isFinalOptions = (given: OneOrMany | FinalOptions | undefined): given is F
 
 const placeOf = (method: (...args: never) => unknown): Place => {
   const place: Place = {}
-  // Only V8 offers this; elsewhere the message names the pair without its line.
+  // Only V8 has captureStackTrace; on other engines error messages name no line.
   ;(Error as { captureStackTrace?: (target: object, above: unknown) => void }).captureStackTrace?.(place, method)
   return place
 }
@@ -299,7 +299,7 @@ export class Builder {
     return this.#with({ transitions })
   }
 
-  /** The targets of one of several states. With `sameState` its own is the only state among them. */
+  /** The targets of one source state. With `sameState`, the source state is the only state among them. */
   #reached(from: string, targets: ReadonlyArray<TargetDeclaration>, { sameState }: Options): ReadonlyArray<TargetDeclaration> {
     if (sameState !== true) return targets
     if (!targets.some(({ tag }) => tag === from))

@@ -40,7 +40,7 @@ export interface Transition {
   readonly mayStay: boolean
   readonly mayStop: boolean
   readonly reenters: boolean
-  /** How many groups around the state it leaves in place at most, from the outermost. */
+  /** At most this many of the outermost groups around the state are kept: not left and entered again. */
   readonly keeps: number
   /** The transition that is tried next where its guard does not hold. */
   readonly next: Transition | undefined
@@ -48,7 +48,7 @@ export interface Transition {
   readonly order: number
 }
 
-/** A way back to where a group was left. */
+/** A `history` target: leads back to the state in which a group was left. */
 export interface HistoryNode {
   readonly group: string
   readonly deep: boolean
@@ -64,7 +64,7 @@ export interface Timer {
   readonly name: string
   readonly idle: boolean
   readonly millis: (state: Tagged) => number
-  /** Names under which timers of the same declaration are stored where it belonged to each state of a group, or to the group. */
+  /** Names under which an earlier version stored this timer, before `each` was added to or removed from its declaration. */
   readonly former: ReadonlyArray<string>
 }
 
@@ -74,14 +74,14 @@ export interface Timeout extends Transition, Timer {
   readonly given: string
 }
 
-/** A group with what is declared for the stay in it. */
+/** A group with the timers, hooks and work declared for it. */
 export interface GroupNode {
   readonly name: string
   readonly timers: ReadonlyMap<string, Timer>
   readonly enter: ReadonlyArray<HookFunction>
   readonly exit: ReadonlyArray<HookFunction>
   readonly works: ReadonlyArray<WorkDeclaration>
-  /** A transition leads back to where it was left. */
+  /** A `history` transition leads back into it. */
   readonly remembers: boolean
 }
 
@@ -120,7 +120,7 @@ export interface Compiled {
   readonly states: ReadonlyMap<string, ValueCheck>
   readonly guards: SlotCalls
   readonly effects: SlotCalls
-  /** A transition leads back to where a group was left, so that states carry a memory of groups. */
+  /** The machine has a `history` transition, so its states carry a memory of groups. */
   readonly remembers: boolean
   /** A slot that `build` has not filled, if there is one. */
   readonly openSlot: string | undefined
@@ -185,7 +185,7 @@ const byState = <A>(all: Iterable<A>, stateOf: (one: A) => string): ((tag: strin
 
 const none: ReadonlyArray<never> = []
 
-/** A group around a state. `node` is set where anything is declared for the stay in it. */
+/** A group around a state. `node` is set where the group has timers, hooks, work or a memory. */
 interface GroupAround {
   readonly name: string
   readonly node: GroupNode | undefined
@@ -297,7 +297,7 @@ const keptBy = (one: TransitionDeclaration, around: ReadonlyArray<GroupAround>):
 
 const isReentering = ({ kind, reenter }: TransitionDeclaration): boolean => kind === "reenter" || reenter === true
 
-/** The timeout of a timer that is due, also where it was stored under the other meaning of its declaration. */
+/** The timeout of a timer that is due. Also finds a timer stored before `each` was added to or removed from its declaration. */
 export const timeoutOf = ({ timeouts }: Node, timer: string): Timeout | undefined => {
   const found = timeouts.get(timer)
   if (found !== undefined) return found
@@ -305,11 +305,11 @@ export const timeoutOf = ({ timeouts }: Node, timer: string): Timeout | undefine
   return undefined
 }
 
-/** Whether a stored timer is one of the stay in the group. */
+/** Whether a stored timer belongs to the group. */
 export const isTimerOf = ({ timers }: GroupNode, timer: string): boolean =>
   timers.has(timer) || (timers.size > 0 && [...timers.values()].some(({ former }) => former.includes(timer)))
 
-/** A transition with those that it falls through to. */
+/** A transition, linked to the transitions that it falls through to. */
 const chainOf = (
   one: TransitionDeclaration,
   from: string,

@@ -1,6 +1,6 @@
 /**
  * The declarations of a definition before it is compiled, and the checks of each. Everything here is immutable: building on a
- * definition twice gives two machines. What the compiler refuses by type is refused here by name, for callers in plain JavaScript.
+ * definition twice gives two machines. The checks repeat those of the types, for callers in plain JavaScript.
  */
 import * as Duration from "effect/Duration"
 import * as Option from "effect/Option"
@@ -109,7 +109,7 @@ export interface HookDeclaration {
   /** A state, or a group that is entered from outside or left. */
   readonly state: string
   readonly hook: HookFunction
-  /** What it does, in a few words. */
+  /** A short description, for diagrams. */
   readonly name?: string | undefined
   readonly requests?: ReadonlyArray<string> | undefined
 }
@@ -118,7 +118,7 @@ export interface WorkDeclaration {
   /** A state, or a group: then it runs for as long as the instance is in the group. */
   readonly state: string
   readonly work: Work
-  /** What it does, in a few words. */
+  /** A short description, for diagrams. */
   readonly name?: string | undefined
   /** Effect slots that it runs. */
   readonly runs?: ReadonlyArray<string> | undefined
@@ -160,28 +160,28 @@ export interface Declarations extends SlotDeclarations {
   readonly failures?: ReadonlySet<string>
   readonly persistence: Persistence<string> | undefined
   readonly commands?: UntypedCommandSettings
-  /** The blueprint of a machine that was compiled from another notation. Default: drawn up from the declarations. */
+  /** The blueprint of a machine that was compiled from another notation. Default: derived from the declarations. */
   readonly blueprint?: () => Blueprint
-  /** Reads what callers send, for a notation with events of another form. Default: events are sent as they are declared. */
+  /** Converts a sent value to an event, for a notation with events of another form. Default: events are sent as declared. */
   readonly readEvent?: (event: unknown) => Tagged
   /** The state whose fields are the input, for a notation that makes its first state in an automatic transition. */
   readonly startState?: string
-  /** How to read what older versions wrote, where the engine is not given it: one step for each version, on the JSON. */
+  /** Upcasters of stored JSON, one per older version. Used where the engine has none for the machine. */
   readonly upcasters?:
     | {
         readonly [version: number]: { readonly state?: (json: JsonObject) => JsonObject; readonly event?: (json: JsonObject) => JsonObject }
       }
     | undefined
-  /** The states of the drawing that a state stands for, for a notation with several at once. Default: the one of its tag. */
+  /** The blueprint states that are active in a state, for a notation with parallel states. Default: the state of the same tag. */
   readonly activeStates?: (state: Tagged) => ReadonlyArray<string>
   /** Whether an event is stored with the state it led to, so that a replay does not decide again. Default: no. */
   readonly keepsState?: (from: Tagged, event: Tagged, to: Tagged) => boolean
   /**
-   * Whether JSON has every state as it is, because the notation makes no others: a store then encodes states without their schemas, and
-   * decodes them by their schemas. Default: no.
+   * Whether every state of the notation is plain JSON. A store then encodes states without their schemas; it decodes them with
+   * their schemas. Default: no.
    */
   readonly statesAreJson?: boolean
-  /** Machines whose instances belong to those of this one: an engine that registers it registers them. */
+  /** Machines whose instances belong to instances of this one: an engine that registers this machine registers them too. */
   readonly machines?: () => ReadonlyArray<unknown>
   /** The number of declarations made so far. */
   readonly count: number
@@ -240,7 +240,7 @@ export const fail = (declarations: Declarations, problem: string, nextStep: stri
   throw new DefinitionError({ machine: declarations.name, problem, nextStep })
 }
 
-/** Refuses a constant duration that cannot be waited for. `Infinity` is one that never passes. */
+/** Refuses a constant that is no duration, NaN, negative or ends after the year 9999. `Infinity` is allowed: it never passes. */
 export const checkDuration = (machine: string, what: string, duration: Duration.Input) => {
   const refuse = (problem: string, nextStep: string): never => {
     throw new DefinitionError({ machine, problem, nextStep })
@@ -257,7 +257,7 @@ export const checkDuration = (machine: string, what: string, duration: Duration.
   if (millis < 0) refuse(`${what} has a duration of ${millis} ms`, "give 0 or more")
 }
 
-/** Refuses a transition without a decision whose target, or a field of it, is not given. */
+/** Refuses a transition without a decision that has several targets, or whose target has fields that nothing gives. */
 export const checkDecidable = (
   declarations: Declarations,
   from: string,
@@ -297,14 +297,14 @@ const checkCarried = (declarations: Declarations, from: string, event: string, t
 
 export const isOptional = (schema: Schema.Constraint): boolean => schema.ast.context?.isOptional === true
 
-/** The states that a name stands for: those of a group, or the state itself. */
+/** The states of a group; of a state, the state itself. */
 export const leavesOf = ({ state }: Declarations, name: string): ReadonlyArray<string> => state.$groups.get(name)?.tags ?? [name]
 
-/** All targets of a transition. */
+/** The targets of all transitions. */
 export const allTargets = ({ transitions, fallbacks, timeouts, always }: Declarations): ReadonlyArray<TargetDeclaration> =>
   [...[...transitions.values()].flatMap(chainOf), ...fallbacks.values(), ...timeouts.values(), ...always].flatMap(({ targets }) => targets)
 
-/** A transition and those that it falls through to. */
+/** A transition and the transitions that it falls through to. */
 export const chainOf = (one: TransitionDeclaration): ReadonlyArray<TransitionDeclaration> =>
   one.next === undefined ? [one] : [one, ...chainOf(one.next)]
 
@@ -312,7 +312,7 @@ export const chainOf = (one: TransitionDeclaration): ReadonlyArray<TransitionDec
 export const timerName = ({ state }: Declarations, owner: string, name: string): string =>
   state.$groups.has(owner) ? `${owner}/${name}` : name
 
-/** Refuses a timeout of a state, or of a group, beside one of the same name of a group around it or of a state inside. */
+/** Refuses two timeouts of the same name where one belongs to a group and the other to a state or group inside it. */
 export const checkTimerName = (
   declarations: Declarations,
   timeouts: Declarations["timeouts"],
@@ -341,7 +341,7 @@ interface NewDeclaration {
   readonly nextStep?: string
 }
 
-/** Refuses a second declaration of the same, unless it overrides the first. */
+/** Refuses a second declaration of the same transition, unless it overrides the first. */
 export const checkNew = (declarations: Declarations, { label, earlier, options, place, nextStep }: NewDeclaration) => {
   if (options.fallThrough === true) return checkFallThrough(declarations, label, earlier, options, place)
   if (options.override === true && earlier === undefined)
@@ -355,7 +355,7 @@ export const checkNew = (declarations: Declarations, { label, earlier, options, 
   }
 }
 
-/** A transition that falls through needs a guard, and something to fall through to. */
+/** A transition that falls through needs a guard and an earlier transition. */
 const checkFallThrough = (
   declarations: Declarations,
   label: string,
@@ -405,7 +405,7 @@ const checkSlots = (declarations: Declarations, kind: string, named: ReadonlyArr
   }
 }
 
-/** Whether a transition only answers a question: it stays, so that a final state may have it. */
+/** Whether a transition only answers a question: it stays, so a final state may have it. */
 export const isQuestion = (
   declarations: Declarations,
   event: string,

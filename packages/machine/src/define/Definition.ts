@@ -54,14 +54,14 @@ export interface Target<out T> {
 /** The possible targets of a transition. */
 type Reachable<S> = S | Stay | Stop | History
 
-/** The input of a decision, which is a pure function of it. */
+/** The input of a decision. A decision is a pure function of it. */
 export interface DecisionContext<S, V, E, K extends SlotTypes> {
   readonly state: S
   readonly event: V
   /** When the event was accepted, in milliseconds since 1970: the same in every replay. */
   readonly at: number
   readonly guards: K["guards"]
-  /** Calling one requests it: the effect runs after the commit. */
+  /** Calling a slot requests its effect, which runs after the commit. */
   readonly effects: K["requests"]
   /** `send` raises an event, which the machine handles right after this one. */
   readonly self: { readonly send: (event: E) => void }
@@ -110,9 +110,9 @@ export interface SlotUse<K extends SlotTypes> {
   readonly requests?: ReadonlyArray<keyof K["requests"]>
 }
 
-/** How a timeout, a hook or work of a group is meant. */
+/** Whether a timeout, a hook or work belongs to a group or to each of its states. */
 export interface GroupOptions {
-  /** It belongs to each state of the group, and begins anew with every move between them. Default: it belongs to the stay in the group. */
+  /** It belongs to each state of the group and restarts with every move between them. Default: it belongs to the group. */
   readonly each?: boolean
 }
 
@@ -145,13 +145,13 @@ export interface TransitionOptions<S, V, E, K extends SlotTypes, O = undefined> 
   readonly guard?: (context: DecisionContext<S, V, E, K>) => boolean
   readonly guardName?: string
   readonly description?: string
-  /** Replaces what was declared for the same state and event before. */
+  /** Replaces the earlier declaration for the same state and event. */
   readonly override?: O
 }
 
 /** Options of `on`. */
 export interface OnOptions<S, V, E, K extends SlotTypes, O = undefined, L = undefined> extends TransitionOptions<S, V, E, K, O> {
-  /** Where its guard does not hold, the earlier transition for the same state and event, as of the group, is tried. */
+  /** Where the guard does not hold, tries the earlier transition for the same state and event, such as that of the group. */
   readonly fallThrough?: L
   /**
    * Leaves the state or group it is declared for, and the group it leads to, also where one is inside the other: their work and
@@ -180,7 +180,7 @@ export interface TimeoutOptions<N extends string, O = undefined, K extends SlotT
 export interface TaskOutcomes<A, X, S, E> {
   readonly onSuccess: (value: A, context: { readonly state: S }) => E
   readonly onFailure: (error: X, context: { readonly state: S }) => E
-  /** For what the work throws, and for an Effect that dies. Default: the machine's supervision restarts the work, or the actor fails. */
+  /** For an exception of the work, and an Effect that dies. Default: the machine's supervision restarts the work, or the actor fails. */
   readonly onDefect?: (defect: unknown, context: { readonly state: S }) => E
 }
 

@@ -1,4 +1,4 @@
-/** Draws up the blueprint of a definition from its declarations alone: no function of the user is called or read. */
+/** Derives the blueprint of a definition from its declarations alone: no function of the user is called or read. */
 import * as Duration from "effect/Duration"
 import { isSensitive } from "../schema/Sensitive.ts"
 import type { UntypedUnion } from "../schema/Union.ts"
@@ -50,7 +50,7 @@ export const draft = (declarations: Declarations): Blueprint => {
 }
 
 const onEvent = (declarations: Declarations, one: TransitionDeclaration, fallback: boolean): TransitionBlueprint => {
-  // The names of the slots it asks say more than the word guard.
+  // The names of the guard slots say more than the word "guard".
   const unnamed = one.guard !== undefined && (one.guards ?? []).length === 0 ? "guard" : undefined
   const shared = { event: one.event, ...common(declarations, one, one.guardName ?? unnamed) }
   return one.kind === "postpone"
@@ -183,7 +183,7 @@ const afterOf = (timeout: TimeoutDeclaration): string | undefined =>
       ? timeout.after
       : Duration.format(Duration.fromInputUnsafe(timeout.after))
 
-/** A function does not say which state it returns: a constructor has the tag, any other is declared with `initialState`. */
+/** Of an `initial` function, only a state's constructor has the tag; for any other, `initialState` declares the states. */
 const initialTags = ({ initial, initialStates }: Declarations): ReadonlyArray<string> => {
   if (initialStates !== undefined) return initialStates
   if (typeof initial !== "function") return [initial._tag]

@@ -27,7 +27,7 @@ import type { Definition, Machine, SlotTypes } from "./Definition.ts"
 export type { Built, DecisionContext, Definition, HookContext, Machine, SlotTypes, WorkContext } from "./Definition.ts"
 export type { EventOf, EventsIn, InputOf, ServicesOf, StateOf, TargetOf, ValidTransition } from "./MachineType.ts"
 
-/** The slots that `make` was given. */
+/** The slots passed to `make`. */
 export interface SlotsOf<G, F, S, E> extends SlotTypes {
   readonly guards: Guards<G>["~calls"]
   readonly requests: Effects<F>["~requests"]
@@ -154,8 +154,8 @@ export interface ObservedTrace {
 }
 
 /**
- * The machine's blueprint, completed by what instances have done: slots that a transition requested and the definition does
- * not declare are added to the transition, and the states instances began in are marked as initial where none is declared.
+ * The machine's blueprint, completed from traces of instances: slots that a transition requested and the definition does not
+ * declare are added to the transition, and the states in which instances began are marked as initial where none is declared.
  */
 export const observed = ({ blueprint }: { readonly blueprint: Blueprint }, traces: ReadonlyArray<ObservedTrace>): Blueprint => {
   const stays = new Map(
@@ -209,7 +209,7 @@ export const firstState = (compiled: Compiled, input: unknown, at: number): Begi
   }
 }
 
-/** How an instance that is in this state has ended. Undefined where it has not, or not as a failure. */
+/** `failure` where this state ends an instance as failed; undefined for every other state. */
 export const finalOutcome = (machine: object, tag: string): "failure" | undefined =>
   compiledOf(machine as Parameters<typeof compiledOf>[0]).declarations.failures?.has(tag) === true ? "failure" : undefined
 

@@ -61,7 +61,7 @@ type NotCarried<F, V, T> = {
         : K
 }[Exclude<keyof T, "_tag">]
 
-/** The same for every pair of a state and an event among several. */
+/** The fields that are not carried over by at least one pair of a state and an event. */
 type NotCarriedByAll<F, V, T> = F extends unknown ? (V extends unknown ? NotCarried<F, V, T> : never) : never
 
 type WantsAnswer<V> = V extends unknown ? keyof V & "~answer" : never

@@ -20,7 +20,7 @@ export interface Edge {
   /** A state, the start or any state; a group where all its states have this edge. */
   readonly from: string
   readonly to: string
-  /** Events, `[guards]` and `/ commands`: on one line or several, as the notation needs. */
+  /** Events, `[guards]` and `/ commands`. The notation decides on one line or several. */
   readonly label: ReadonlyArray<string>
   /** The number of parts of the label that name its causes. */
   readonly causes: number
@@ -49,7 +49,7 @@ export const arrowsOf = (blueprint: Blueprint, bundles: ReadonlyArray<Bundle>, p
       // Transitions of a bundle have their targets in the same order.
       const took = (one: TransitionBlueprint) => path.took(one, one.targets[index] ?? target, handledBy)
       const arrow = arrowOf(bundle, first, target, label, took)
-      // A fallback is drawn once, whether the blueprint has it once or for each state it serves.
+      // A fallback is drawn once, whether the blueprint has it once or for each state that it applies to.
       const once = JSON.stringify([label.parts, target._tag, arrow._tag === "Edge" ? arrow.edge.to : arrow.line])
       if (fallback && fallbacks.has(once)) return
       if (fallback) fallbacks.add(once)
@@ -96,7 +96,7 @@ const arrowOf = (bundle: Bundle, first: Taken, target: TargetBlueprint, { parts,
 
 const labelOf = (blueprint: Blueprint, first: Taken, transitions: ReadonlyArray<TransitionBlueprint>): Label => {
   if (first.label !== undefined) return { parts: first.label.map((part) => cut(part, 60)), causes: 1 }
-  // Where a guard chooses between targets it holds for one of them only.
+  // A guard that chooses between targets holds for only one of them.
   const question = first.targets.length > 1 ? "?" : ""
   const guards = first.guards.map((guard) => cut(guard) + question)
   const requests = first.requests.map((request) => cut(request))
@@ -118,7 +118,7 @@ const causesOf = (blueprint: Blueprint, first: Taken, transitions: ReadonlyArray
     case "Always":
       return first.guards.length === 0 ? ["always"] : []
     case "Timeout": {
-      // `timeout` is the name of one that was given none: it is shown only where it distinguishes.
+      // `timeout` is the default name: it is shown only where it distinguishes several timeouts.
       const several = transitions.some(
         ({ from }) => blueprint.transitions.filter((other) => other._tag === "Timeout" && other.from === from).length > 1,
       )

@@ -6,7 +6,7 @@ import type { Blueprint, TargetBlueprint, TransitionBlueprint } from "../define/
 import { anyKey, groupKey, stateKey } from "./Keys.ts"
 import { groupsOf, leavesOf, type Nested } from "./Nesting.ts"
 
-/** Transitions that are drawn as one. They differ in nothing but the state they belong to. */
+/** Transitions that are drawn as one. They differ only in the state they belong to. */
 export interface Bundle {
   readonly key: string
   readonly first: TransitionBlueprint
@@ -28,7 +28,7 @@ export const bundle = (blueprint: Blueprint, items: ReadonlyArray<Nested>): Read
     const shared = groups
       // A group of one state says no more than the state itself.
       .filter(({ leaves }) => leaves.length > 1 && leaves.includes(transition.from))
-      // From a border inwards there is no arrow that DOT and Mermaid can draw.
+      // DOT and Mermaid cannot draw an arrow from a border inwards.
       .filter(({ leaves }) => transition.targets.every((target) => keeps(transition, target) || !leadsInto(target, leaves)))
       .map(({ key, leaves }) => ({
         key,
@@ -66,7 +66,7 @@ const signaturesOf = (transitions: ReadonlyArray<TransitionBlueprint>): Readonly
         : [target._tag, target._tag === "State" ? [target.state, target.history] : target._tag === "Stop" && target.reason],
     )
     const signature = JSON.stringify([Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)), leads])
-    // A state that has the very same transition twice is drawn with both.
+    // Where a state has the same transition twice, both are drawn.
     const times = seen.get(JSON.stringify([from, signature])) ?? 0
     seen.set(JSON.stringify([from, signature]), times + 1)
     signatures.set(transition, `${times} ${signature}`)

@@ -9,13 +9,13 @@ import { light } from "./Theme.ts"
 
 export type { CommandRecord, CommandStatus } from "./CommandRecord.ts"
 
-/** How many commands are in each status. One left out has none. */
+/** How many commands are in each status. A missing status counts as 0. */
 export type CommandCounts = { readonly [status in CommandStatus]?: number | undefined }
 
 export interface ReportOptions {
   readonly title?: string | undefined
   readonly commands: ReadonlyArray<CommandRecord>
-  /** The counts of the whole queue, where `commands` is a part of it; counted from `commands` otherwise. */
+  /** The counts of the whole queue, where `commands` is only part of it. Default: counted from `commands`. */
   readonly counts?: CommandCounts | undefined
 }
 

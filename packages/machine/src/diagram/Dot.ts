@@ -23,7 +23,7 @@ const font = `fontname="Helvetica,Arial,sans-serif"`
 
 const indent = (lines: ReadonlyArray<string>): ReadonlyArray<string> => lines.map((line) => `  ${line}`)
 
-// `newrank`, or Graphviz ranks each cluster by itself and may put the first state below a group that leads back to it.
+// Without `newrank`, Graphviz ranks each cluster by itself and may put the first state below a group that leads back to it.
 const digraph = (title: string, rankdir: "TB" | "LR", body: ReadonlyArray<string>): string =>
   [
     `digraph ${quoted(title)} {`,
@@ -65,7 +65,7 @@ export const structure = (source: Source, options: SceneOptions = {}): string =>
     ...scene.edges.map((one) => {
       const group = scene.groups.find((other) => other.key === one.from)
       if (group === undefined) return `${node(one.from)} -> ${node(one.to)}${edge(one, {})}`
-      // Between nodes for Graphviz; `ltail` then cuts it off at the border.
+      // Graphviz draws edges between nodes only; `ltail` cuts the edge off at the border of the cluster.
       return `${node(tailOf(scene, group, one.to))} -> ${node(one.to)}${edge(one, { ltail: cluster(group.key) })}`
     }),
   ])
@@ -117,7 +117,7 @@ const edge = (one: Edge, more: { readonly [name: string]: string }): string => {
   const between = one.label.join(" ").length > 24 ? " \\n " : " "
   const colour = one.taken ? light.taken : one.kind === "Timeout" ? light.timeout : undefined
   return attributes({
-    // Straight down to the first state.
+    // A high weight makes the edge go straight down to the first state.
     weight: one.kind === "Initial" ? "10" : undefined,
     label: one.label.length === 0 ? undefined : `" ${one.label.map(Escape.dot).join(between)} "`,
     style: one.kind === "Timeout" ? "dashed" : one.kind === "Always" ? "bold" : undefined,

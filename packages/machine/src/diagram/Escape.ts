@@ -10,7 +10,7 @@ export const longest = 40
 // the text around them, with which a name could disguise its neighbours.
 const unprintable = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]/gu
 
-/** The text on one line, without characters that cannot be shown. A text with nothing to see becomes `␣`. */
+/** The text on one line, without characters that cannot be shown. A text without visible characters becomes `␣`. */
 export const clean = (text: string): string => {
   const shown = text.replace(/\s+/gu, " ").replace(unprintable, "\ufffd").trim()
   return shown === "" ? "␣" : shown
@@ -33,7 +33,7 @@ export const cut = (text: string, length: number = longest): string => {
   ).trimEnd()}…`
 }
 
-// Slicing by code units may have halved a surrogate pair.
+// Slicing by code units may have split a surrogate pair.
 const sound = (text: string): string => text.replace(/[\ud800-\udbff]$/, "")
 
 // Characters that end a label, start markup, or are Mermaid's own placeholders for entities. A lone bracket or dash is

@@ -47,7 +47,7 @@ export const schema = Schema.Struct({
       to: Schema.String,
       /** The names of the events or timers that lead this way. */
       causes: Schema.Array(Schema.String),
-      /** The label, line by line, and where it stands. */
+      /** The lines of the label, and its position. */
       label: Schema.Array(Schema.String),
       labelAt: Schema.optionalKey(Area),
       points: Schema.Array(Point),

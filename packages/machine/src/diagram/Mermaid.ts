@@ -1,6 +1,6 @@
 /**
  * Mermaid diagrams, as shown by GitHub, GitLab and documentation sites: the structure of a machine as a state diagram
- * or a flowchart, and the story of one instance as a sequence diagram. State diagrams read best; only a flowchart can
+ * or a flowchart, and the history of one instance as a sequence diagram. State diagrams read best; only a flowchart can
  * have dashed and coloured edges, so a state diagram marks the edges taken with ● instead.
  */
 import * as Escape from "./Escape.ts"
@@ -18,7 +18,7 @@ export interface MermaidOptions extends SceneOptions {
 
 const label = (text: string): string => `"${Escape.mermaid(text)}"`
 
-/** A composite state has a title and no lines: hooks and work of the stay in the group follow the name. */
+/** A composite state has a title and no lines, so the hooks and work of the group follow its name. */
 const groupTitle = ({ name, stayLines }: Group): string => [name, ...stayLines.map(lineText)].join(" · ")
 
 const isRegion = (item: Item): boolean => item._tag === "Group" && item.region

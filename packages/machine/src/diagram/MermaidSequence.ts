@@ -1,4 +1,4 @@
-/** The story of one instance as a Mermaid sequence diagram. Reached through `Mermaid.sequence`. */
+/** The history of one instance as a Mermaid sequence diagram. Exported as `Mermaid.sequence`. */
 import type { Trace, TraceStep } from "../actor/Trace.ts"
 import type { CommandRecord } from "./CommandRecord.ts"
 import * as Escape from "./Escape.ts"
@@ -11,7 +11,7 @@ export interface SequenceOptions {
   readonly fields?: boolean | undefined
 }
 
-/** Events come in from the left, requested commands go out to the right, and notes say where each step led. */
+/** Events arrive from the left, requested commands leave to the right, and notes show the state after each step. */
 export const sequence = (trace: Trace, options: SequenceOptions = {}): string => {
   const commands = (options.commands ?? []).filter((command) => command.instance === trace.id)
   const requests = trace.steps.some((step) => step.requests.length > 0)

@@ -1,8 +1,8 @@
 /**
  * A machine as JSON for other tools: the blueprint, with a format name that changes when its shape does. A key that only some
  * machines need (`label`, `outcome`, `actions`, `completes`, `tags`, `description` of a state or group, `initial`, `stay` and `region`
- * of a group, `group` of a timeout, `history` of a target) is left out by the others; all else is always there, `null` where a
- * blueprint leaves it undefined.
+ * of a group, `group` of a timeout, `history` of a target) is left out by the others. Every other key is always present, `null` where
+ * the blueprint has undefined.
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -126,6 +126,6 @@ export const schema = Schema.toCodecJson(Model)
 export const json = (source: Source): string =>
   `${JSON.stringify(Schema.encodeSync(schema)({ format, ...blueprintOf(source) }), undefined, 2)}\n`
 
-/** Reads what {@link json} wrote. Fails where the text is not a model of this format. */
+/** Parses the output of {@link json}. Fails where the text is not a model of this format. */
 export const parse = (text: string): Effect.Effect<Blueprint, Schema.SchemaError> =>
   Effect.map(Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text), ({ format: _, ...blueprint }) => blueprint)

@@ -14,7 +14,7 @@ export const nest = (blueprint: Blueprint): ReadonlyArray<Nested> => {
   const items: Array<Nested> = []
   const inside = new Map<string, Array<Nested>>()
   const listOf = (group: string | undefined, below: ReadonlyArray<string> = []): Array<Nested> => {
-    // A group inside itself would never end.
+    // A group inside itself would recurse without end.
     if (group === undefined || below.includes(group)) return items
     const known = inside.get(group)
     if (known !== undefined) return known

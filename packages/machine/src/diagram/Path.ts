@@ -53,7 +53,7 @@ const hopsOf = (step: TraceStep, stopped: string | undefined): ReadonlyArray<Hop
   return targets.map((target, index) => ({ from: states[index] ?? step.from, event: index === 0 ? step.event : undefined, target }))
 }
 
-/** Of several states at once, any may have led to any: the edges that are drawn say which of them did. */
+/** With several active states, any may have led to any: of these hops, only those with an edge in the diagram are drawn. */
 const hopsBetween = ({ event }: TraceStep, active: NonNullable<TraceStep["active"]>): ReadonlyArray<Hop> =>
   active.from.flatMap((from) => [
     { from, event, target: { _tag: "Stay" as const } },
@@ -64,10 +64,10 @@ const hopsBetween = ({ event }: TraceStep, active: NonNullable<TraceStep["active
 const isUpdate = ({ from, target: taken }: Hop, transition: TransitionBlueprint, target: TargetBlueprint): boolean =>
   taken._tag === "Stay" && target._tag === "State" && target.state === from && !(transition._tag === "Event" && transition.reenter)
 
-/** An event that work sends to its machine stands for the transition of another notation that leads the same way. */
+/** In a machine of another notation, an event of the machine's own matches any labelled transition with the same ends. */
 const isCause = ({ event }: Hop, transition: TransitionBlueprint): boolean =>
   event === eventOf(transition) ||
-  // As journaled where the timeout belonged to each state of the group.
+  // The name in the journal from before the timeout belonged to the group.
   (transition._tag === "Timeout" && transition.group !== undefined && event === `(${transition.name})`) ||
   (transition.label !== undefined && event !== undefined && isOwnEvent(event))
 

@@ -1,7 +1,7 @@
 /**
  * The content of every diagram of a machine, in any notation: the states as nested boxes with their compartments,
- * and the edges between them. Transitions that keep the state are lines inside its box; only `reenter` is a loop. What
- * all states of a group share leaves from the group, and fallbacks from one box for any state.
+ * and the edges between them. Transitions that keep the state are lines inside its box; only `reenter` is a loop. A
+ * transition that all states of a group share starts at the group, a fallback at one box for any state.
  */
 
 import type { Trace } from "../actor/Trace.ts"
@@ -45,9 +45,9 @@ export interface Group {
   readonly _tag: "Group"
   readonly key: string
   readonly name: string
-  /** Lines that every state inside has, and those of the stay in the group, for notations with room under the title. */
+  /** Lines that every state inside has, then `stayLines`, for notations with room under the title. */
   readonly lines: ReadonlyArray<Line>
-  /** Hooks and work of the stay in the group. */
+  /** Description, tags, hooks and work of the group itself. */
   readonly stayLines: ReadonlyArray<Line>
   /** It is active at the same time as the regions beside it. */
   readonly region: boolean
@@ -157,7 +157,7 @@ const metaLines = ({ description, tags = [], completes = [] }: MetaBlueprint & {
   ...(completes.length === 0 ? [] : [line("Meta", `completes ${cut(completes.join(", "), 60)}`)]),
 ]
 
-/** Named hooks and work with the slots they use, then the slots of those that have no name. */
+/** Named hooks and work with the slots they use, then the slots of unnamed ones. */
 const workLines = (state: StayBlueprint): ReadonlyArray<Line> => {
   const { actions = [] } = state
   const named = (phase: ActionBlueprint["phase"]) => actions.filter((action) => action.phase === phase)

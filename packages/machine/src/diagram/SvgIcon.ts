@@ -3,7 +3,7 @@ import type { Line } from "./Scene.ts"
 import { element } from "./SvgElement.ts"
 import type { Point } from "./SvgLayout.ts"
 
-/** A symbol of ten by ten pixels with its middle at a point; nothing for a field, a tag or a description. An action is a small dot. */
+/** A symbol of ten by ten pixels, centred at a point. Fields, tags and descriptions have none; an action is a small dot. */
 export const icon = (kind: Line["kind"], { x, y }: Point, colour: string): ReadonlyArray<string> => {
   const stroke = { fill: "none", stroke: colour, "stroke-width": 1.3 }
   switch (kind) {

@@ -49,7 +49,7 @@ export const size = {
   stop: 22,
 }
 
-/** The lines of a box in compartments: fields, what keeps the state, hooks with their commands, running work. */
+/** The lines of a box in compartments: fields, transitions that keep the state, hooks with their commands, running work. */
 export const compartments = (box: Box): ReadonlyArray<ReadonlyArray<Line>> => {
   const kinds: ReadonlyArray<ReadonlyArray<Line["kind"]>> = [
     ["Meta"],
@@ -82,7 +82,7 @@ const boxSize = (box: Box) => {
   }
 }
 
-/** The circle is the node, so that edges end at it; its reason stands below. */
+/** The node is the circle alone, so that edges end at it; the reason is a label below. */
 const stopNode = (stop: StopMarker): ElkNode => ({
   id: stop.key,
   width: size.stop,
@@ -100,7 +100,7 @@ const labelSize = (edge: Edge) => {
   }
 }
 
-/** A group is a graph of its own to ELK: it takes none of these from the graph around it. */
+/** Repeated for every group: to ELK a group is a graph of its own, which inherits none of these options. */
 const spacing = {
   "elk.spacing.nodeNode": "36",
   "elk.spacing.edgeNode": "20",

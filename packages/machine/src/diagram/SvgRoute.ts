@@ -31,7 +31,7 @@ export const tidy = (placed: PlacedEdge, areaOf: (key: string) => Area, loops: R
   return loops.filter((other) => other.from === edge.from).length === 1 ? widen(placed, areaOf(edge.from)) : placed
 }
 
-/** Where an edge crosses the border of a group, the engine may slant it a little: a jog instead, to be straightened too. */
+/** Replaces slanted segments, which ELK makes where an edge crosses the border of a group, by jogs, which `straighten` removes. */
 const upright = (points: ReadonlyArray<Point>): ReadonlyArray<Point> =>
   points.flatMap((point, index) => {
     const next = points[index + 1]
@@ -50,7 +50,7 @@ const straighten = (placed: PlacedEdge, from: Area, to: Area): PlacedEdge => {
     const step = { x: c.x - b.x, y: c.y - b.y }
     if (Math.abs(step.x) + Math.abs(step.y) >= jog || isUpright(a, b) !== isUpright(c, d) || isUpright(a, b) === isUpright(b, c)) continue
     const back = { x: -step.x, y: -step.y }
-    // Either what comes before the jog moves aside, or what comes after it; rather not what carries the label.
+    // Moves the segment after the jog, or the one before it; preferably the one without the label.
     const ways = [
       { moved: [c, d] as const, by: back, kept: index + 2 < points.length - 1 || isBeside(to, move(d, back), isUpright(c, d)) },
       { moved: [a, b] as const, by: step, kept: index - 1 > 0 || isBeside(from, move(a, step), isUpright(a, b)) },

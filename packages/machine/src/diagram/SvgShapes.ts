@@ -22,7 +22,7 @@ export const drawStart = (area: Area, theme: Theme): string => {
 export const drawGroup = ({ region }: Group, area: Area, theme: Theme): string =>
   rectangle(area, { rx: 10, fill: theme.groupFill, stroke: theme.groupLine, "stroke-dasharray": region ? "5 4" : undefined })
 
-/** The title of a group with its lines, at the first place along its top that no edge runs through, else on top of it. */
+/** The title of a group with its lines, at the first place along its top that no edge runs through, else at the left over the edges. */
 export const drawGroupTitle = (group: Group, area: Area, edges: ReadonlyArray<PlacedEdge>, theme: Theme): ReadonlyArray<string> => {
   const patch = { x: area.x + size.padding, y: area.y + 6, ...titleSize(group) }
   const last = area.x + area.width - size.padding / 2 - patch.width
@@ -189,7 +189,7 @@ export const drawLine = ({ edge, points }: PlacedEdge, theme: Theme): ReadonlyAr
     : [element("g", {}, [element("title", {}, [Escape.xml(Escape.cut(edge.description, 200))]), ...shapes])]
 }
 
-/** The text of an edge stands on its line, on a patch of what is behind. */
+/** The text of an edge on its line, on a patch in the colour of the background. */
 export const drawLabel = ({ edge, label: area }: PlacedEdge, groups: ReadonlyArray<Area>, theme: Theme): ReadonlyArray<string> => {
   if (area === undefined) return []
   const middle = middleOf(area)

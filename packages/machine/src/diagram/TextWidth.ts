@@ -1,6 +1,6 @@
 /**
- * How wide a text will be, without a browser or a font at hand. The widths are those of DejaVu Sans, the widest of the
- * fonts that `sans-serif` commonly stands for, so that a box is rather too wide than too narrow.
+ * Estimates the width of a text without a browser or a font. The widths are those of DejaVu Sans, the widest of the common
+ * `sans-serif` fonts, so a box is too wide rather than too narrow.
  */
 
 // Hundredths of the font size, from the space to the tilde.

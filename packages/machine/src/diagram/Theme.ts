@@ -3,7 +3,7 @@
 export interface Theme {
   readonly background: string
   readonly text: string
-  /** Text of less weight: commands, fields, durations. */
+  /** Secondary text: commands, fields, durations. */
   readonly faint: string
   /** Edges and borders. */
   readonly line: string

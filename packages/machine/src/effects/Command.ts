@@ -1,6 +1,6 @@
 /**
- * A command is a requested effect: how it is carried out, the outcomes of its execution, the event that follows, and its
- * idempotency key.
+ * A command is a requested effect. This file has its settings, the outcomes of its execution, the event that follows, and
+ * its idempotency key.
  */
 import * as Cause from "effect/Cause"
 import type * as Duration from "effect/Duration"
@@ -25,19 +25,19 @@ export interface CommandContext<P> {
 export interface SlotSettings<P, A, X, E> {
   /** The event that follows from success, if any. */
   readonly onSuccess?: (value: A, context: CommandContext<P>) => E | undefined
-  /** The event that follows when it failed for good, if any. */
+  /** The event that follows when the command has failed for good, if any. */
   readonly onFailure?: (error: X | CommandFailed, context: CommandContext<P>) => E | undefined
   /** Which failures are worth another attempt. Default: all. */
   readonly retryable?: (error: X) => boolean
-  /** Default: growing pauses in a durable engine, one attempt in memory. */
+  /** Default: exponential backoff in a durable engine, one attempt in memory. */
   readonly retry?: RetryPolicy.RetryPolicy
   /** How long one execution may take. */
   readonly timeout?: Duration.Input
-  /** The queue of a durable engine. Default: the one named after the machine. */
+  /** The queue of a durable engine. Default: the name of the machine. */
   readonly queue?: string
   /** Higher goes first in its queue. Default: 0. */
   readonly priority?: number
-  /** It waits until all earlier ordered commands of its instance have ended. */
+  /** The command waits until all earlier ordered commands of its instance have ended. */
   readonly ordered?: boolean
 }
 
@@ -48,10 +48,10 @@ export type CommandSettings<Runs, E> = {
     : never
 }
 
-/** The run-time side. */
+/** The run-time side of {@link CommandSettings}. */
 export type UntypedCommandSettings = { readonly [slot: string]: SlotSettings<object, unknown, unknown, Tagged> | undefined }
 
-/** A command failed for good with an error that its slot does not declare: a defect, a time-out, attempts that never ended. */
+/** A command failed for good with an error that its slot does not declare: a defect, a time-out, or attempts that a crash cut off. */
 export class CommandFailed extends Schema.TaggedError<CommandFailed>()("CommandFailed", {
   slot: Schema.String,
   key: Schema.String,
@@ -84,7 +84,7 @@ export interface CommandFailure {
 
 type Settings = SlotSettings<object, unknown, unknown, Tagged>
 
-/** Carries an outcome past the typed failures of a handler. */
+/** A defect that carries an outcome past the typed failures of a handler. */
 export class Verdict {
   readonly outcome: CommandOutcome
   constructor(outcome: CommandOutcome) {
@@ -100,7 +100,7 @@ export const failed = (error: unknown, retryable: boolean): CommandFailure => ({
   afterMillis: undefined,
 })
 
-/** A success that does not fit the schema of its slot is a failure. */
+/** The outcome of an execution. A success value that does not fit the schema of its slot is a failure. */
 export const outcomeOf = (exit: Exit.Exit<unknown, unknown>, slot: DeclaredEffect | undefined): CommandOutcome => {
   if (Exit.isSuccess(exit)) {
     const fits = !isEffectSlot(slot) || Schema.is(slot.success as unknown as Schema.Schema<unknown>)(exit.value)
@@ -130,7 +130,7 @@ export const retryDelay = (
   return delay === undefined ? undefined : (failure.afterMillis ?? delay)
 }
 
-/** Whether an error is one its slot declares; `onFailure` gets others as a `CommandFailed`. */
+/** Whether the slot declares the error. `onFailure` gets any other error as a `CommandFailed`. */
 export const isDeclaredFailure = (error: unknown, slot: DeclaredEffect | undefined): boolean =>
   isEffectSlot(slot) && Schema.is(slot.failure as unknown as Schema.Schema<unknown>)(error)
 
@@ -145,7 +145,7 @@ export const callSlot = (
   return callHandler(called, context, (full) => handlers?.[slot]?.(parameters, full))
 }
 
-/** Of a tagged failure that is not an `Error` only the tag: its content may be secret. */
+/** The text of an error. A tagged failure that is not an `Error` shows its tag only, because its content may be secret. */
 const problemOf = (error: unknown): string => {
   if (error instanceof Error) return error.message === "" ? error.name : error.message
   const tag = (error as { readonly _tag?: unknown } | null | undefined)?._tag
@@ -167,7 +167,7 @@ export interface ExecutedCommand {
   readonly attempts: number
 }
 
-/** The event that follows from an outcome; undefined where the machine declares none. Throws the exceptions of the user's function. */
+/** The event that follows from an outcome; undefined where the machine declares none. Throws where the user's function throws. */
 export const eventOf = (
   { commands, effectSlots }: CommandDeclarations,
   { slot, id, key, parameters, attempts }: ExecutedCommand,
@@ -188,5 +188,5 @@ export const eventOf = (
 export const commandKey = (machine: string, id: string, sequence: number, index: number): string =>
   `${isUnambiguous(machine) ? machine : encodeURIComponent(machine)}/${id}/${sequence}/${index}`
 
-/** Without a slash in its name no machine can have the keys of another. */
+/** Two machines cannot have the same keys if neither name contains a slash. */
 const isUnambiguous = (machine: string): boolean => !machine.includes("/") && !machine.includes("%")

@@ -17,14 +17,14 @@ export { CommandFailed } from "./Command.ts"
 export const alreadyExecuted = (reason = "already executed"): Effect.Effect<never> =>
   Effect.die(new Verdict({ _tag: "AlreadyExecuted", reason }))
 
-/** It failed, and trying again will not help. A value of the slot's failure schema reaches `onFailure` as it is. */
+/** The command failed, and a retry will not help. A value of the slot's failure schema reaches `onFailure` as it is. */
 export const failForGood = (error: unknown): Effect.Effect<never> => Effect.die(new Verdict(failed(error, false)))
 
 /**
- * It failed, and should be tried again after this time instead of the policy's. It counts as an attempt. A delay that cannot
- * be waited for is a defect, which the policy retries.
+ * The command failed, and is retried after this delay instead of the policy's. The failure counts as an attempt. An invalid or
+ * infinite delay is a defect, which the policy retries.
  */
-export const retryAfter = (delay: Duration.Input, reason: unknown = "asked to be tried again later"): Effect.Effect<never> =>
+export const retryAfter = (delay: Duration.Input, reason: unknown = "the handler asked for a later retry"): Effect.Effect<never> =>
   Effect.suspend(() => {
     const millis = durationMillis(delay)
     if (millis === Number.POSITIVE_INFINITY) throw new RangeError("retryAfter would wait forever; use failForGood")

@@ -1,6 +1,6 @@
 /**
  * Calls a function of the user that returns an Effect or a Promise: a slot's handler, the work of a state. A Promise becomes an
- * Effect, so that the actor or worker that runs the function knows only Effects. `signal` and `run`, for async code, are made when
+ * Effect, so the actor or worker that runs the function handles only Effects. `signal` and `run`, for async code, are created when
  * the function reads them: a handler that returns an Effect does not pay for them.
  */
 import type * as Context from "effect/Context"
@@ -27,7 +27,7 @@ export interface Called {
   readonly isFailure: (reason: unknown) => boolean
 }
 
-/** The context of one call: the given fields, and those of {@link AsyncContext} on demand. */
+/** The context of one call: the given fields, and those of {@link AsyncContext}, created on first read. */
 class CallContext implements AsyncContext {
   readonly #services: Context.Context<never>
   #controller: AbortController | undefined

@@ -22,7 +22,7 @@ export type RetryPolicy =
       readonly maxAttempts: number
     }
 
-/** It runs once. */
+/** No retry: the command runs once. */
 export const none: RetryPolicy = { _tag: "None" }
 
 /** The same delay before every attempt but the first. */
@@ -44,7 +44,7 @@ export interface ExponentialOptions {
   readonly maxAttempts?: number
 }
 
-/** Delays that grow. */
+/** Exponential backoff: each delay is longer than the one before, up to a limit. */
 export const exponential = (options: ExponentialOptions = {}): RetryPolicy => {
   const { initialDelay = "1 second", maxDelay = "5 minutes", multiplier = 2, jitter = 0, maxAttempts = 5 } = options
   checkAttempts(maxAttempts)
@@ -89,7 +89,7 @@ const checkAttempts = (attempts: number) => {
 const millisOf = (what: string, duration: Duration.Input): number => {
   const millis = millisOrProblem(duration)
   if (typeof millis === "string") return refuse(`${what}: ${millis}`, 'write it like "5 seconds"')
-  return Number.isFinite(millis) && millis >= 0 ? millis : refuse(`a ${what} of ${millis} ms`, "use a time that passes")
+  return Number.isFinite(millis) && millis >= 0 ? millis : refuse(`a ${what} of ${millis} ms`, "use a finite time of 0 or more")
 }
 
 const millisOrProblem = (duration: Duration.Input): number | string => {

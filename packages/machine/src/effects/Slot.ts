@@ -1,6 +1,6 @@
 /**
- * Slots are the named guards and effects of a definition. The definition declares their parameters; `build` implements them.
- * So a machine can be drawn, simulated and tested without the services it will run with.
+ * Slots are the named guards and effects of a definition. The definition declares their parameters; `build` implements them, so
+ * a machine can be drawn, simulated and tested without its services.
  *
  * ```ts
  * const guards = Slot.Guards({ inStock: { orderId: Schema.String } })
@@ -69,8 +69,8 @@ export interface EffectContext<S, E> extends AsyncContext {
   readonly state: S
   readonly self: Self<E>
   /**
-   * The idempotency key: the same for every attempt of a command, different for every command. Pass it on with a payment or
-   * a mail.
+   * The idempotency key: the same for every attempt of a command, different for every command. Pass it to the payment or
+   * mail service.
    */
   readonly key: string
 }

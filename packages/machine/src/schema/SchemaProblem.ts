@@ -1,4 +1,4 @@
-/** Schema errors as text. Messages that a check wrote may quote its value: at a sensitive place they are not shown. */
+/** Schema errors as text. The message of a user's check may quote the value, so it is not shown at a sensitive place. */
 import type * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
 import { secretDepth } from "./Sensitive.ts"

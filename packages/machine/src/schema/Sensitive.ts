@@ -37,10 +37,10 @@ type Redaction = (value: unknown) => unknown
 const show: Redaction = (value) => value
 const hide: Redaction = () => hidden
 
-/** By node: recursive schemas ask for themselves. */
+/** Cached by node, because recursive schemas refer to themselves. */
 const redactions = new WeakMap<SchemaAST.AST, { readonly redaction: Redaction | undefined }>()
 
-/** Undefined where nothing in the schema is sensitive. */
+/** Returns the redaction of a schema; undefined where nothing in the schema is sensitive. */
 const redactionOf = (ast: SchemaAST.AST): Redaction | undefined => {
   const known = redactions.get(ast)
   if (known !== undefined) return known.redaction
@@ -75,7 +75,7 @@ const isSecret = (ast: SchemaAST.AST): boolean =>
 const isRedacted = (representation: unknown): boolean =>
   isObject(representation) && "id" in representation && representation.id === "effect/schema/Redacted"
 
-/** A check takes over the annotations that follow it, so each of them may have the mark. */
+/** Annotations that follow a check are stored on the check, so each check may have the mark. */
 const isMarked = ({ annotations, checks }: Annotated): boolean =>
   annotations?.[annotation] === true || (checks ?? []).some((check) => isMarked(check as Annotated))
 
@@ -134,7 +134,7 @@ const hasMoreMarks = (encoded: SchemaAST.AST | undefined, given: SchemaAST.AST):
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null
 
-/** A value of another shape does not fit its schema: all of it is hidden. */
+/** Hides the whole value where it is not an object, because it does not fit its schema. */
 const redactObject = (ast: SchemaAST.Objects): Redaction => {
   if (isSecret(ast) || ast.indexSignatures.some(({ parameter }) => redactionOf(parameter) !== undefined)) return hide
   const fields = new Map(ast.propertySignatures.map(({ name, type }) => [name, redactionOf(type) ?? show]))
@@ -165,7 +165,7 @@ const redactArray = (ast: SchemaAST.Arrays): Redaction => {
 const applyAll = (redactions: ReadonlyArray<Redaction>, value: unknown): unknown =>
   redactions.reduce<unknown>((shown, redaction) => redaction(shown), value)
 
-/** Applies every member that the value may be of. */
+/** Applies the redaction of every member that the value may belong to. */
 const redactUnion = (ast: SchemaAST.Union): Redaction => {
   const members = ast.types.map((type) => ({ type, redaction: redactionOf(type) ?? show }))
   const allowsNothing = members.some(({ type, redaction }) => redaction === show && isNothing(type))
@@ -183,7 +183,7 @@ const redactUnion = (ast: SchemaAST.Union): Redaction => {
 
 const isNothing = (ast: SchemaAST.AST): boolean => ast._tag === "Null" || ast._tag === "Undefined" || ast._tag === "Void"
 
-/** Whether a value may be of a schema, by its kind and its literal fields only. */
+/** Whether a value may belong to a schema, judged by its type and its literal fields only. */
 const mayBe = (ast: SchemaAST.AST, value: unknown): boolean => {
   if (ast.encoding !== undefined) return true
   switch (ast._tag) {
@@ -215,8 +215,8 @@ const mayHave = ({ name, type }: SchemaAST.PropertySignature, value: object): bo
   type._tag !== "Literal" || type.encoding !== undefined || !(name in value) || value[name as keyof typeof value] === type.literal
 
 /**
- * Returns how many parts of a path lead to the first sensitive place on it, counting a value with a secret inside as one where
- * the path ends there. Undefined where the path leads past all secrets.
+ * Returns the number of path segments up to the first sensitive place. A path that ends at a value with a secret inside counts
+ * as sensitive. Undefined where the path touches no secret.
  */
 export const secretDepth = (schema: Schema.Constraint, path: ReadonlyArray<PropertyKey>): number | undefined => depthOf(schema.ast, path, 0)
 

@@ -33,8 +33,8 @@ export type State<D> = Members<D> & Union<D>
 export const State: {
   <const D extends Given>(definitions: D & MustBe<Fields, D>): State<D>
   /**
-   * Names a set of states: one transition, diagram box or test can cover all of them, and declarations for the group belong to the
-   * stay in it. With `initial`, the group is a target: it is entered at that member.
+   * Names a set of states: one transition, diagram box or test can cover all of them, and hooks, work and timers can belong to the
+   * group as a whole. With `initial`, the group can be a target: it is entered at that member.
    */
   group<const D extends Given, const I extends (keyof D & string) | undefined = undefined>(
     members: D & MustBe<Fields, D>,

@@ -63,10 +63,10 @@ type ValueOf<K, X> = K extends string
         : Value<K, Repaired<X>>
   : never
 
-/** Fields of which one is not a schema. It counts as fitting everywhere, so that the one error is that of its declaration. */
+/** Fields where one is not a schema. It becomes `any`, so that the compiler reports one error, at the declaration. */
 type Repaired<X> = { readonly [P in keyof X]: X[P] extends Schema.Constraint ? X[P] : Schema.Any }
 
-/** Definitions of any kind: {@link MustBe} then refuses each that is wrong at its own place. */
+/** Definitions of any kind. {@link MustBe} then reports each wrong one at its own place. */
 export interface Given {
   readonly [name: string]: object
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that a value is the event or state its tag names. Fields of plain strings, numbers and booleans are checked without
- * their schemas: 3 ns against 97 ns for an event of one field, 32 against 196 for three, on every send.
+ * Checks that a value fits the event or state of its tag. Fields of plain strings, numbers and booleans are checked without
+ * their schemas: on every send, 3 ns instead of 97 ns for an event of one field, 32 ns instead of 196 ns for three.
  */
 import * as Schema from "effect/Schema"
 import { type SchemaFailure, schemaProblem } from "./SchemaProblem.ts"

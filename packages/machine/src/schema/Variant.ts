@@ -1,6 +1,6 @@
 /**
  * A variant is one member of a tagged union: one state or one event. It is the constructor of its values and
- * has the schema by which they are checked, stored and generated.
+ * has their schema, used to check, store and generate them.
  */
 import * as Schema from "effect/Schema"
 import { DefinitionError } from "../MachineError.ts"
@@ -104,7 +104,7 @@ export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constrai
   checkName(tag)
   for (const name of ["_tag", "__proto__"]) {
     if (!Object.hasOwn(fields, name)) continue
-    throw new DefinitionError({ problem: `${tag} declares a field named ${name}, which has another meaning`, nextStep: "rename the field" })
+    throw new DefinitionError({ problem: `${tag} declares a field named ${name}, which is reserved`, nextStep: "rename the field" })
   }
   const fieldNames = Object.keys(fields)
   for (const name of fieldNames) {
@@ -121,7 +121,7 @@ export const makeVariant = (tag: string, fields: Fields, reply?: Schema.Constrai
     }
     return value as { readonly _tag: string }
   }
-  // A whole state passed as fields, as in S.Paid(state), has another tag and may have other fields.
+  // A state passed as fields, as in S.Paid(state), has another tag and may have more fields.
   const variant = (given?: object) => (given !== undefined && "_tag" in given ? derive(given) : { _tag: tag, ...given })
   // Compiled on first use: a definition that is only drawn or decided on does not need it.
   const is = (value: unknown) => {

@@ -271,8 +271,8 @@ describe("the report as text", () => {
       throw new Error("jammed")
     })
     expect(formatReport(explore(machine, { samples: 5, rounds: 2 }))).toMatchInlineSnapshot(`
-      "vault (version 1): 7 problems found, 2 to look at
-      14 decisions made; { seed: 1 } makes them again
+      "vault (version 1): 7 problems found, 2 hints
+      14 decisions made; repeat them with { seed: 1 }
 
       ✗ Functions that throw
           A × Go: decide failed 13 times: jammed
@@ -298,7 +298,7 @@ describe("the report as text", () => {
       ? Targets declared but never produced
           A × Go → B
           A × Go → (stay)
-        Remove the target, or check what the decision depends on: generated values may never get there.
+        Remove the target, or check what the decision depends on: generated values may never produce it.
       "
     `)
   })
