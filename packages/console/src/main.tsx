@@ -12,8 +12,8 @@ import "./style.css"
 startTheme()
 
 /**
- * A page that was open while the server got another build asks for files of the old one: it is loaded again, but not forever. While
- * the server is down, a reload would leave the console for an error page of the browser.
+ * A page that stays open while a new build is deployed requests files of the old build: it reloads, at most once in 30 seconds. While
+ * the server is down it does not reload, because the browser would show an error page instead of the console.
  */
 const reloadedKey = "detent-reloaded"
 const reloadOnNewBuild = async () => {
@@ -26,7 +26,7 @@ addEventListener("vite:preloadError", () => void reloadOnNewBuild())
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // A refusal stays one; a server that restarts is asked again.
+      // A refusal is not retried; a restarting server is.
       retry: (count, problem) => problem instanceof Unreachable && count < 2,
       retryDelay: 1000,
       networkMode: "always",
@@ -37,7 +37,7 @@ const queries = new QueryClient({
   },
 })
 
-// Together with the session, whose answer the page waits for. A failure is shown when the page is.
+// Loads the page's file in parallel with the session. The page itself reports a failure.
 pageOf(placeOf(location.pathname, location.search).names)
   ?.load()
   .catch(() => undefined)

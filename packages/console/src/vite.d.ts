@@ -1,2 +1,2 @@
-/** Vite takes styles by import. */
+/** Vite loads style sheets by import. */
 declare module "*.css"

@@ -1,6 +1,6 @@
 /**
  * Requests to the server that the console came from. The browser sends the session's cookie by itself; a refusal arrives as a
- * `Refused` with the problem's words.
+ * `Refused` with the text of the problem.
  */
 
 /** A path below `/api/v1`, or another one, and the type of its answer. */
@@ -10,14 +10,14 @@ export interface Read<A> {
   readonly answer?: A
 }
 
-/** The time between two clocks that the delay of a request does not explain, in milliseconds. */
+/** Clock differences below this, in milliseconds, are ignored. */
 const noticed = 3000
 let skew = 0
 
 /** How far the server's clock is ahead of the browser's. Times of the server are compared with `Date.now() + clockSkew()`. */
 export const clockSkew = (): number => skew
 
-/** The header has whole seconds, and was written between the request and its answer. */
+/** Estimates the skew from the Date header, which has whole seconds and was written between the request and its answer. */
 const noteServerTime = (date: string | null, sentAt: number, heardAt: number) => {
   const at = Date.parse(date ?? "")
   if (Number.isNaN(at)) return
@@ -46,7 +46,10 @@ export class Refused extends Error {
 /** The server could not be reached. */
 export class Unreachable extends Error {
   constructor(options?: ErrorOptions) {
-    super("The server does not answer. It may be stopped or restarting; the console reads again as soon as it is back.", options)
+    super(
+      "The server does not answer. It may be stopped or restarting; the console reloads the data as soon as the server is back.",
+      options,
+    )
   }
 }
 
@@ -78,7 +81,7 @@ export const fetchJson = async <A>({ path }: Read<A>, signal?: AbortSignal): Pro
 export const fetchText = async (path: string, signal?: AbortSignal): Promise<string> =>
   textOf(await send(path, signal === undefined ? {} : { signal }))
 
-/** The whole body. One that breaks off is not an answer. */
+/** The whole body. An incomplete body counts as no answer. */
 const textOf = (response: Response): Promise<string> => response.text().catch(unreachable)
 
 export interface Write {
@@ -100,13 +103,13 @@ export const newKey = (): string =>
 /** Writes whose outcome is unknown, by their content: the server may have applied them. */
 const unanswered = new Map<string, { readonly key: string; readonly at: number }>()
 
-/** After this time the same write is meant as another one. */
+/** After this time, the same write counts as a new one. */
 const repeatedMillis = 10 * 60_000
 const mostUnanswered = 100
 
 /**
- * Sends a write under a key of its own. Where the answer was lost, the same write again has the key of the first: a person who repeats
- * it does not apply it twice. Returns undefined where the answer is empty.
+ * Sends a write with an idempotency key. Where the answer was lost, the same write again has the key of the first, so repeating it
+ * does not apply it twice. Returns undefined where the answer is empty.
  */
 export const submit = async <A>({ method, path, body }: Write): Promise<A> => {
   const content = body === undefined ? undefined : JSON.stringify(body)
@@ -117,7 +120,7 @@ export const submit = async <A>({ method, path, body }: Write): Promise<A> => {
   try {
     const response = await send(path, {
       method,
-      // A write by cookie needs the type also without a body: a form of another site cannot send it.
+      // The server requires this type for a write by cookie, even without a body: a form of another site cannot send it.
       headers: { "content-type": "application/json", "idempotency-key": key },
       ...(content === undefined ? {} : { body: content }),
     })
@@ -147,7 +150,7 @@ export const send = async (path: string, init: RequestInit): Promise<Response> =
   throw refusal
 }
 
-/** An answer that did not come, or broke off. */
+/** For an answer that did not arrive, or is incomplete. */
 const unreachable = (cause: unknown): never => {
   if (cause instanceof DOMException && cause.name === "AbortError") throw cause
   throw new Unreachable({ cause })

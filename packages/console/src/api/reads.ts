@@ -34,7 +34,7 @@ export const history = (
     readonly brief?: boolean
   },
 ): Read<List<"entries", T.HistoryEntry>> => read(["instances", machineName, id, "history"], query)
-/** Events of one page of a history. */
+/** The number of events on one page of a history. */
 export const historyPage = 200
 
 /** The first page of the history: its latest events, without their fields. */
@@ -49,7 +49,7 @@ export const legalEvents = (
   at?: number,
 ): Read<{ readonly state: string; readonly events: ReadonlyArray<T.LegalEvent> }> =>
   read(["instances", machineName, id, "legal-events"], { at })
-/** The latest of an instance, or those of one of its events. */
+/** The latest commands of an instance, or the commands of one of its events. */
 export const commandsOf = (
   machineName: string,
   id: string,

@@ -1,4 +1,4 @@
-/** Reads of the server in components: cached by address, repeated when the live stream says so, or every few seconds without one. */
+/** Server reads in components: cached by address, repeated on hints of the live stream, or every few seconds without a stream. */
 import { keepPreviousData, type UseQueryResult, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query"
 import { useLiveMode } from "../live/LiveContext.tsx"
 import { fetchJson, type Read } from "./Client.ts"
@@ -9,9 +9,9 @@ const withoutStream = 3000
 interface ReadOptions {
   /** The data does not change while the server runs, such as a past state: hints do not repeat the read. */
   readonly fixed?: boolean
-  /** Read at this interval besides, in milliseconds. */
+  /** Also read at this interval, in milliseconds. */
   readonly every?: number
-  /** Until the answer is there, shows that of the address before: for an address whose answer includes that one. */
+  /** Shows the previous address's answer until the new one arrives: for an address whose answer includes the previous one. */
   readonly keep?: boolean
 }
 
@@ -35,7 +35,7 @@ export const useReadPages = <A extends { readonly next?: string | number }>(addr
   const first = address()
   return useInfiniteQuery<A, Error, { readonly pages: ReadonlyArray<A> }, ReadonlyArray<string>, string | number | undefined>({
     queryKey: ["pages", first.path],
-    // The first page is also read by itself, to see what is new: one request serves both.
+    // The first page is also read by itself, to find new rows: one request serves both.
     queryFn: ({ pageParam, signal }) =>
       pageParam === undefined
         ? client.fetchQuery<A, Error>({ queryKey: [first.path], queryFn: () => fetchJson(first) })

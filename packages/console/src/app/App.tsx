@@ -153,7 +153,7 @@ const ThemeButton = () => {
   )
 }
 
-/** Ctrl-K works everywhere, also while a person types. */
+/** Ctrl-K works everywhere, also while the user types. */
 const usePaletteKey = (open: () => void) =>
   useGlobalKey((event) => (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k", open)
 
@@ -173,7 +173,7 @@ const keyTable: ReadonlyArray<readonly [string, string]> = [
   ["/", "filter the list"],
   ["j  k", "next, previous row"],
   ["Enter", "open the row"],
-  ["x", "pick the row"],
+  ["x", "select the row"],
   ["← →", "step through the history of an instance"],
   ["e", "send an event"],
   ["?", "this help"],
@@ -195,7 +195,7 @@ const Help = ({ onClose }: { readonly onClose: () => void }) => (
   </Modal>
 )
 
-/** A page that fails takes down itself only; another address starts afresh. */
+/** Shows the error of a page that fails, inside the frame. Another address starts with a new boundary. */
 class PageBoundary extends Component<{ readonly children: ReactNode }, { readonly problem: Error | undefined }> {
   override state: { readonly problem: Error | undefined } = { problem: undefined }
 

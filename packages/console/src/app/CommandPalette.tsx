@@ -1,4 +1,4 @@
-/** Ctrl-K: finds pages, machines, states, queues, graphs, instances and batches by id, entities by label, and opens what is picked. */
+/** Ctrl-K: finds pages, machines, states, queues, graphs, instances and batches by id, entities by label, and opens the selected one. */
 import { useQueries } from "@tanstack/react-query"
 import { type KeyboardEvent, useDeferredValue, useEffect, useRef, useState } from "react"
 import { fetchJson } from "../api/Client.ts"
@@ -76,7 +76,7 @@ export const CommandPalette = ({ onClose }: { readonly onClose: () => void }) =>
       </div>
       <div id="palette-found" role="listbox" aria-label="Results" className="max-h-[50dvh] overflow-y-auto p-1.5">
         {found.length === 0 ? (
-          <p className="px-3 py-6 text-center text-muted">{isSearching ? "Searching…" : "Nothing has this id, name or label."}</p>
+          <p className="px-3 py-6 text-center text-muted">{isSearching ? "Searching…" : "No match for this id, name or label."}</p>
         ) : null}
         {found.map((one, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the focus and handles the keys.

@@ -2,7 +2,7 @@
 import { useLiveState } from "../live/LiveContext.tsx"
 import { durationText, useBrowserNow } from "../parts/Moment.tsx"
 
-/** The server sends a beat every two seconds; a silence of this length means that something is wrong. */
+/** The server sends a heartbeat every two seconds. After this long without one, the page counts as stale. */
 const silence = 7000
 
 export const LiveBadge = () => {

@@ -1,6 +1,6 @@
 /**
- * The address is the state of every view: a path of names, each of which may contain any character, and a query. Names are encoded
- * on their own, so that one with a slash survives a reload.
+ * The address is the state of every view: a path of names, each of which may contain any character, and a query. Each name is
+ * encoded by itself, so that a name with a slash survives a reload.
  */
 import { type AnchorHTMLAttributes, type MouseEvent, useMemo, useSyncExternalStore } from "react"
 
@@ -42,7 +42,7 @@ const decoded = (name: string): string => {
   try {
     return decodeURIComponent(name)
   } catch {
-    // An address that was written by hand, with a stray %.
+    // A hand-written address with a stray %.
     return name
   }
 }
@@ -63,7 +63,7 @@ export const usePlace = (): Place => {
   }, [href])
 }
 
-/** Sets some values of the query; undefined removes one. Replaces the address, except where the person should be able to go back. */
+/** Sets some values of the query; undefined removes one. Replaces the current history entry; with `push`, adds one to go back to. */
 export const setQuery = (
   values: Readonly<Record<string, string | number | ReadonlyArray<string> | undefined>>,
   options: { readonly push?: boolean } = {},
@@ -100,6 +100,6 @@ export const Link = ({ href, onClick, ...rest }: AnchorHTMLAttributes<HTMLAnchor
   />
 )
 
-/** A plain click. Any other one opens a tab or a window, which is the browser's work. */
+/** Whether it is a plain click. The browser handles any other click: it opens a tab or a window. */
 const opensHere = (event: MouseEvent): boolean =>
   !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey

@@ -1,10 +1,10 @@
-/** The session of the console's user, and what it may do. */
+/** The session of the console's user, and its permissions. */
 import { createContext, use } from "react"
 import type { Session } from "../api/types.ts"
 
 export const SessionContext = createContext<Session | undefined>(undefined)
 
-/** `mayNot` says why nothing can be changed here; undefined where it can. */
+/** `mayNot` says why the session may not change anything; undefined where it may. */
 export const useSession = (): { readonly session: Session | undefined; readonly mayNot: string | undefined } => {
   const session = use(SessionContext)
   if (session === undefined) return { session, mayNot: "The session is loading." }

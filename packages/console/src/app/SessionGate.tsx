@@ -1,4 +1,4 @@
-/** Shows the console to a session, and asks for a token where one is needed. The token becomes a cookie that scripts cannot read. */
+/** Shows the console to a session, and asks for a token where the server needs one. The token becomes a cookie that scripts cannot read. */
 import { useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useEffect, useState } from "react"
 import { onDenied, Refused, submit, write } from "../api/Client.ts"
@@ -8,14 +8,14 @@ import { Button } from "../parts/Button.tsx"
 import { ProblemNote, Skeleton } from "../parts/Panel.tsx"
 import { SessionContext } from "./SessionContext.ts"
 
-/** The role of a session may change while the page is open: the server is restarted with another token. */
+/** How often the session is read: its role changes when the server restarts with another token. */
 const everyMillis = 30_000
 
 export const SessionGate = ({ children }: { readonly children: ReactNode }) => {
   const client = useQueryClient()
   const session = useRead(reads.session, { every: everyMillis })
   const isOut = session.error instanceof Refused && session.error.status === 401
-  // A request that is denied says that the session has ended, or that its role has changed.
+  // After a denied request the session is read again: it may have ended, or its role may have changed.
   useEffect(
     () =>
       onDenied((path) => {
@@ -54,7 +54,7 @@ const SignIn = ({ onDone }: { readonly onDone: () => void }) => {
           <h1 className="text-xl font-semibold tracking-tight">Detent</h1>
         </div>
         <p className="text-muted">
-          This server needs a token: the one it was started with. The browser keeps a cookie in place of it, which no script can read.
+          Enter the token that the server was started with. The browser stores a cookie instead of the token; no script can read it.
         </p>
         <div className="grid gap-1">
           <label htmlFor="token" className="label">
@@ -67,7 +67,7 @@ const SignIn = ({ onDone }: { readonly onDone: () => void }) => {
             autoComplete="off"
             spellCheck={false}
             required
-            // biome-ignore lint/a11y/noAutofocus: the form is all that the page has.
+            // biome-ignore lint/a11y/noAutofocus: the page has nothing but the form.
             autoFocus
             value={token}
             onChange={({ target }) => setToken(target.value)}

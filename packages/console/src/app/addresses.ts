@@ -1,7 +1,7 @@
-/** Addresses of things that have pages of their own. */
+/** Addresses of the pages of instances and executions. */
 import { hrefOf } from "./Router.tsx"
 
-/** Machines list Effect workflows under a name with a prefix. */
+/** The list of machines names Effect workflows with a prefix. */
 export const workflowName = (machine: string): string => machine.replace(/^workflow\//, "")
 
 /** An execution of a workflow is listed as an instance, and has a page of its own. */

@@ -11,7 +11,7 @@ export interface Page {
   /** The key after `g`. */
   readonly key: string
   readonly group: "Now" | "Machines" | "Work" | "Data" | "Server"
-  /** The system that the page belongs to: without it the page is not in the navigation. */
+  /** The system that the page belongs to. On a server without it, the page is not in the navigation. */
   readonly system?: "knowledge" | "uploads"
 }
 
@@ -50,7 +50,7 @@ const onDemand = (read: () => Promise<ComponentType<Names>>): PageFile => {
 
 const retryMillis = 1000
 
-/** Shows a page as soon as its file is there. `lazy` of React shows its fallback for at least 300 ms. */
+/** Shows a page as soon as its file is loaded. React's `lazy` would show its fallback for at least 300 ms. */
 export const ShownPage = ({ file, names }: Names & { readonly file: PageFile }) => {
   const [Page, setPage] = useState(file.loaded)
   const [problem, setProblem] = useState<Error>()
@@ -63,7 +63,7 @@ export const ShownPage = ({ file, names }: Names & { readonly file: PageFile }) 
         async (reason: unknown) => {
           const isThere = await isServerThere()
           if (isLeft) return
-          // A server that restarts has the file again.
+          // The server is restarting and will have the file again.
           if (!isThere) timer = setTimeout(load, retryMillis)
           else setProblem(reason instanceof Error ? reason : new Error(String(reason)))
         },

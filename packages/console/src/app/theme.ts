@@ -1,4 +1,4 @@
-/** Light or dark: what the system prefers, or what the person chose in this browser. */
+/** The theme: the user's choice in this browser. Default: the preference of the operating system. */
 import { useSyncExternalStore } from "react"
 
 export type Theme = "light" | "dark"

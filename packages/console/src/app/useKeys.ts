@@ -1,4 +1,4 @@
-/** Keyboard shortcuts. A key never acts while a person types, or behind an open dialog. */
+/** Keyboard shortcuts. They are off while the user types in a field, and while a dialog is open. */
 import { useEffect, useRef } from "react"
 
 export type KeyTable = Readonly<Record<string, (event: KeyboardEvent) => void>>
@@ -36,7 +36,7 @@ const sequenceMillis = 1200
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))
 
-/** A key that acts everywhere. */
+/** A shortcut that works everywhere, also in fields and dialogs. */
 export const useGlobalKey = (isIt: (event: KeyboardEvent) => boolean, act: () => void) => {
   const current = useRef({ isIt, act })
   current.current = { isIt, act }

@@ -24,7 +24,7 @@ export const useLiveState = (): LiveState => {
   return useSyncExternalStore(stream?.subscribe ?? never, () => stream?.state() ?? nothing)
 }
 
-/** The mode alone: it changes rarely, where the state changes with every event. */
+/** The mode alone. It changes rarely, while the state changes with every event. */
 export const useLiveMode = (): LiveMode => {
   const stream = use(Live)
   return useSyncExternalStore(stream?.subscribe ?? never, () => (stream?.state() ?? nothing).mode)
@@ -35,7 +35,7 @@ const never = () => () => {}
 /** Hints are collected for this long before anything is read. */
 const quiet = 250
 
-/** The time between two rounds of reads, for each read of a round: at most two requests a second, however many hints arrive. */
+/** After a round of reads, the pause per read of that round: at most two requests a second, however many hints arrive. */
 const millisPerRead = 500
 
 const isConcerned = ({ queryKey, meta }: Query, prefixes: ReadonlyArray<string>): boolean =>
@@ -86,7 +86,7 @@ const readAgain = (stream: LiveStream, client: QueryClient) => {
 
 const isUnderWay = (state: unknown): boolean => ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"].includes(String(state))
 
-/** The addresses whose answers a hint makes old. */
+/** The prefixes of the addresses whose answers a hint makes stale. */
 const concernedBy = ({ topic, data }: LiveEvent): ReadonlyArray<string> => {
   const given = (typeof data === "object" && data !== null ? data : {}) as Readonly<Record<string, unknown>>
   const part = (name: string) => encodeURIComponent(String(given[name] ?? ""))

@@ -1,6 +1,6 @@
 /**
- * One live stream for all tabs of a browser. A browser opens at most six HTTP/1.1 connections to a host, so the tabs elect one by a
- * Web Lock; it holds the stream and shares its events over a BroadcastChannel. When that tab closes, the lock passes to another.
+ * One live stream for all tabs of a browser. A browser opens at most six HTTP/1.1 connections to a host, so the tabs elect a leader
+ * by a Web Lock; it holds the stream and shares its events over a BroadcastChannel. When that tab closes, the lock passes to another.
  *
  * Modes: `connecting` -> `live` -> `offline` (the stream broke or fell silent; it is opened again with backoff) -> `live` ...; `denied`
  * (the session is missing or has ended).
@@ -22,9 +22,9 @@ type Message =
 
 export interface LiveState {
   readonly mode: LiveMode
-  /** When something last arrived. Undefined before the first connection. */
+  /** When the last event or heartbeat arrived. Undefined before the first connection. */
   readonly heardAt: number | undefined
-  /** Counts connections, so that a change says: read everything again. */
+  /** The number of connections so far. When it changes, all data is read again. */
   readonly connections: number
 }
 
@@ -32,7 +32,7 @@ const channelName = "detent-live"
 const firstDelay = 500
 const longestDelay = 10_000
 
-/** The server sends a beat every two seconds. A stream that is silent for this long is dead, although its connection may look open. */
+/** The server sends a heartbeat every two seconds. A stream that is silent for this long is dead, although its connection may look open. */
 const deadAfter = 10_000
 
 export class LiveStream {
@@ -142,7 +142,7 @@ export class LiveStream {
   }
 }
 
-/** Aborts its signal when nothing has ended it for a time. */
+/** Aborts its signal when `end` was not called for some time. */
 class Silence {
   readonly #millis: number
   readonly #controller = new AbortController()
@@ -157,7 +157,7 @@ class Silence {
     return this.#controller.signal
   }
 
-  /** Something arrived: the next silence begins. */
+  /** Called when data arrives. Restarts the timer. */
   end() {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#controller.abort(), this.#millis)
@@ -168,7 +168,7 @@ class Silence {
   }
 }
 
-/** A comment line keeps the connection open; it says that the server is there. */
+/** Parses a block of the stream. A comment line, which keeps the connection open, counts as a heartbeat. */
 const messageOf = (block: string): Message => {
   const lines = block.split("\n")
   const values = (name: string) =>

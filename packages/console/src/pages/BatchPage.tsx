@@ -86,7 +86,7 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
             <Number name="facts" value={countText(relations)} />
             <Rate status={status} />
             {usage === undefined ? (
-              <Number name="models" value="none asked" />
+              <Number name="models" value="not used" />
             ) : (
               <Number
                 name={budget === undefined ? "models" : `models, of ${budget}`}
@@ -101,8 +101,8 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
           {outcome === undefined ? null : (
             <p className="text-muted">
               {countText(outcome.triplesIngested)} triples were added in {durationText(outcome.totalDurationMs)};{" "}
-              {countText(outcome.violations)} {outcome.violations === 1 ? "violation" : "violations"}, {countText(outcome.quarantined)} kept
-              out.{" "}
+              {countText(outcome.violations)} {outcome.violations === 1 ? "violation" : "violations"}, {countText(outcome.quarantined)}{" "}
+              quarantined.{" "}
               <Link href={hrefOf(["knowledge", namespace])} className="text-accent underline">
                 Open the graph
               </Link>
@@ -173,7 +173,7 @@ const BatchActions = ({ status: { batchId, state, isTerminal } }: { readonly sta
   return (
     <>
       {state === "Failed" || state === "PartiallyCompleted" ? (
-        <ActButton look="primary" disabled={isBusy} onClick={() => change("retry", "The batch is tried again.")}>
+        <ActButton look="primary" disabled={isBusy} onClick={() => change("retry", "Retrying the batch.")}>
           Retry
         </ActButton>
       ) : null}
@@ -195,7 +195,7 @@ const BatchActions = ({ status: { batchId, state, isTerminal } }: { readonly sta
           onClose={() => setIsAsking(false)}
           onConfirm={() => change("cancel", "The batch is cancelled.")}
         >
-          <p className="text-muted">What was extracted stays; the batch can be resumed.</p>
+          <p className="text-muted">Extracted facts are kept, and the batch can be resumed.</p>
         </Confirm>
       ) : null}
     </>
@@ -250,17 +250,17 @@ const columns: ReadonlyArray<Column<DocumentStatus>> = [
   },
 ]
 
-/** Of a batch that asks a model: what it took for each document. */
+/** The tokens and the cost of each document, for a batch that uses a model. */
 const paidColumns = (currency: string): ReadonlyArray<Column<DocumentStatus>> => [
   { title: "Tokens", width: "4.5rem", cell: ({ tokens }) => (tokens === undefined ? "" : countText(tokens)), wideOnly: true, right: true },
   { title: "Cost", width: "6rem", cell: ({ cost }) => costText(cost, currency), wideOnly: true, right: true },
 ]
 
-/** With the digits that a single document needs. */
+/** Below 1, shows two significant digits: a single document may cost a fraction of a cent. */
 const costText = (cost: number | undefined, currency: string): string =>
   cost === undefined ? "" : `${cost >= 1 || cost === 0 ? cost.toFixed(2) : cost.toPrecision(2)} ${currency}`.trimEnd()
 
-/** A cell for each document. Above this number only the table shows them. */
+/** Above this number of documents there are no cells, only the table. */
 const mostCells = 2000
 
 const Documents = ({ status }: { readonly status: BatchStatus }) => {
@@ -269,7 +269,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
   const wanted = query.get("doc")
   const address = useCallback((after?: string | number) => reads.batchDocuments(batchId, after), [batchId])
   const pages = useReadPages(address)
-  // The first thousand are renewed while the batch runs.
+  // The first page, of 1,000 documents, is read again while the batch runs.
   const head = useRead(address())
   const documents = useMemo(() => {
     const renewed = new Map((head.data?.documents ?? []).map((one) => [one.documentId, one]))
@@ -304,7 +304,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
               )
             })}
             {Array.from({ length: waiting }, (_, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: documents that have not begun have no name yet.
+              // biome-ignore lint/suspicious/noArrayIndexKey: documents that have not started have no name yet.
               <li key={index} className="size-5 rounded border border-line bg-sunken" title="waits" />
             ))}
           </ul>
@@ -353,7 +353,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
         )}
       </div>
       {documents.length === 0 ? (
-        <p className="px-4 pb-4 text-muted">No document has begun yet.</p>
+        <p className="px-4 pb-4 text-muted">No document has started yet.</p>
       ) : (
         <VirtualTable
           label="Documents"
@@ -373,7 +373,7 @@ const Documents = ({ status }: { readonly status: BatchStatus }) => {
   )
 }
 
-/** More groups are not listed: the table has every document. */
+/** At most this many groups are listed; the table has every document. */
 const mostGroups = 10
 
 const FailureRow = ({ batch: { batchId, state }, group }: { readonly batch: BatchStatus; readonly group: FailureGroup }) => {
@@ -389,7 +389,7 @@ const FailureRow = ({ batch: { batchId, state }, group }: { readonly batch: Batc
       <span className="text-xs">{word}</span>
       {documents[0] === undefined ? null : (
         <Link href={hrefOf(["batches", batchId], { doc: documents[0] })} className="text-xs underline">
-          Show one
+          Show an example
         </Link>
       )}
       {canRetry ? (
@@ -404,12 +404,12 @@ const FailureRow = ({ batch: { batchId, state }, group }: { readonly batch: Batc
           onClose={() => setIsAsking(false)}
           onConfirm={() =>
             void act<BatchStatus>(write("POST", ["batch", batchId, "retry"], { documents }), () => ({
-              text: `${named} are tried again.`,
+              text: `Retrying ${named}.`,
               href: hrefOf(["batches", batchId]),
             }))
           }
         >
-          <p className="text-ink">Other documents that failed stay as they are.</p>
+          <p className="text-ink">Other failed documents are not retried.</p>
         </Confirm>
       ) : null}
     </li>

@@ -147,7 +147,7 @@ const StartBatch = ({ onClose }: { readonly onClose: () => void }) => {
           void start()
         }}
       >
-        <p className="text-muted">The server reads the manifest and its documents from a folder that it may read.</p>
+        <p className="text-muted">The manifest and its documents must be in a folder that the server may read.</p>
         <div className="grid gap-1">
           <label htmlFor="manifest" className="label">
             Address of the manifest

@@ -1,4 +1,4 @@
-/** Sends one event to many instances: a dry run counts them first, then the person confirms. */
+/** Sends one event to many instances: a dry run counts them first, then the user confirms. */
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { submit, write } from "../api/Client.ts"
@@ -17,7 +17,7 @@ import { useOneAtATime } from "../parts/useOneAtATime.ts"
 interface BulkSendProps {
   readonly machine: string
   readonly filter: reads.InstanceFilter
-  /** Only these. Undefined: all that match the filter. */
+  /** The selected instances. Undefined: all that match the filter. */
   readonly ids: ReadonlyArray<string> | undefined
   readonly onClose: () => void
 }
@@ -25,7 +25,10 @@ interface BulkSendProps {
 export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
   const details = useRead(reads.machine(machine))
   return (
-    <Modal title={ids === undefined ? "Send an event to all that match" : `Send an event to ${ids.length} picked`} onClose={onClose}>
+    <Modal
+      title={ids === undefined ? "Send an event to all matching instances" : `Send an event to ${ids.length} selected`}
+      onClose={onClose}
+    >
       <Answer of={details}>
         {({ events, eventSchemas }) => (
           <BulkForm
@@ -42,7 +45,7 @@ export const BulkSend = ({ machine, filter, ids, onClose }: BulkSendProps) => {
   )
 }
 
-/** `refused`: of those that were picked, some did not take it. */
+/** `refused`: how many of the selected instances refused the event, and the last reason. */
 type Asked = BulkSent & { readonly refused?: string }
 
 const textOf = (reason: unknown): string => (reason instanceof Error ? reason.message : String(reason))
@@ -65,10 +68,10 @@ const BulkForm = ({
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event, ...given }
-  // A count is that of one event. It may arrive after the event was changed.
+  // A count belongs to one event, and may arrive after the event was changed.
   const subject = JSON.stringify(body)
   const counted = count?.of === subject ? count.found : undefined
-  /** Those that were picked get the event one by one; all others by a job of the server. */
+  /** Selected instances get the event one by one; for all matching ones, the server starts a job. */
   const ask = async (dryRun: boolean): Promise<Asked> => {
     if (ids === undefined)
       return submit<BulkSent>(write("POST", ["instances", "bulk"], { filter: { ...filter, machine }, event: body, dryRun }))

@@ -32,7 +32,7 @@ const columns: ReadonlyArray<Column<Command>> = [
     width: "minmax(7rem,1.3fr)",
     cell: ({ machine, id }) =>
       machine === undefined ? (
-        "by hand"
+        "an operator"
       ) : (
         <span title={`${machine} / ${id}`}>
           {id} <span className="text-xs text-muted">{machine}</span>
@@ -62,7 +62,7 @@ export const Commands = () => {
         title="Commands"
         actions={<CopyMenu path={reads.commands({ status }).path} command={`npx detent command list --status ${status}`} />}
       >
-        Effects that instances requested. Those that failed for good are dead letters.
+        Effects that instances requested. A command that failed for good is a dead letter.
       </PageHead>
       <div className="mb-3">
         <Chips
@@ -151,7 +151,7 @@ const CommandRows = ({ status }: { readonly status: string }) => {
 /** Dead letters with the same cause. */
 const Groups = () => {
   const groups = useRead(reads.commandGroups)
-  // A server of an earlier version has no groups: the rows below show the same one by one.
+  // A server of an earlier version has no groups: the rows below show the same commands one by one.
   if (isMissing(groups.error)) return null
   if (groups.data?.groups.length === 0) return null
   return (
@@ -218,12 +218,12 @@ const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
               (answer) => ({
                 text: `${countText(answer.count)} commands are executed again${answer.refused === undefined ? "" : `; ${answer.refused} were refused`}.`,
                 href: hrefOf(["commands"], { status: "pending" }),
-                linkText: "Show pending ones",
+                linkText: "Show pending commands",
               }),
             )
           }
         >
-          <p className="text-muted">They are executed again from their first attempt.</p>
+          <p className="text-muted">They are executed again, and their attempts are counted from 1.</p>
         </Confirm>
       )}
     </>
@@ -255,11 +255,11 @@ const SkipFilter = ({ filter, status }: { readonly filter: Filter; readonly stat
             void act<{ readonly count: number }>(write("POST", ["commands", "skip"], { filter: chosen, reason }), (answer) => ({
               text: `${countText(answer.count)} commands are skipped.`,
               href: hrefOf(["commands"], { status: "skipped" }),
-              linkText: "Show skipped ones",
+              linkText: "Show skipped commands",
             }))
           }
         >
-          <p className="text-muted">They are given up. The reason is stored with each.</p>
+          <p className="text-muted">They are never executed. The reason is stored with each.</p>
         </Confirm>
       )}
     </>
@@ -296,7 +296,7 @@ const CommandDetails = ({ command }: { readonly command: Command }) => {
         <dt className="text-muted">Requested by</dt>
         <dd className="truncate">
           {machine === undefined || id === undefined ? (
-            "hand"
+            "an operator"
           ) : (
             <Link href={`${instanceHref(machine, id)}${sequence < 0 ? "" : `?at=${sequence}`}`} className="text-accent hover:underline">
               {machine} / {id}
@@ -318,7 +318,7 @@ const CommandDetails = ({ command }: { readonly command: Command }) => {
       {parameters === undefined || parameters === null ? null : (
         <section>
           <h3 className="label mb-1.5">Parameters</h3>
-          <Fields of={parameters} empty="It has none." />
+          <Fields of={parameters} empty="No parameters." />
         </section>
       )}
       {errors === undefined ? null : (

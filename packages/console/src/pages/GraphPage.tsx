@@ -1,4 +1,4 @@
-/** A graph: find an entity, see its facts and its neighbourhood, and open the words that a fact rests on. */
+/** A graph: find an entity, see its facts and its neighbourhood, and open the quotes that support a fact. */
 
 import { useQueries } from "@tanstack/react-query"
 import { useCallback, useMemo } from "react"
@@ -48,7 +48,7 @@ export const GraphPage = ({ names: [namespace = ""] }: { readonly names: Readonl
       <GraphTabs namespace={namespace} version={version} here={entity === undefined ? "Versions" : "Facts"} />
       {version === undefined ? null : (
         <p className="mb-4 flex flex-wrap items-center gap-3 rounded-lg bg-warn-soft px-4 py-2 text-warn">
-          You look at version {version.slice(0, 12)}, which may not be the current one.
+          This is version {version.slice(0, 12)}, which may not be the current one.
           <Button look="quiet" icon="close" onClick={() => setQuery({ version: undefined })}>
             Show the current one
           </Button>
@@ -314,7 +314,7 @@ interface EntityViewProps {
 
 const EntityView = ({ namespace, entity, version }: EntityViewProps) => {
   const query = useQueryState()
-  // The other expanded nodes, in that order: undo closes the last.
+  // The expanded nodes besides the entity, in the order of expansion: undo closes the last.
   const expandedText = query.getAll("expand").join("\n")
   const expanded = useMemo(() => (expandedText === "" ? [] : expandedText.split("\n")), [expandedText])
   const setExpanded = (iris: ReadonlyArray<string>) => setQuery({ expand: iris })
@@ -360,7 +360,7 @@ const EntityView = ({ namespace, entity, version }: EntityViewProps) => {
         ) : (
           <>
             <Graph nodes={nodes} edges={edges} centre={entity} label={`The neighbourhood of ${label}`} onOpen={open} />
-            <p className="mt-2 text-xs text-muted">Click an entity to see what is around it too. At most {mostNodes} are drawn.</p>
+            <p className="mt-2 text-xs text-muted">Click an entity to show its neighbours too. At most {mostNodes} entities are drawn.</p>
           </>
         )}
       </Panel>
@@ -403,7 +403,7 @@ const Mentions = ({ of, edges, labels, hrefOf: hrefOfEntity }: MentionsProps) =>
   if (found.length === 0) return null
   return (
     <section className="border-t border-line">
-      <h3 className="label px-4 pt-2">Stated of others</h3>
+      <h3 className="label px-4 pt-2">Facts of other entities</h3>
       <ul className="pb-1">
         {found.map(({ from, label }) => (
           <li key={`${from} ${label}`} className="flex flex-wrap gap-x-2 px-4 py-1.5">
@@ -427,7 +427,7 @@ const graphOf = (found: ReadonlyArray<Neighbourhood>) => {
     for (const { iri, label, hidden } of nodes) {
       if (labels.size >= mostNodes && !labels.has(iri)) continue
       labels.set(iri, label ?? labels.get(iri) ?? shortIri(iri))
-      // The middle of one neighbourhood is at the edge of another: the smaller number is the right one.
+      // A node at the edge of one neighbourhood may be the centre of another, which shows more of its relations: the smaller number is right.
       hiddenOf.set(iri, Math.min(hidden, hiddenOf.get(iri) ?? hidden))
     }
     for (const { from, to, property } of ways)
@@ -492,7 +492,7 @@ const Facts = ({ stated, labels, opened, onOpen, namespace, version }: FactsProp
 const objectOf = ({ object, objectLabel, datatype }: Provenance, labels: ReadonlyMap<string, string>): string =>
   datatype === undefined ? (objectLabel ?? labels.get(object) ?? shortIri(object)) : object
 
-/** Characters shown before and after the words. */
+/** Characters shown before and after the quote. */
 const around = 160
 
 interface WordsProps {

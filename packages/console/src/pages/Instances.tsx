@@ -79,7 +79,7 @@ export const Instances = () => {
   const listed = machines.data?.machines.find(({ name }) => name === machine)
   const toggle = (value: string) => setQuery({ state: states.includes(value) ? states.filter((one) => one !== value) : [...states, value] })
   const onSearch = useCallback((text: string) => setQuery({ q: text }), [])
-  // Rows that were picked under another filter are not shown, so they are not meant.
+  // Rows that were selected under another filter are not shown, so they do not count.
   const picked = picks?.filter === filter ? picks.keys : noPicks
   const pick = (key: string) =>
     setPicks({ filter, keys: new Set(picked.has(key) ? [...picked].filter((one) => one !== key) : [...picked, key]) })
@@ -121,7 +121,7 @@ export const Instances = () => {
         />
         {since === undefined ? null : (
           <Button look="quiet" icon="close" onClick={() => setQuery({ since: undefined, until: undefined })}>
-            changed in a span of time
+            changed in a time range
           </Button>
         )}
       </div>
@@ -171,7 +171,7 @@ export const Instances = () => {
       <p className="mt-2 text-xs text-muted">
         {countText(rows.length)} shown{pages.hasNextPage ? ", more are read while you scroll" : ""}
       </p>
-      {/* Another address, as after a step back, shows other instances: the dialog was not about those. */}
+      {/* After a step back in the browser the list has other instances: the dialog does not apply to them. */}
       {sending?.filter === filter ? <BulkSend {...sending} onClose={() => setSending(undefined)} /> : null}
     </>
   )

@@ -11,7 +11,7 @@ export const Knowledge = () => {
   return (
     <>
       <PageHead title="Knowledge" actions={<CopyMenu path={reads.graphs.path} command="npx detent graph stats" />}>
-        Graphs of facts. Each fact shows the words that it rests on.
+        Graphs of facts. Each fact shows the quotes that support it.
       </PageHead>
       <Answer of={graphs}>
         {({ graphs: found }) =>

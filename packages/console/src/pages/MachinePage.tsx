@@ -109,7 +109,7 @@ const StateCounts = ({ machine: { name, states, counts } }: { readonly machine: 
   )
 }
 
-/** More are shown when a person asks for them. */
+/** At most this many are shown at first; a button shows all states. */
 const manyStates = 200
 
 interface SchemasProps {

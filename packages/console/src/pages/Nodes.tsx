@@ -37,7 +37,7 @@ export const Nodes = () => {
             {({ nodes: found }) =>
               found.length === 0 ? (
                 <Empty command="npx detent worker --cluster HOST:PORT">
-                  No process is a node of a cluster: one process has all instances. This makes one a node.
+                  No process is a node of a cluster: one process runs all instances. This command starts a node.
                 </Empty>
               ) : (
                 <ul>
@@ -65,7 +65,7 @@ const Fact = ({ name, value }: { readonly name: string; readonly value: string }
 
 const Processes = ({ processes }: { readonly processes: ReadonlyArray<WorkingProcess> }) => (
   <Panel title="Processes" flush>
-    {processes.length === 0 ? <p className="px-4 py-3 text-muted">No process works here.</p> : null}
+    {processes.length === 0 ? <p className="px-4 py-3 text-muted">No process uses this database.</p> : null}
     <ul>
       {processes.map(({ name, role, here, leaseUntil, startedAt, running, rss }) => (
         <li
@@ -113,7 +113,7 @@ const NodeRow = ({ node: { address, node, startedAt, shards, working, leaseMilli
       </div>
       <div>
         <p className="text-xs text-muted">
-          {shards} of {shardsTotal} shards · {countText(working)} at work
+          {shards} of {shardsTotal} shards · {countText(working)} running
         </p>
         <div aria-hidden="true" className="mt-1 h-1.5 overflow-hidden rounded-full bg-sunken">
           <div className="h-full rounded-full bg-accent" style={{ width: `${(100 * shards) / shardsTotal}%` }} />
@@ -133,7 +133,7 @@ const NodeRow = ({ node: { address, node, startedAt, shards, working, leaseMilli
           onClose={() => setIsAsking(false)}
           onConfirm={() => void act(write("POST", ["nodes", address, "drain"]), () => ({ text: `${address} is draining.` }))}
         >
-          <p className="text-muted">It gives its instances to the other nodes and takes nothing more.</p>
+          <p className="text-muted">The node hands its instances over to the other nodes and takes no more.</p>
         </Confirm>
       ) : null}
     </li>

@@ -12,10 +12,10 @@ import { Ago, countText, useNow } from "../parts/Moment.tsx"
 import { Answer, Empty, PageHead, Panel } from "../parts/Panel.tsx"
 import { metricFormat, metricTitle, Plot } from "../parts/Plot.tsx"
 
-/** No more of a list is counted: "100+" is enough to act on. */
+/** Counts stop here: "100+" is enough to act on. */
 const most = 100
 
-/** A queue in which nothing is executed although commands have waited for this long. */
+/** A queue is stalled if no command runs although one has waited for this long. */
 const stalledMillis = 60_000
 
 const isStalled = ({ paused, counts, running, oldestPendingAt }: Queue, now: number): boolean =>
@@ -163,7 +163,7 @@ const MachineCounts = () => {
     >
       <Answer of={machines}>
         {({ machines: listed }) => {
-          // In the order of the server, regardless of their numbers: rows do not move.
+          // In the server's order, not sorted by count, so that rows do not move.
           if (listed.length === 0)
             return <Empty command="npx detent init">No machine is registered yet. This makes a project with one.</Empty>
           return (
@@ -257,7 +257,7 @@ const Latest = () => {
   )
 }
 
-/** The rates of this process over the last quarter of an hour: two that say most about its work. */
+/** The two most telling rates of this process over the last quarter of an hour. */
 const Throughput = () => {
   const history = useRead(reads.metricsHistory, { every: 5000 })
   const [cursor, setCursor] = useState<number>()
@@ -299,7 +299,7 @@ const rankOf = (name: string): number => {
   return rank < 0 ? telling.length : rank
 }
 
-/** Rows that keep their places while the pointer is over them: their data is renewed, and no row is added. */
+/** Rows that keep their places while the pointer is over them: their data is updated, and no row is added. */
 const useHeld = (latest: ReadonlyArray<InstanceListing> | undefined) => {
   const [held, setHeld] = useState<ReadonlyArray<InstanceListing>>()
   const now = latest ?? []

@@ -31,7 +31,7 @@ const QueueList = () => {
             <div className="card">
               <Empty command="npx detent instance send MACHINE/ID EVENT">
                 No command was enqueued yet: a queue exists from its first command on. An event whose transition requests an effect enqueues
-                one.
+                a command.
               </Empty>
             </div>
           ) : (
@@ -74,7 +74,7 @@ const QueuePage = ({ name }: { readonly name: string }) => {
             href={hrefOf(["commands"], { status: failed > 0 ? "failed" : "pending", queue: name })}
             className="text-accent hover:underline"
           >
-            {failed > 0 ? `${countText(failed)} dead letters` : "Its commands"}
+            {failed > 0 ? `${countText(failed)} dead letters` : "Pending commands"}
           </Link>
         )}
       </PageHead>
@@ -131,7 +131,7 @@ const Waiting = ({ queue }: { readonly queue: string }) => {
                   >
                     {slot}
                   </Link>
-                  <span className="text-xs text-muted">{machine === undefined ? "by hand" : `${machine} / ${id}`}</span>
+                  <span className="text-xs text-muted">{machine === undefined ? "an operator" : `${machine} / ${id}`}</span>
                   {problem === undefined ? null : <span className="min-w-0 flex-1 truncate text-xs text-bad">{problem}</span>}
                   <span className="ml-auto text-xs text-muted">
                     {attempts > 0 ? `${attempts} tries · ` : ""}
@@ -252,7 +252,7 @@ const Limits = ({
           void save()
         }}
       >
-        <p className="text-muted">They hold for all workers together. Leave a field empty for no limit.</p>
+        <p className="text-muted">The limits apply to all workers together. Leave a field empty for no limit.</p>
         <label className="grid gap-1">
           <span className="label">Concurrency</span>
           <input type="number" min="1" className="field" value={atOnce} onChange={({ target }) => setAtOnce(target.value)} />

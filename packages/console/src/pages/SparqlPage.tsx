@@ -1,4 +1,4 @@
-/** Queries a graph by SPARQL: an editor with completion, and the answer as a table, a graph or raw text. */
+/** Queries a graph with SPARQL: an editor with completion, and the answer as a table, a graph or raw text. */
 
 import { useQuery } from "@tanstack/react-query"
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from "react"
@@ -75,7 +75,7 @@ const longestHistory = 50
 /** Longer queries are not kept: a browser stores five million characters for a site. */
 const longestKept = 10_000
 
-/** A server takes addresses of some thousand characters. A longer query is run without being in the address. */
+/** Servers limit addresses to a few thousand characters. A longer query runs without being in the address. */
 const longestAddress = 6000
 
 const pastQueries = (): ReadonlyArray<string> => {
@@ -99,7 +99,7 @@ export const SparqlPage = ({ names: [namespace = ""] }: { readonly names: Readon
   const [long, setLong] = useState<string>()
   const asked = inAddress ?? long
   const [text, setText] = useState(asked ?? firstQuery)
-  // Also when the person goes back to an earlier query.
+  // Also when the user goes back to an earlier query.
   useEffect(() => {
     if (asked !== undefined) setText(asked)
   }, [asked])
@@ -269,7 +269,7 @@ const Editor = ({
   const complete = (offer: string) => {
     const field = area.current
     if (field === null) return
-    // The field itself is changed, with its cursor: text typed before the next frame comes after the completion.
+    // Changes the field itself and its cursor, so that text typed before the next frame comes after the completion.
     field.setRangeText(`${offer} `, cursor - word.length, cursor, "end")
     onChange(field.value)
     setCursor(field.selectionEnd)

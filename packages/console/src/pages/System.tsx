@@ -1,4 +1,4 @@
-/** The metrics of this process over the last hour. A span that is selected leads to the instances that changed in it. */
+/** The metrics of this process over the last hour. A selected time range links to the instances that changed in it. */
 import { useState } from "react"
 import * as reads from "../api/reads.ts"
 import { useRead } from "../api/useRead.ts"
@@ -13,7 +13,7 @@ import { metricFormat, metricTitle, Plot } from "../parts/Plot.tsx"
 
 const spans: Readonly<Record<string, number>> = { "5 min": 300_000, "15 min": 900_000, "1 h": 3_600_000 }
 
-/** Undefined where the address has no two times in it. */
+/** The selected time range; undefined where the address does not have two valid times. */
 const spanOf = (from: string | undefined, until: string | undefined): readonly [number, number] | undefined => {
   const isTime = (text: string | undefined): text is string =>
     text !== undefined && text !== "" && !Number.isNaN(new Date(Number(text)).getTime())
@@ -46,7 +46,7 @@ export const System = () => {
           </>
         }
       >
-        {ready.error === null ? "Metrics of this process. Drag over a plot to select a span." : ready.error.message}
+        {ready.error === null ? "Metrics of this process. Drag over a plot to select a time range." : ready.error.message}
       </PageHead>
       {span === undefined ? null : (
         <p className="mb-4 flex flex-wrap items-center gap-3 rounded-lg bg-accent-soft px-4 py-2">
@@ -55,7 +55,7 @@ export const System = () => {
             href={hrefOf(["instances"], { since: Math.round(span[0]), until: Math.round(span[1]) })}
             className="font-medium text-accent underline"
           >
-            Instances that changed last in it
+            Instances whose last change is in this range
           </Link>
           <Button look="quiet" icon="close" onClick={() => setQuery({ from: undefined, until: undefined })}>
             Clear

@@ -85,7 +85,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
                 disabled={isBusy}
                 onClick={() =>
                   void act<UploadStatus>(write("POST", ["uploads", batchId, "retry"]), () => ({
-                    text: items.failed === 1 ? "1 item is tried again." : `${countText(items.failed)} items are tried again.`,
+                    text: items.failed === 1 ? "Retrying 1 item." : `Retrying ${countText(items.failed)} items.`,
                   }))
                 }
               >
@@ -146,7 +146,7 @@ const Loaded = ({ status }: { readonly status: UploadStatus }) => {
             )
           }
         >
-          <p className="text-muted">Items that are stored stay.</p>
+          <p className="text-muted">Items that are already stored are kept.</p>
         </Confirm>
       ) : null}
     </>
@@ -198,7 +198,9 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
             chosen={reason === undefined ? [] : [reason]}
             onChoose={(value) => setQuery({ state: "failed", reason: value === reason ? undefined : value })}
           />
-          <p className="text-xs text-muted">Open an item to correct it, then retry. A retry alone reads the same item again.</p>
+          <p className="text-xs text-muted">
+            Open an item to correct it, then retry. Without a correction, a retry stores the same item again.
+          </p>
         </div>
       )}
       {pages.error !== null && rows.length === 0 ? <ProblemNote problem={pages.error} onRetry={() => void pages.refetch()} /> : null}
@@ -207,7 +209,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
           <Skeleton />
         </div>
       ) : rows.length === 0 ? (
-        <p className="px-4 py-3 text-muted">No item is in this list.</p>
+        <p className="px-4 py-3 text-muted">No item matches these filters.</p>
       ) : (
         <VirtualTable
           label="Items"
@@ -239,7 +241,7 @@ const ItemDialog = ({ batchId, index, onClose }: { readonly batchId: string; rea
   )
 }
 
-/** Undefined where it is not JSON: then the form begins empty, beside the text. */
+/** Parses the source of an item; undefined where it is not JSON. The form then starts empty, beside the text. */
 const parsed = (source: string | undefined): Json | undefined => {
   if (source === undefined) return undefined
   try {
@@ -287,7 +289,7 @@ const ItemDetails = ({
         ))}
       </ol>
       {item.source === undefined ? (
-        <p className="text-muted">Its text was not kept: it is too large, or it is not text.</p>
+        <p className="text-muted">The source was not stored: it is too large, or it is not text.</p>
       ) : item.state === "failed" && parsed(item.source) !== undefined ? null : (
         <section>
           <h3 className="label mb-1.5">Source</h3>

@@ -17,7 +17,7 @@ export const Uploads = () => {
   return (
     <>
       <PageHead title="Uploads" actions={<CopyMenu path={reads.uploads().path} command="npx detent upload list" />}>
-        Files of items, each checked and stored on its own.
+        Files of items. Each item is checked and stored by itself.
       </PageHead>
       <div className="grid gap-4">
         <DropFile />
@@ -103,7 +103,7 @@ export const DropFile = () => {
         void upload(event.dataTransfer.files[0])
       }}
     >
-      <p className="text-muted">{isBusy ? "Uploading the file…" : "Drop a file of JSON or lines of JSON here, plain or gzip, or"}</p>
+      <p className="text-muted">{isBusy ? "Uploading the file…" : "Drop a JSON or JSON Lines file here, plain or gzip, or"}</p>
       <input ref={input} type="file" hidden aria-label="File" onChange={({ target }) => void upload(target.files?.[0])} />
       <ActButton icon="upload" disabled={isBusy} onClick={() => input.current?.click()}>
         Choose a file

@@ -97,12 +97,12 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
       {phase === "Suspended" && clocks.length === 0 ? (
         <Panel title="Waits for" className="mb-4">
           <Empty command={`npx detent execution send ${quoted(`${workflow}/${id}`)} EVENT`}>
-            It waits for an event or for another execution. This sends it one of its events.
+            It waits for an event or for another execution. This command sends an event.
           </Empty>
         </Panel>
       ) : null}
       <GivenAndReturned execution={execution} />
-      <Panel title="What happened" flush>
+      <Panel title="Steps" flush>
         <Answer of={spans}>{({ spans: found }) => <Waterfall spans={found} />}</Answer>
       </Panel>
       {isAsking ? (
@@ -113,7 +113,7 @@ const Loaded = ({ execution }: { readonly execution: Execution }) => {
           onClose={() => setIsAsking(false)}
           onConfirm={() => void act<Execution>(write("POST", [...names, "interrupt"]), () => ({ text: `${id} is interrupted.` }))}
         >
-          <p className="text-muted">No further activity starts, and the compensations of what is done run.</p>
+          <p className="text-muted">No further activity starts, and the compensations of completed activities run.</p>
         </Confirm>
       ) : null}
     </>
@@ -234,10 +234,10 @@ const columns: ReadonlyArray<Column<Bar>> = [
 const Waterfall = ({ spans }: { readonly spans: ReadonlyArray<Span> }) => {
   const now = useNow()
   const bars = useMemo(() => barsOf(spans, now), [spans, now])
-  if (bars.length === 0) return <p className="px-4 py-3 text-muted">It took no activity, clock or deferred: what it did is its result.</p>
+  if (bars.length === 0) return <p className="px-4 py-3 text-muted">It ran no activity, clock or deferred.</p>
   return (
     <VirtualTable
-      label="What happened"
+      label="Steps"
       rows={bars}
       columns={columns}
       keyOf={({ sequence, kind, name, attempt }) => `${sequence} ${kind} ${name} ${attempt ?? ""}`}

@@ -10,7 +10,7 @@ const tones: Readonly<Record<Tone, string>> = {
   plain: "bg-sunken text-muted",
 }
 
-/** A status as a word in its colour. The word says everything; the colour repeats it. */
+/** A status as a coloured word. The colour only repeats the word, for users who cannot see it. */
 export const Badge = ({ tone = "plain", children }: { readonly tone?: Tone; readonly children: ReactNode }) => (
   <span
     className={`inline-flex items-center justify-self-start align-middle gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}
@@ -41,11 +41,11 @@ const toneByWord: Readonly<Record<string, Tone>> = {
 
 export const toneOf = (word: string): Tone => toneByWord[word.toLowerCase()] ?? "plain"
 
-/** The status of an instance. One that ended in a state of failure reads `failed`. */
+/** The status of an instance. It is `failed` where the instance ended in a final state of failure. */
 export const StatusBadge = ({ status, outcome }: { readonly status: string; readonly outcome?: "failure" | undefined }) => {
   const word = outcome === "failure" ? "failed" : status
   return <Badge tone={toneOf(word)}>{word}</Badge>
 }
 
-/** The name of a state, set apart from other words. */
+/** The name of a state, in a heavier font than other text. */
 export const StateName = ({ children }: { readonly children: ReactNode }) => <span className="font-medium">{children}</span>

@@ -1,4 +1,4 @@
-/** Asks for confirmation of a change that affects much or cannot be undone. */
+/** Asks for confirmation of a change that affects many objects or cannot be undone. */
 import { type ReactNode, useState } from "react"
 import { ActButton, Button } from "./Button.tsx"
 import { Modal } from "./Modal.tsx"
@@ -8,7 +8,7 @@ interface ConfirmProps {
   readonly children?: ReactNode
   readonly action: string
   readonly isDangerous?: boolean
-  /** Asks for a reason, which is passed on. */
+  /** The label of a required field for the reason, which is passed to `onConfirm`. */
   readonly reason?: string
   readonly onConfirm: (reason: string) => void
   readonly onClose: () => void

@@ -1,4 +1,4 @@
-/** Copies a text; and offers the view as a curl request, as a command, and as a link. */
+/** Buttons that copy a text, and a menu that copies the view as a curl request, a CLI command or a link. */
 import { useEffect, useId, useState } from "react"
 import type { Session } from "../api/types.ts"
 import { useSession } from "../app/SessionContext.ts"
@@ -42,7 +42,7 @@ export const CopyButton = ({ text, label }: { readonly text: string; readonly la
 /** Text in single quotes, as a shell reads it. */
 export const quoted = (text: string): string => (/^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-/** A request that a shell runs. The token is read from the environment: the page does not know it. */
+/** A curl command. The shell reads the token from the environment: the page does not know it. */
 export const curlOf = (session: Session | undefined, address: string, body?: unknown): string =>
   [
     "curl -s",
@@ -51,7 +51,7 @@ export const curlOf = (session: Session | undefined, address: string, body?: unk
     ...(body === undefined ? [] : ["-H 'content-type: application/json'", `-d ${quoted(JSON.stringify(body))}`]),
   ].join(" ")
 
-/** A command of the CLI for the workspace of this server. `init` and `dev` make one of their own. */
+/** A CLI command for the workspace of this server. `init` and `dev` create a workspace of their own. */
 export const commandOf = (session: Session | undefined, command: string): string =>
   session?.data === undefined || !command.startsWith("npx detent ") || /^npx detent (init|dev)\b/.test(command)
     ? command
@@ -68,7 +68,7 @@ export const CopyMenu = ({ path, command }: { readonly path: string; readonly co
         document.getElementById(id)?.hidePopover()
         toast({ text: `Copied ${what}` })
       },
-      (reason: unknown) => toast({ text: `The browser did not copy it: ${String(reason)}`, tone: "bad" }),
+      (reason: unknown) => toast({ text: `The browser refused to copy: ${String(reason)}`, tone: "bad" }),
     )
   const items: ReadonlyArray<readonly [string, string]> = [
     ["as curl", curlOf(session, location.origin + path)],

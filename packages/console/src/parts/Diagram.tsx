@@ -44,11 +44,11 @@ export const Diagram = ({ layout, label, counts, here, visited, taken, legal, hr
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
-  // The drawing fits its frame, but stays readable: below that it scrolls.
+  // Scales the drawing to fit its frame, but not below a readable size: then it scrolls.
   const fitting = room === 0 ? 1 : Math.min(1.15, Math.max(0.55, Math.min(room / layout.width, height / layout.height)))
   const scale = zoom ?? fitting
   const standing = layout.states.find(({ state }) => state !== undefined && here?.has(state) === true)
-  // Where the drawing is larger than its frame, the state that the instance is in is shown.
+  // Where the drawing is larger than its frame, scrolls to the current state.
   useLayoutEffect(() => {
     const element = frame.current
     if (element === null || standing === undefined || room === 0) return
@@ -275,7 +275,7 @@ const StateLines = ({
   })
 }
 
-/** The sizes that the server lays out with. */
+/** The sizes that the server uses for the layout. */
 const titleHeight = 32
 const lineHeight = 17
 const gap = 6

@@ -1,4 +1,4 @@
-/** The controls above a list: chips to choose one or several values, and a text that is applied while it is typed. */
+/** The controls above a list: chips to choose one or several values, and a text filter that applies while the user types. */
 import { useEffect, useId, useState } from "react"
 import { countText } from "./Moment.tsx"
 

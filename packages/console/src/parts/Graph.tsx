@@ -1,13 +1,13 @@
 /**
- * A small graph, drawn: nodes push one another apart and edges pull. At most 300 nodes, so that it settles in a moment and in one
- * go: nothing moves while a person reads.
+ * A small graph with a force-directed layout: nodes repel each other, edges attract. At most 300 nodes, so that the layout is
+ * computed in one step before drawing: nothing moves while the user reads.
  */
 import { useMemo } from "react"
 
 export interface GraphNode {
   readonly id: string
   readonly label: string
-  /** Relations of it that are not drawn. */
+  /** The number of its relations that are not drawn. */
   readonly hidden?: number
 }
 
@@ -19,7 +19,7 @@ export interface GraphEdge {
 
 export const mostNodes = 300
 
-/** Wide in proportion to high, as the panel is. */
+/** The proportions of the panel. */
 const width = 600
 const height = 520
 const rounds = 160
@@ -30,7 +30,7 @@ interface Placed extends GraphNode {
 }
 
 const layoutOf = (nodes: ReadonlyArray<GraphNode>, edges: ReadonlyArray<GraphEdge>, centre: string): ReadonlyArray<Placed> => {
-  // A spiral to begin with: the same graph is drawn the same way each time.
+  // Starts from a spiral, without randomness: the same graph is drawn the same way each time.
   const placed = nodes.slice(0, mostNodes).map((node, index): Placed => {
     const angle = index * 2.399963
     const radius = node.id === centre ? 0 : 40 + 22 * Math.sqrt(index)
@@ -133,7 +133,7 @@ export const Graph = ({ nodes, edges, centre, label, onOpen }: GraphProps) => {
             if (event.key === "Enter" || event.key === " ") onOpen(id)
           }}
         >
-          {/* Between the circle and the name a click counts too. */}
+          {/* Clicks between the circle and the name count too. */}
           <rect x={x - size * 1.5} y={y - size} width={size * 3} height={size * 3.2} className="fill-transparent" />
           <circle
             cx={x}

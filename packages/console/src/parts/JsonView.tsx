@@ -1,10 +1,10 @@
-/** JSON as people read it: fields in rows, and the difference of two values. */
+/** Readable JSON: fields in rows, and the difference of two values. */
 import { useMemo, useState } from "react"
 import type { Json } from "../api/types.ts"
 import { Button } from "./Button.tsx"
 import { type Change, mostChanges } from "./json.ts"
 
-/** Longer texts are cut until a person asks for all of it. */
+/** Longer texts are cut until the user asks for the whole. */
 const longText = 4000
 
 const cutText = (text: string): string => (text.length > longText ? `${text.slice(0, longText)}…` : text)
@@ -47,7 +47,7 @@ const Value = ({ value }: { readonly value: Json }) =>
     <span className="font-mono text-xs text-info">{JSON.stringify(value)}</span>
   )
 
-/** No more fields are shown until a person asks for all. */
+/** At most this many fields are shown until the user asks for all. */
 const manyFields = 60
 
 /** The fields of a state or event, without its tag. */

@@ -1,4 +1,4 @@
-/** Times and durations as people read them, with the exact time in a tooltip. */
+/** Relative times and durations, with the exact time in a tooltip. */
 import { useSyncExternalStore } from "react"
 import { clockSkew } from "../api/Client.ts"
 
@@ -51,7 +51,7 @@ export const Ago = ({ at }: { readonly at: number }) => {
   )
 }
 
-// A formatter takes far longer to make than to use, and every row of a list uses both.
+// Created once: a formatter takes far longer to create than to use, and every row of a list uses both.
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" })
 const counts = new Intl.NumberFormat("en")
 

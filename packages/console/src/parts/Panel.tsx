@@ -114,7 +114,7 @@ export const ProblemNote = ({ problem, onRetry }: { readonly problem: Error; rea
   </div>
 )
 
-/** Shows an answer, or why there is none. An answer stays while the next one is loading. */
+/** Shows an answer, or the error. The previous answer stays while the next one is loading. */
 export const Answer = <A,>({
   of,
   rows,
@@ -124,7 +124,7 @@ export const Answer = <A,>({
   readonly of: UseQueryResult<A, Error>
   readonly rows?: number
   readonly children: (answer: A) => ReactNode
-  /** In place of a 404. */
+  /** Shown instead of a 404 error. */
   readonly missing?: ReactNode
 }) => {
   if (of.data !== undefined) return children(of.data)

@@ -1,4 +1,4 @@
-/** A line over time. Plots that stand together share the moment under the pointer, and a span that a person selects. */
+/** A line plot over time. All plots of a page share the time under the pointer and the selected time range. */
 import { type PointerEvent, useRef } from "react"
 import type { Series } from "../api/types.ts"
 import { bytesText, countText, exactTime } from "./Moment.tsx"
@@ -20,7 +20,7 @@ interface PlotProps {
   readonly onSpan?: (span: readonly [number, number] | undefined) => void
 }
 
-/** How the names of metrics end whose values are milliseconds. */
+/** Matches the names of metrics whose values are milliseconds. */
 const millis = /_(?:ms|millis|milliseconds)$/
 
 export const metricTitle = (name: string): string =>
@@ -30,7 +30,7 @@ export const metricTitle = (name: string): string =>
     .replace(millis, "_time")
     .replaceAll("_", " ")
 
-/** How the values of a metric read, by its name and kind. */
+/** The formatter of a metric's values, by its name and kind. */
 export const metricFormat = ({ name, kind }: Series): ((value: number) => string) => {
   if (name.endsWith("_bytes")) return bytesText
   if (millis.test(name)) return (value) => (value < 1000 ? `${value.toFixed(1)} ms` : `${(value / 1000).toFixed(1)} s`)
@@ -44,7 +44,7 @@ const clockText = (at: number): string => clock.format(at)
 const width = 600
 const height = 120
 
-/** A single value is a short line: a point would not be seen. */
+/** The points of the line. A single value becomes a short line, because a point would be invisible. */
 const pointsOf = (places: ReadonlyArray<readonly [number, number]>): string => {
   const [first] = places
   const line = places.length === 1 && first !== undefined ? [[Math.max(0, first[0] - 8), first[1]] as const, first] : places

@@ -1,6 +1,6 @@
 /**
  * A form from a JSON Schema: objects, enums, numbers, booleans, texts and lists of those. Anything else is edited as JSON. The
- * server checks the request; the form only helps.
+ * form does not validate: the server checks the request.
  */
 import { useEffect, useId, useRef, useState } from "react"
 import type { Json } from "../api/types.ts"
@@ -237,7 +237,7 @@ export const JsonInput = ({
   const [text, setText] = useState(() => JSON.stringify(value, null, 2))
   const [problem, setProblem] = useState<string>()
   const area = useRef<HTMLTextAreaElement>(null)
-  // The value is still the one before: a form with this text is not sent.
+  // The value is still the last valid one, so the form must not be submitted with this text.
   useEffect(() => area.current?.setCustomValidity(problem === undefined ? "" : "This is not JSON yet."), [problem])
   return (
     <>

@@ -25,7 +25,7 @@ export const ToastProvider = ({ children }: { readonly children: ReactNode }) =>
     (toast: Toast) => {
       const number = ++last.current
       setToasts((all) => [...all, { ...toast, number }].slice(-most))
-      // A problem stays until it is closed: it has to be read.
+      // A problem stays until the user closes it.
       if (toast.tone !== "bad") setTimeout(() => remove(number), shownMillis)
     },
     [remove],

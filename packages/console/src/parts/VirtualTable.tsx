@@ -1,6 +1,6 @@
 /**
  * A table of any length: only the rows in view are in the document. A row is a link; `j` and `k` move between rows, `Enter` opens
- * one, `x` picks one.
+ * one, `x` selects one.
  */
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { memo, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react"
@@ -22,7 +22,7 @@ interface VirtualTableProps<Row> {
   readonly rows: ReadonlyArray<Row>
   readonly columns: ReadonlyArray<Column<Row>>
   readonly keyOf: (row: Row) => string
-  /** Where a row leads, and the name of that link. */
+  /** The address of a row's page, and the name of the row for the label of its checkbox. */
   readonly hrefOf?: (row: Row) => string
   readonly nameOf?: (row: Row) => string
   readonly isCurrent?: (row: Row) => boolean
@@ -87,7 +87,7 @@ export const VirtualTable = <Row,>(props: VirtualTableProps<Row>) => {
           // biome-ignore lint/a11y/useSemanticElements: see above.
           // biome-ignore lint/a11y/useFocusableInteractive: a header has nothing to do.
           <span role="columnheader">
-            <span className="sr-only">Pick</span>
+            <span className="sr-only">Select</span>
           </span>
         )}
         {shown.map(({ title, right }) => (
@@ -165,7 +165,7 @@ const PlainRow = <Row,>(props: TableRowProps<Row>) => {
           <input
             type="checkbox"
             className="size-4 accent-accent"
-            aria-label={`Pick ${nameOf?.(row) ?? rowKey}`}
+            aria-label={`Select ${nameOf?.(row) ?? rowKey}`}
             checked={isPicked}
             onChange={() => onPick(rowKey)}
           />
@@ -192,7 +192,7 @@ const PlainRow = <Row,>(props: TableRowProps<Row>) => {
   )
 }
 
-/** While the table is scrolled, only rows that come into view are rendered. */
+/** Memoized: while the user scrolls, only rows that come into view are rendered. */
 const TableRow = memo(PlainRow) as typeof PlainRow
 
 const wide = matchMedia("(min-width: 640px)")

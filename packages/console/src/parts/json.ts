@@ -8,7 +8,7 @@ export interface Change {
   readonly after: Json | undefined
 }
 
-/** No more changes are listed: a person reads a few, and a state may have a megabyte. */
+/** At most this many changes are listed: a state may have a megabyte, and nobody reads more. */
 export const mostChanges = 200
 
 type Entries = ReadonlyArray<readonly [string, Json]>

@@ -1,4 +1,4 @@
-/** Runs a write, shows its result in a toast, and reads the data again that may have changed. */
+/** Runs a write, shows its result in a toast, and reloads all data, which may have changed. */
 import { useQueryClient } from "@tanstack/react-query"
 import { useCallback, useRef, useState } from "react"
 import { submit, type Write } from "../api/Client.ts"
@@ -9,10 +9,10 @@ export const useAct = () => {
   const toast = useToast()
   const [isBusy, setIsBusy] = useState(false)
   const underWay = useRef(new Set<string>())
-  /** Resolves to the answer, which is undefined in itself where there is none; to undefined where it was refused, which a toast says. */
+  /** Resolves to `{ answer }`, whose `answer` is undefined for an empty body. Resolves to undefined, with a toast, for a refusal. */
   const act = useCallback(
     async <A>(change: Write, done: (answer: A) => Toast): Promise<{ readonly answer: A } | undefined> => {
-      // A second click before the answer does nothing more.
+      // Ignores a second click before the answer.
       const same = `${change.method} ${change.path} ${JSON.stringify(change.body)}`
       if (underWay.current.has(same)) return undefined
       underWay.current.add(same)

@@ -1,6 +1,6 @@
 /**
- * The rows of a list that is open while the data changes: pages behind one another, newest first. Known rows are renewed in place; new
- * ones are counted and shown when the person asks for them, so that no row moves under the pointer.
+ * The rows of a paged list, newest first, that is open while the data changes. Known rows are updated in place; new rows are counted
+ * and shown when the user asks for them, so that no row moves under the pointer.
  */
 import { useCallback, useMemo } from "react"
 import type { Read } from "../api/Client.ts"
@@ -14,7 +14,7 @@ interface Options<Page, Row> {
 
 export const useRows = <Row, Page extends { readonly next?: string | number }>({ address, rowsOf, keyOf }: Options<Page, Row>) => {
   const pages = useReadPages(address)
-  // The first page once more, which is renewed by hints; the pages above stay as they were shown.
+  // A second read of the first page, which hints repeat; `pages` stay as they were shown.
   const head = useRead({ path: `${address().path}` } as Read<Page>)
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = pages
   const rows = useMemo(() => {
@@ -22,7 +22,7 @@ export const useRows = <Row, Page extends { readonly next?: string | number }>({
     const seen = new Set<string>()
     return (data?.pages ?? []).flatMap(rowsOf).flatMap((row) => {
       const key = keyOf(row)
-      // A row that changed between two pages is on both.
+      // A row that changed between the reads of two pages is on both.
       if (seen.has(key)) return []
       seen.add(key)
       return [renewed.get(key) ?? row]

@@ -95,13 +95,13 @@ describe.skipIf(installedBrowser === undefined)("mishaps in the console (Chromiu
       Effect.gen(function* () {
         const { url, sequenceOf } = yield* start("left-1", "left-2", "right-1", "right-2")
         const tab = yield* openTab(`${url}/instances?machine=tally&q=left-`)
-        yield* tab.run((page) => page.getByLabel("Pick left-1").check())
+        yield* tab.run((page) => page.getByLabel("Select left-1").check())
         yield* tab.run((page) => page.getByRole("button", { name: "Send to 1", exact: true }).waitFor())
         yield* tab.run((page) => page.getByLabel("Id begins with").fill("right-"))
         yield* tab.shows("right-2")
         // The button says what it does: nothing is picked any more.
         yield* tab.run((page) => page.getByRole("button", { name: "Send to all shown" }).waitFor())
-        yield* tab.run((page) => page.getByLabel("Pick right-1").check())
+        yield* tab.run((page) => page.getByLabel("Select right-1").check())
         yield* tab.run((page) => page.getByRole("button", { name: "Send to 1", exact: true }).click())
         yield* tab.run((page) => page.getByLabel("Event", { exact: true }).selectOption("Pause"))
         yield* tab.run((page) => page.getByRole("button", { name: "Count them" }).click())

@@ -8,7 +8,7 @@ import { Button } from "../../parts/Button.tsx"
 import { Ago } from "../../parts/Moment.tsx"
 import { Answer, Panel } from "../../parts/Panel.tsx"
 
-/** How many are shown at first, how many more each time, and how many at most: the list of all commands has the rest. */
+/** How many commands are shown at first and added each time, and how many at most: the list of all commands has the rest. */
 const step = 50
 const most = 1000
 
@@ -56,7 +56,7 @@ export const CommandList = ({ machine, id }: { readonly machine: string; readonl
               {next === undefined || limit >= most ? null : (
                 <li className="px-4 py-2">
                   <Button look="quiet" onClick={() => setLimit(limit + step)}>
-                    Show earlier ones
+                    Show earlier commands
                   </Button>
                 </li>
               )}

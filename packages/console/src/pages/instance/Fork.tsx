@@ -25,9 +25,9 @@ export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
     submit<InstanceView>(write("POST", ["instances", machine, id, "fork"], { id: name, through: at })).then(
       (view) => {
         toast({
-          text: `${view.id} begins where ${id} was after step ${at}.`,
+          text: `${view.id} starts from ${id} after step ${at}.`,
           href: hrefOf(["instances", machine, id]),
-          linkText: "Back to the first",
+          linkText: `Back to ${id}`,
         })
         onClose()
         onDone(view.id)
@@ -44,7 +44,7 @@ export const Fork = ({ machine, id, at, onClose, onDone }: ForkProps) => {
         }}
       >
         <p className="text-muted">
-          A new instance takes over the history up to step {at}. Nothing that was requested there is executed again.
+          Creates a new instance with the history up to step {at}. Commands of that history are not executed again.
         </p>
         <div className="grid gap-1">
           <label htmlFor="fork-id" className="label">

@@ -1,4 +1,4 @@
-/** All events of an instance, latest first, read while the person scrolls. */
+/** All events of an instance, latest first, loaded while the user scrolls. */
 import { useCallback } from "react"
 import * as reads from "../../api/reads.ts"
 import type { HistoryEntry, InstanceView } from "../../api/types.ts"
@@ -61,7 +61,7 @@ export const History = ({ view, at }: { readonly view: InstanceView; readonly at
           <Skeleton />
         </div>
       ) : rows.length === 0 ? (
-        <p className="px-4 py-3 text-muted">{sequence === 0 ? "The instance has taken no event yet." : "No event has this name."}</p>
+        <p className="px-4 py-3 text-muted">{sequence === 0 ? "The instance has handled no event yet." : "No event has this name."}</p>
       ) : (
         <VirtualTable
           label="History"

@@ -24,7 +24,7 @@ import { Timeline } from "./Timeline.tsx"
 import { Timers } from "./Timers.tsx"
 import { isChart, wayOf } from "./wayOf.ts"
 
-/** At most this many events before the step show the path on the diagram, and the timeline. */
+/** The path on the diagram, and the timeline, show at most this many events before the step. */
 const pathEvents = reads.historyPage
 
 export const InstancePage = ({ names: [machine = "", id = ""] }: { readonly names: ReadonlyArray<string> }) => {
@@ -77,7 +77,7 @@ const Undefined = ({ machine, id, problem }: { readonly machine: string; readonl
         )}
       </PageHead>
       <p role="alert" className="mb-4 rounded-lg bg-warn-soft px-4 py-2.5 text-warn">
-        The definition of {machine} is gone: {problem.message}
+        The definition of {machine} is missing: {problem.message}
       </p>
       <div className="grid gap-4 xl:grid-cols-2">
         <CommandList machine={machine} id={id} />
@@ -96,7 +96,7 @@ const noEntries: ReadonlyArray<HistoryEntry> = []
 const Loaded = ({ view }: { readonly view: InstanceView }) => {
   const { machine, id, status, outcome, reason, startedAt, updatedAt, sequence, state } = view
   const query = useQueryState()
-  // The step that was chosen: the instance may change while the dialog is open.
+  // The step at which the dialog was opened: the instance may change meanwhile.
   const [forkedAt, setForkedAt] = useState<number>()
   const asked = query.get("at")
   const step = asked === undefined || asked === "" ? Number.NaN : Math.trunc(Number(asked))
@@ -108,9 +108,10 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
     arrowright: () => setAt(at + 1),
     e: () => document.querySelector<HTMLElement>("[data-send] button")?.focus(),
   })
-  // The events up to the step, and some after it for the line of time.
+  // The events up to the step, and some after it for the timeline.
   const start = Math.max(0, Math.min(at - pathEvents + 20, sequence - pathEvents))
-  // The states of a statechart are among its fields; of any other machine the names are enough. The latest are those that the list below begins with.
+  // The active states of a statechart are among its fields, so its events are read in full; other machines need the names only. The
+  // latest events are the first page of the list below: one read serves both.
   const isLatest = start === Math.max(0, sequence - pathEvents) && !isChart(state)
   const events = useRead(
     isLatest ? reads.latestEvents(machine, id) : reads.history(machine, id, { after: start, limit: pathEvents, brief: !isChart(state) }),
@@ -185,7 +186,7 @@ const Loaded = ({ view }: { readonly view: InstanceView }) => {
             </>
           }
         >
-          {/* A long state scrolls, so that the actions stay near. */}
+          {/* A long state scrolls, so that the actions stay in view. */}
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard must reach what scrolls. */}
           <section aria-label="The step" tabIndex={0} className="max-h-108 overflow-auto">
             <Step view={view} at={at} />

@@ -1,4 +1,4 @@
-/** A held instance: the stored event that does not replay, and a form for the one that replaces it, which is tried first. */
+/** A held instance: the stored event that does not replay, and a form for its replacement. A dry run must succeed before the repair. */
 import { useQueryClient } from "@tanstack/react-query"
 import { useState } from "react"
 import { submit, write } from "../../api/Client.ts"
@@ -20,10 +20,10 @@ export const Repair = ({ view }: { readonly view: InstanceView }) => {
     return (
       <p className="mb-4 text-muted">
         The server does not say which event holds the instance. <code className="font-mono">npx detent instance repair --help</code> shows
-        the way.
+        how to repair it.
       </p>
     )
-  // After a repair a later event may hold the instance, which needs a form of its own.
+  // After a repair, a later event may hold the instance: the key gives it a new form.
   return <RepairForm key={`${held.sequence} ${JSON.stringify(held.stored)}`} view={view} held={held} />
 }
 
@@ -35,7 +35,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
   const [event, setEvent] = useState<Json>((held.stored as Json) ?? {})
   const { once, isBusy } = useOneAtATime()
   const [trial, setTrial] = useState<{ readonly of: string; readonly good: boolean; readonly text: string }>()
-  // The answer may arrive after the event was changed: it then says nothing about this one.
+  // The answer may arrive after the event was changed: then it does not apply.
   const subject = JSON.stringify(event)
   const tried = trial?.of === subject ? trial : undefined
   const tag =
@@ -47,7 +47,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
     )
   const attempt = () =>
     send(true).then(
-      ({ state }) => setTrial({ of: subject, good: true, text: `With this event the instance replays, and is in ${state._tag}.` }),
+      ({ state }) => setTrial({ of: subject, good: true, text: `With this event the instance replays and reaches ${state._tag}.` }),
       (reason: unknown) => setTrial({ of: subject, good: false, text: reason instanceof Error ? reason.message : String(reason) }),
     )
   const repair = () =>
@@ -55,7 +55,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
       .then(
         ({ state, status }) =>
           toast({ text: status === "held" ? `${id} is repaired up to step ${held.sequence}.` : `${id} is repaired and in ${state._tag}.` }),
-        // Also where the event was replaced, and a later one holds the instance.
+        // Also called where the event was replaced and a later event holds the instance.
         (reason: unknown) => toast({ text: reason instanceof Error ? reason.message : String(reason), tone: "bad" }),
       )
       .then(() => client.invalidateQueries())
@@ -74,7 +74,7 @@ const RepairForm = ({ view, held }: { readonly view: InstanceView; readonly held
             void attempt()
           }}
         >
-          <h3 className="label">Event that replaces it</h3>
+          <h3 className="label">Replacement</h3>
           {schema === undefined ? (
             <>
               <label htmlFor="repair-event" className="sr-only">

@@ -30,13 +30,13 @@ export const SendPanel = ({ view, legal, isNow, onLatest }: SendPanelProps) => {
       {!isNow ? (
         <div className="grid gap-2 text-muted">
           <p className="flex flex-wrap items-center gap-3">
-            You look at a past step. <Button onClick={onLatest}>Go to the latest</Button>
+            This is a past step. <Button onClick={onLatest}>Go to the latest</Button>
           </p>
           {legal.data === undefined ? null : (
             <p>
               {legal.data.events.length === 0
                 ? `${legal.data.state} accepts no event.`
-                : `${legal.data.state} accepts ${legal.data.events.map((one) => one.event).join(", ")}. A fork at this step can be sent them.`}
+                : `${legal.data.state} accepts ${legal.data.events.map((one) => one.event).join(", ")}. To send one of them, fork the instance at this step.`}
             </p>
           )}
         </div>
@@ -88,7 +88,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
   const [problem, setProblem] = useState<string>()
   const given = typeof fields === "object" && fields !== null && !Array.isArray(fields) ? fields : {}
   const body = { _tag: event.event, ...given }
-  // A preview is that of one event on one state. It may arrive after either has changed.
+  // A preview belongs to one event in one state, and may arrive after either has changed.
   const subject = `${view.sequence} ${JSON.stringify(body)}`
   const preview = previewed?.of === subject ? previewed.found : undefined
   const failed = (reason: unknown) => {
@@ -128,7 +128,7 @@ const EventForm = ({ view, event, onSent }: { readonly view: InstanceView; reado
         <div className="grid gap-2 rounded-lg border border-line bg-sunken p-3">
           <p className="flex flex-wrap items-center gap-2">
             {preview.postponed === true ? (
-              "It would wait for the next change of state."
+              "The event would be postponed until the next change of state."
             ) : (
               <>
                 {[view.state._tag, ...(preview.through ?? [])].join(" → ")} → <Badge tone="info">{preview.state._tag}</Badge>

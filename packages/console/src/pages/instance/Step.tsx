@@ -15,7 +15,7 @@ type Record = Readonly<globalThis.Record<string, Json>>
 
 export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: number }) => {
   const { machine, id } = view
-  // The event and the one before it: the states after both are in the answer.
+  // The event and the one before it: the answer has the states after both.
   const entry = useRead(at === 0 ? undefined : reads.history(machine, id, { after: Math.max(0, at - 2), limit: 2 }), { fixed: true })
   const here = entry.data?.entries.find(({ sequence }) => sequence === at)
   const isGone = at > 0 && entry.data !== undefined && here === undefined
@@ -31,7 +31,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
         : changesBetween(before as Json, state as Json).filter(({ path }) => path !== "_tag"),
     [before, state],
   )
-  // A journal that is not kept ends behind the snapshot.
+  // A pruned journal starts after the snapshot.
   const isUnknown = before === undefined && (at === 1 ? first.error !== null : entry.data !== undefined)
   return (
     <div className="grid gap-4">
@@ -49,7 +49,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
       )}
       {at === 0 ? null : (
         <section>
-          <h3 className="label mb-1.5">What changed</h3>
+          <h3 className="label mb-1.5">Changes</h3>
           {changes === undefined ? (
             isUnknown ? (
               <p className="text-muted">The state before this step is no longer stored.</p>
@@ -73,7 +73,7 @@ export const Step = ({ view, at }: { readonly view: InstanceView; readonly at: n
         ) : (
           <>
             <p className="mb-1.5 font-medium">{state._tag}</p>
-            <Fields of={state as Record} empty="It has no fields." />
+            <Fields of={state as Record} empty="The state has no fields." />
           </>
         )}
       </section>

@@ -4,7 +4,7 @@ import type { HistoryEntry } from "../../api/types.ts"
 import { durationText, exactTime } from "../../parts/Moment.tsx"
 import { eventName } from "./Step.tsx"
 
-/** A pause is marked where it is this long, and this many times as long as the usual one. */
+/** A pause is marked if it is longer than this, and longer than this many times the median pause. */
 const pauseMillis = 60_000
 const pauseFactor = 10
 
@@ -19,7 +19,7 @@ export const Timeline = ({ entries, at, startedAt, onStep }: TimelineProps) => {
   const line = useRef<HTMLDivElement>(null)
   const first = entries[0]
   const isThere = at === 0 || entries.some(({ sequence }) => sequence === at)
-  // Only the line is scrolled: the page stays where it is.
+  // Scrolls the timeline only, not the page.
   useEffect(() => {
     const step = isThere ? line.current?.querySelector<HTMLElement>(`[data-step="${at}"]`) : undefined
     if (step && line.current !== null) line.current.scrollLeft = step.offsetLeft - (line.current.clientWidth - step.offsetWidth) / 2

@@ -35,13 +35,13 @@ export const wayOf = (entries: ReadonlyArray<HistoryEntry>, at: number, current:
   return { visited, taken, here: new Set(here) }
 }
 
-/** The tag; of a statechart the innermost active states by their paths, one of each region. */
+/** The tag of a state; for a statechart, the paths of the innermost active states, one per region. */
 const innermost = (state: AnyState): ReadonlyArray<string> => {
   const leaves = isChart(state) ? leavesOf(state["value"], "") : []
   return leaves.length === 0 ? [state._tag] : leaves
 }
 
-/** Whether it is the state of a statechart with states inside others. */
+/** Whether the state belongs to a statechart with nested states. */
 export const isChart = (state: AnyState): boolean => {
   const { value, context, status } = state as AnyState & Readonly<Record<string, unknown>>
   return typeof value === "object" && value !== null && context !== undefined && typeof status === "string"
