@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the shipped corpus goes through the whole pipeline, from documents to a validated graph, on an embedded
- * database. Stop it with Ctrl-C or kill it, and start it again: it resumes where it was. On a terminal it ends with the console, at an
- * address to open.
+ * `npm run demo`: runs the shipped corpus through the whole pipeline, from documents to a validated graph, on an embedded
+ * database. Stop it with Ctrl-C or kill it, and start it again: it resumes. On a terminal it then serves the console and prints its
+ * address.
  */
 import { spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
@@ -20,7 +20,7 @@ import { coloured, plain, type Style } from "./orders/Style.ts"
 const out = process.stdout
 const folder = resolve(process.env["DETENT_DEMO_FOLDER"] ?? ".detent/demo")
 
-/** A line that is drawn over itself on a terminal; elsewhere one line for each stage. */
+/** Prints the progress: on a terminal one line that is redrawn in place, elsewhere one line per stage. */
 const shown = (style: Style, isTerminal: boolean) => {
   let stage = ""
   return (state: BatchState) =>
@@ -45,13 +45,13 @@ const demo = Effect.gen(function* () {
   const manifest = Schema.decodeSync(ManifestFileJson)(readFileSync(join(corpus, "manifest.json"), "utf8"))
   const before = yield* unfinished(batches)
   out.write(style.bold(`${manifest.documents.length} documents to one validated graph\n`))
-  if (before !== undefined) out.write(style.dim("An earlier run was stopped before its end: this one continues with it.\n"))
+  if (before !== undefined) out.write(style.dim("An earlier run was stopped before its end: this run resumes it.\n"))
   const id = before ?? (yield* batches.start(corpusFolder, manifest))
   yield* Stream.runForEach(batches.watch(id), shown(style, isTerminalOut))
   if (isTerminalOut) out.write("\n")
   const end = yield* batches.state(id)
   if (end._tag !== "Completed" && end._tag !== "PartiallyCompleted") {
-    out.write(style.red(isTerminal(end) && end._tag === "Failed" ? `${end.error.message}\n` : `it ended ${end._tag}\n`))
+    out.write(style.red(isTerminal(end) && end._tag === "Failed" ? `${end.error.message}\n` : `The batch ended as ${end._tag}.\n`))
     process.exitCode = 1
     return
   }
@@ -73,9 +73,9 @@ const demo = Effect.gen(function* () {
   out.write(`See it          npx detent serve --data ${path(folder)}\n`)
 }).pipe(Effect.provide(live(folder)))
 
-/** Serves what the demo made, on a free port, until Ctrl-C: the server prints the address to open. */
+/** Serves the result of the demo on a free port until Ctrl-C. The server prints its address. */
 const serveResult = Effect.callback<void>((resume) => {
-  out.write("\nThe console shows all of it, live. Ctrl-C ends it.\n")
+  out.write("\nThe console shows the batch and its graph. Ctrl-C ends it.\n")
   const cli = fileURLToPath(new URL("../packages/cli/bin/detent.mjs", import.meta.url))
   const server = spawn(process.execPath, [cli, "serve", "--data", folder, "--port", "0"], { stdio: "inherit" })
   server.on("error", (error) => resume(Effect.die(error)))
@@ -83,10 +83,10 @@ const serveResult = Effect.callback<void>((resume) => {
   return Effect.sync(() => void server.kill("SIGTERM"))
 })
 
-/** A program that reads the output waits for the end, so only a person gets the server. */
+/** Only a person gets the server: a program that reads the output waits for its end. */
 const isPerson = out.isTTY === true && process.stdin.isTTY === true
 
-/** Ctrl-C interrupts the demo; what was done is stored. */
+/** Ctrl-C interrupts the demo; finished steps are stored. */
 const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
   const interrupt = () => fiber.interruptUnsafe()
   process.once("SIGINT", interrupt)

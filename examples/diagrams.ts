@@ -1,9 +1,9 @@
 /**
- * Draws every example, beside its source, and for some of them the way of one instance. A diagram that is checked in can be
- * looked at without running anything, and its changes are reviewed like those of any other file.
+ * Draws every example beside its source, and for some of them the path of one instance. The diagrams are checked in, so that
+ * they can be read without running anything, and their changes are reviewed like those of any other file.
  *
- *     node examples/diagrams.ts            draws them anew
- *     node examples/diagrams.ts --check    tells which are out of date, and fails if any is
+ *     node examples/diagrams.ts            updates them
+ *     node examples/diagrams.ts --check    lists those that are out of date, and fails if there are any
  */
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -43,7 +43,7 @@ const structure = (name: string, machine: (typeof examples)[keyof typeof example
     ],
   )
 
-/** The way of one instance: in the structure, as a sequence, and along the time. */
+/** The path of one instance: in the structure, as a sequence, and as a timeline. */
 const way = (
   name: string,
   machine: typeof Order | typeof Document,
@@ -62,7 +62,7 @@ const way = (
     ],
   )
 
-/** All diagrams, as they should be. */
+/** All diagrams, drawn from the current sources. */
 export const draw: Effect.Effect<ReadonlyArray<Diagram>, Svg.DiagramError> = Effect.map(
   Effect.all([
     ...Object.entries(examples).map(([name, machine]) => structure(name, machine)),
@@ -77,7 +77,7 @@ export const draw: Effect.Effect<ReadonlyArray<Diagram>, Svg.DiagramError> = Eff
 
 const fileOf = ({ path }: Diagram) => join(import.meta.dirname, path)
 
-// A file that is not there yet is out of date like any other.
+// A missing file counts as out of date.
 const isCurrent = (diagram: Diagram) =>
   Effect.promise(() =>
     readFile(fileOf(diagram), "utf8").then(
@@ -86,7 +86,7 @@ const isCurrent = (diagram: Diagram) =>
     ),
   )
 
-/** The diagrams whose file differs from what would be drawn now. */
+/** The diagrams whose file is out of date. */
 export const stale: Effect.Effect<ReadonlyArray<Diagram>, Svg.DiagramError> = Effect.flatMap(draw, (diagrams) =>
   Effect.filter(diagrams, (diagram) => Effect.map(isCurrent(diagram), (current) => !current)),
 )

@@ -9,7 +9,7 @@ import * as Schema from "effect/Schema"
 import { BatchConfig } from "./BatchConfig.ts"
 import { BatchEvent } from "./BatchEvent.ts"
 
-// What a retry starts from: every state that can still fail carries it.
+// A retry starts from these fields, so every state that can still fail carries them.
 const request = {
   batchId: Schema.String,
   documentIds: Schema.Array(Schema.String),
@@ -70,7 +70,7 @@ export const Batch = Machine.make({ name: "batch", state: S, event: E, guards, e
     }),
   )
 
-  // A transition to the same state changes its data and nothing else: the extraction continues.
+  // A transition to the same state only changes its data: the extraction continues.
   .on(
     S.Extracting,
     E.DocumentCompleted,
@@ -140,13 +140,13 @@ export const Batch = Machine.make({ name: "batch", state: S, event: E, guards, e
     { guards: ["canRetry"] },
   )
 
-  // Called in `spawn`, an effect runs there and then, as long as the state lasts.
+  // Called in `spawn`, an effect runs immediately, and at most as long as the state lasts.
   .spawn(S.Extracting, ({ state, effects }) => effects.processDocuments({ documentIds: state.documentIds, config: state.config }), {
     runs: ["processDocuments"],
   })
   .spawn(S.Resolving, ({ state, effects }) => effects.runResolution({ batchId: state.batchId }), { runs: ["runResolution"] })
 
-  // Called in `enter`, it is requested, to be carried out after the transition.
+  // Called in `enter`, an effect is requested: it becomes a command, which runs after the transition.
   .enter(
     [S.Pending, S.Extracting, S.Resolving, S.Completed, S.Failed, S.Cancelled],
     ({ state, effects }) => effects.persistState({ batchId: state.batchId, status: state._tag }),
@@ -175,7 +175,7 @@ export const Batch = Machine.make({ name: "batch", state: S, event: E, guards, e
       effects.emitBatchEvent({ event: facts.BatchFailed.make({ batchId, at, error, failedDocuments: failedCount }) }),
     { requests: ["emitBatchEvent"] },
   )
-  // `other` is the state that was left: Cancelled itself does not say how many documents had failed by then.
+  // `other` is the state that was left: Cancelled itself does not have the number of failed documents.
   .enter(
     S.Cancelled,
     ({ state: { batchId }, other, effects, at }) => {

@@ -1,6 +1,6 @@
 /**
- * What the rest of the world hears of a batch. These are facts that have happened; the machine's own events, in
- * `Batch.ts`, are what it receives.
+ * The domain events that a batch publishes: facts that have happened. The events that the machine receives are in
+ * `Batch.ts`.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,10 +1,10 @@
-/** Stand-ins for the batch's slots: they take time, find things and fail, but touch nothing. */
+/** Simulated handlers of the batch's slots: they take time, find entities and fail, but read and write no data. */
 import type { Self } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import { Batch, E } from "./Batch.ts"
 import type { BatchEvent } from "./BatchEvent.ts"
 
-/** What the simulated world is like, and who watches it. */
+/** The behaviour of the simulation, and the receivers of its output. */
 export interface World {
   readonly millisPerDocument: number
   readonly isBroken: (documentId: string) => boolean
@@ -23,7 +23,7 @@ export const simulated = (world: World) =>
 
     processDocuments: ({ documentIds, config }, { self }) =>
       Effect.gen(function* () {
-        const onFailure = config.failurePolicy === "abort-all" ? abort : goOn
+        const onFailure = config.failurePolicy === "abort-all" ? abort : reportFailure
         const extractions = yield* Effect.forEach(
           documentIds,
           (documentId) =>
@@ -62,12 +62,12 @@ const extract = (world: World, documentId: string): Effect.Effect<Found, string>
     ),
   )
 
-const goOn = (self: Self<typeof E.Type>, documentId: string, error: string) =>
+const reportFailure = (self: Self<typeof E.Type>, documentId: string, error: string) =>
   Effect.as(tell(self, E.DocumentFailed({ documentId, error })), undefined)
 
-/** Failing the batch leaves Extracting, and that ends the work on all other documents. */
+/** Fails the batch: it leaves Extracting, which ends the work on all other documents. */
 const abort = (self: Self<typeof E.Type>, documentId: string, error: string) =>
-  Effect.andThen(goOn(self, documentId, error), tell(self, E.Fail({ error })))
+  Effect.andThen(reportFailure(self, documentId, error), tell(self, E.Fail({ error })))
 
 /** The batch accepts these events as long as this work runs, so a refusal is a mistake in this file. */
 const tell = (self: Self<typeof E.Type>, event: typeof E.Type) => Effect.orDie(self.send(event))

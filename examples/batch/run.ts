@@ -1,5 +1,5 @@
 /**
- * A batch of six documents in a simulated world; one of them cannot be read.
+ * A batch of six simulated documents; one of them cannot be read.
  *
  * Run it: `npx node examples/batch/run.ts`
  */

@@ -1,4 +1,4 @@
-/** A node as the process that started it sees it: what it reports, and how it is killed. */
+/** A node in a child process: its reports, and the signals that stop or kill it. */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
@@ -7,11 +7,11 @@ export interface NodeSettings {
   readonly url: string
   readonly address: string
   readonly token: string
-  /** How long the others wait for a sign of life before they take over what it has, in milliseconds. */
+  /** After this many milliseconds without a heartbeat, the other nodes take over its shards. */
   readonly lease: number
 }
 
-/** What a node says every tenth of a second. */
+/** The report that a node sends every tenth of a second. */
 export interface Report {
   readonly shards: number
   /** Readings that were answered since its last report. */
@@ -57,7 +57,7 @@ export class NodeProcess {
     return this.#child.signalCode === "SIGKILL"
   }
 
-  /** Has it send, or stop sending once its last events are answered. */
+  /** Tells the node to send events, or to stop sending. */
   send(isSending: boolean) {
     if (this.isUp) this.#child.send({ isSending })
   }
@@ -67,7 +67,7 @@ export class NodeProcess {
     await this.#gone
   }
 
-  /** Has it hand over what it has, and end. */
+  /** Tells the node to hand over its shards and end, and waits for its end. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM")
     await this.#gone

@@ -1,4 +1,4 @@
-/** The nodes as lines of text: their shards, events a second, and what has just happened. */
+/** The nodes as lines of text: their shards, events per second, and the last step of the scenario. */
 import type { Style } from "../orders/Style.ts"
 import type { Place } from "./Scenario.ts"
 
@@ -6,7 +6,7 @@ const barWidth = 30
 const allShards = 300
 
 export interface Rates {
-  /** Events a second of each node, in the order of the nodes. */
+  /** Events per second of each node, in the order of the nodes. */
   readonly perSecond: ReadonlyArray<number>
   readonly answered: number
 }
@@ -29,7 +29,7 @@ export const picture = (
   `  ${style.dim(said)}`,
 ]
 
-/** What happened in the last stretch, from what the nodes reported at its two ends. */
+/** The rates since the last reading, from the totals of the nodes. */
 export class Meterage {
   #last: ReadonlyArray<number> = []
   #at = 0

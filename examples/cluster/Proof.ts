@@ -6,9 +6,9 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 
 export interface Proof {
   readonly journaled: number
-  /** Readings that were answered and are not there. */
+  /** Readings that were answered and are not in the journal. */
   readonly lost: number
-  /** Readings that are there more than once. */
+  /** Readings that are in the journal more than once. */
   readonly doubled: number
 }
 

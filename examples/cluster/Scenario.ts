@@ -1,20 +1,20 @@
-/** What happens to the nodes: they share the meters, one is killed, the others take over, it comes back. */
+/** The scenario: the nodes share the meters, one is killed, the others take over, it restarts. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { NodeProcess, type NodeSettings } from "./NodeProcess.ts"
 
-/** The place of a node: one that was killed and came back is another process at the same address. */
+/** The address of a node. A killed node restarts as another process at the same address. */
 export interface Place {
   readonly address: string
   node: NodeProcess
-  /** Readings that its processes sent and got an answer to. */
+  /** Readings that its processes sent and that were answered. */
   readonly answered: Array<string>
 }
 
 export interface Stage {
   readonly places: ReadonlyArray<Place>
-  /** What has just happened, for people. */
+  /** Prints a step of the scenario. */
   readonly say: (text: string) => void
-  /** How long each quiet stretch lasts, in milliseconds. */
+  /** The time between two steps, in milliseconds. */
   readonly quietMillis: number
 }
 
@@ -26,7 +26,7 @@ export const startPlaces = (settings: ReadonlyArray<NodeSettings>): ReadonlyArra
     return { address: one.address, node: new NodeProcess(one, answered), answered }
   })
 
-/** Until the nodes that are up have all shards, and each of them some. */
+/** Waits until the running nodes together have all shards, and each has some. */
 const untilShared = async (places: ReadonlyArray<Place>) => {
   for (;;) {
     const shards = places.filter(({ node }) => node.isUp).map(({ node }) => node.shards)
@@ -47,7 +47,7 @@ export const play = async ({ places, say, quietMillis }: Stage, restart: (place:
   if (victim === undefined) return
   await victim.node.kill()
   const killedAt = performance.now()
-  say(`${victim.address} is killed with -9; what it had waits for the end of its lease`)
+  say(`${victim.address} is killed with -9; its shards wait for the end of its lease`)
   await untilShared(places)
   say(`the others have all shards, ${((performance.now() - killedAt) / 1000).toFixed(1)} s after the kill`)
   await sleep(quietMillis)
@@ -58,8 +58,8 @@ export const play = async ({ places, say, quietMillis }: Stage, restart: (place:
   say("it has its share of the shards again")
   await sleep(quietMillis)
   sendAll(false)
-  say("no more events are sent; the nodes hand over what they have and end")
-  // Until the last events are answered and reported.
+  say("no more events are sent; the nodes hand over their shards and end")
+  // Waits until the last events are answered and reported.
   await sleep(500)
   for (const { node } of places) await node.stop()
 }

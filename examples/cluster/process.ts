@@ -1,4 +1,4 @@
-/** One node of the cluster, in a process of its own: it has its share of the meters, and sends readings to all of them. */
+/** The program of one node: it owns a share of the meters, and sends readings to all of them. */
 import { Cluster } from "@detent/cluster"
 import { Engine } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
@@ -24,7 +24,7 @@ const readMeter = (id: string) =>
   Effect.gen(function* () {
     const meter = yield* Effect.flatMap(Engine, (engine) => engine.ensure(Meter, id))
     for (let number = 0; ; number++) {
-      // The name of a reading is in no other reading, so that a reading that is stored twice is found.
+      // Each reading has a unique name, so that the proof finds a reading that is stored twice.
       const reading = `${process.pid}/${id}/${number}`
       if (isSending) {
         yield* Effect.match(meter.send(E.Read({ reading, amount: 1 })), {

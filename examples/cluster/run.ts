@@ -1,6 +1,6 @@
 /**
- * Three nodes share sixty meters on one PostgreSQL, in your terminal. One is killed with -9, the others take over what it had, it
- * comes back, and at the end the journal shows that nothing was lost and nothing was stored twice.
+ * Three nodes share sixty meters on one PostgreSQL, in your terminal. One is killed with -9, the others take over its shards, it
+ * restarts, and at the end the journal shows that nothing was lost and nothing was stored twice.
  *
  * Run it: `npm run example:cluster`. It starts a PostgreSQL of its own; DETENT_DATABASE_URL names another, whose database should be empty.
  */

@@ -1,7 +1,7 @@
 /**
- * A document that is written, reviewed by several people, published and one day archived. It shows what keeps bigger
- * machines small: groups of states and of events, a rule for a group with an exception, events that wait for their
- * time, and questions that are answered.
+ * A document that is written, reviewed by several people, published and finally archived. It shows how to keep larger
+ * machines small: groups of states and of events, a rule for a group with an exception, postponed events, and questions
+ * with answers.
  *
  * Run it: `npx node examples/document/Document.ts`
  */
@@ -55,33 +55,33 @@ export const Document = Machine.make({
   .on(S.Draft, E.Edit, S.Draft, ({ state, event }) => S.Draft.derive(state, { title: event.title, revision: state.revision + 1 }))
   .on(S.Draft, E.Submit, S.PeerReview)
 
-  // The way through the review; who asks for changes, at whichever desk, sends it back to its author.
+  // The steps of the review. A request for changes, in any of them, sends the document back to its author.
   .on(S.PeerReview, E.Approve, S.LegalReview)
   .on(S.LegalReview, E.Approve, S.BrandReview)
   .on(S.BrandReview, E.Approve, S.Approved)
   .on(S.InReview, E.RequestChanges, S.Draft, ({ state, event }) => S.Draft.derive(state, { remarks: [event.remark] }))
 
-  // The author may take it back at any time, but what the lawyers have seen is kept for them.
+  // The author may withdraw it at any time, but a document that the lawyers have seen is archived for them.
   .on(S.InReview, E.Cancel, S.Draft, ({ state }) => S.Draft.derive(state, { remarks: [] }))
   .on(S.LegalReview, E.Cancel, S.Archived, ({ state }) => S.Archived.derive(state, { reason: "cancelled during the legal review" }), {
     override: true,
   })
 
-  // A publisher in a hurry may ask early: the event waits, and is handled as soon as a state wants it.
+  // A publisher may send this event early: it is postponed until a state handles it.
   .postpone(S.InReview, E.Publish)
   .on(S.Approved, E.Publish, S.Published)
 
   // One line for every combination of the states and the events of the group.
   .on([S.Draft, S.Approved, S.Published], E.Removal, S.Archived)
 
-  // A verdict on what is decided already comes too late, but is not a mistake of the sender.
+  // A verdict after the decision is too late, but not an error of the sender.
   .on([S.Approved, S.Published], E.Verdict, stay)
 
   // Any state that is not final answers this. The answer's type comes from the event.
   .onAny(E.GetStatus, stay, ({ state }) => reply({ title: state.title, stage: state._tag, waitsFor: waitsFor(state) }))
   .final(S.Archived)
 
-/** Whose move it is. */
+/** The person or team that acts next. */
 const waitsFor: (state: typeof S.Type) => string = S.$match({
   Draft: ({ author }) => author,
   PeerReview: () => "a colleague",
@@ -101,7 +101,7 @@ const main = Effect.gen(function* () {
   yield* document.send(E.RequestChanges({ remark: "who is the reader?" }))
   yield* document.send(E.Edit({ title: "On Detents, for Engineers" }))
   yield* document.send(E.Submit())
-  yield* Console.log("! Publish, sent early: it waits")
+  yield* Console.log("! Publish, sent early: it is postponed")
   yield* Effect.forkChild(document.send(E.Publish({ url: "https://example.org/detents" })), { startImmediately: true })
   yield* tellStatus
   yield* document.send(E.Approve())

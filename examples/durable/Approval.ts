@@ -1,6 +1,6 @@
 /**
- * An expense that waits for days: reminded every two days, escalated after a week. While it waits it takes no memory, only
- * its rows.
+ * An expense that waits for approval for days, with a reminder every two days and an escalation after a week. While it waits it
+ * takes no memory, only rows in the database.
  */
 import { Event, Machine, Slot, State, stay } from "@detent/machine"
 import * as Schema from "effect/Schema"
@@ -23,7 +23,7 @@ export const Approval = Machine.make({ name: "approval", state: S, event: E, eff
   .on(S.Submitted, E.Review, S.WithManager, ({ state }) => S.WithManager.derive(state, { reminders: 0 }))
   .on(S.Waiting, E.Approve, S.Approved)
   .on(S.Waiting, E.Reject, S.Rejected)
-  // The reminder comes back by itself: an idle timeout starts anew with every event, its own included.
+  // The reminder repeats by itself: an idle timeout restarts with every event, its own included.
   .timeout(
     S.WithManager,
     "2 days",

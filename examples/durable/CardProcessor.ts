@@ -1,7 +1,7 @@
 /**
- * A card processor on this machine, for the example and its test. Like the real ones it honours idempotency keys: a charge
- * that comes again under its key is answered with the first receipt, and nothing is charged twice. It is unreliable on
- * purpose: of some charges the answer is lost after they were made.
+ * A local card processor, for the example and its test. Like real ones it honours idempotency keys: a second charge with the
+ * same key gets the first receipt, and nothing is charged twice. It is unreliable on purpose: it makes some charges and loses
+ * the answer.
  */
 import { createServer, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -10,9 +10,9 @@ import type * as Scope from "effect/Scope"
 
 export interface CardProcessor {
   readonly url: string
-  /** What was charged, by idempotency key. */
+  /** The charges, by idempotency key. */
   readonly charges: ReadonlyMap<string, { readonly card: string; readonly total: number; readonly receipt: string }>
-  /** How often it was asked to charge. */
+  /** The number of requests so far. */
   readonly requests: () => number
 }
 

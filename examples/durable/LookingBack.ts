@@ -1,6 +1,6 @@
 /**
- * What a journal is good for: the history of an instance, its state at any moment, another way it could have gone, pages of
- * instances, and a new version of the machine that reads what the old one wrote.
+ * The uses of a journal: the history of an instance, its state at any sequence number, a fork, pages of instances, and a new
+ * version of the machine that reads the events of the old one.
  */
 import { Engine, MemoryStore } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
@@ -18,7 +18,7 @@ const Article = Machine.make({ name: "article", state: S, event: E, initial: S.D
   .on(S.Draft, E.Publish, S.Published)
   .final(S.Published)
 
-/** The next version knows whose words they are. */
+/** The next version has the author. */
 const S2 = State({ Draft: { words: Schema.Int, by: Schema.String }, Published: { words: Schema.Int, by: Schema.String } })
 const E2 = Event({ Write: { words: Schema.Int, by: Schema.String }, Publish: {} })
 
@@ -27,7 +27,7 @@ const Signed = Machine.make({ name: "article", version: 2, state: S2, event: E2,
   .on(S2.Draft, E2.Publish, S2.Published)
   .final(S2.Published)
 
-/** Version 1 as JSON, made to version 2. */
+/** Upcasters from version 1 to version 2, on the stored JSON. */
 const upcasters = { 1: { state: (state: object) => ({ ...state, by: "Ada" }), event: (event: object) => ({ ...event, by: "Ada" }) } }
 
 const look = Effect.gen(function* () {
@@ -41,7 +41,7 @@ const look = Effect.gen(function* () {
   )
   yield* Console.log(`after the first event it had ${(yield* article.stateAt(1)).words} words`)
 
-  // What was requested before is not executed again, and timers begin anew.
+  // In a fork, earlier commands are not executed again, and timers restart.
   const other = yield* engine.fork(Article, "on-machines", 2, "on-machines-longer")
   yield* other.send(E.Write({ words: 1000 }))
 
@@ -51,9 +51,9 @@ const look = Effect.gen(function* () {
 
 const deploy = Effect.gen(function* () {
   const engine = yield* Engine
-  const { failing } = yield* engine.check(Signed, { upcasters }) // before the deploy: which would not open
+  const { failing } = yield* engine.check(Signed, { upcasters }) // before the deploy: the instances that would not open
   yield* engine.register(Signed, { upcasters })
-  const article = yield* Effect.flatMap(engine.get(Signed, "on-machines-longer"), Effect.fromOption) // get: if there is one
+  const article = yield* Effect.flatMap(engine.get(Signed, "on-machines-longer"), Effect.fromOption) // get: an Option
   const { words, by } = yield* article.state
   yield* Console.log(`${failing.length} would not open; ${words} words by ${by}`)
 })

@@ -1,7 +1,7 @@
 /**
- * An order that charges a card, mails its customer and tells the warehouse. None of that happens while a transition is
- * decided: it is requested there, stored with the transition, and executed afterwards, again if need be. The key of each
- * command goes along, so that the worker does the work once.
+ * An order that charges a card, mails its customer and notifies the warehouse. None of that happens in a transition: the
+ * transition requests commands, which are stored with it and executed afterwards, again after a failure. Each command has an
+ * idempotency key, so that its work is done once.
  *
  * Run it: `npx node examples/durable/OrderOutbox.ts`. The processor loses its first answers; the card is charged once.
  */
@@ -38,7 +38,7 @@ const effects = Slot.Effects({
   notifyWarehouse: { orderId: Schema.String },
 })
 
-/** What the outside world offers. The key tells a repeated call from another one. */
+/** The external services. The key distinguishes a repeated call from a new one. */
 export class Shop extends Context.Service<
   Shop,
   {
@@ -145,12 +145,12 @@ const main = Effect.scoped(
       yield* order.send(E.Pay())
       yield* order.waitFor(({ _tag }) => _tag === "Paid")
       yield* order.send(E.Ship())
-      // What the last transition requested is executed a moment after it.
+      // The commands of the last transition are executed a moment after it.
       yield* Effect.sleep("200 millis")
       yield* Console.log(`charged ${processor.charges.size} time, asked ${processor.requests()} times\n`)
       yield* Console.log(yield* commandReport({ title: "Commands" }))
     })
-    // `provideMerge`, so that the program reaches the store's `Commands` too, which the report is made from.
+    // `provideMerge`, so that the report can read the store's `Commands` too.
     const engine = Engine.layer().pipe(Layer.provideMerge(SqliteStore.layer({ filename: ":memory:" })))
     yield* program.pipe(Effect.provide(Layer.mergeAll(engine, shop)))
   }),

@@ -1,6 +1,6 @@
 /**
- * An order that waits for its payment, kept in a SQLite file: stop the process while it waits, start it again, and it continues
- * with the deadline it had.
+ * An order that waits for its payment, stored in a SQLite file: stop the process while the order waits, start it again, and the
+ * order continues with its original deadline.
  *
  * Run it: `npx node examples/durable/Payment.ts orders.db`, twice.
  */
@@ -39,13 +39,13 @@ const main = Effect.gen(function* () {
       yield* Console.log("Payment requested. Run this again to pay, or wait half an hour.")
       break
     case "AwaitingPayment":
-      // A webhook that is delivered twice has the same id twice: the second is answered, not repeated.
+      // A webhook that is delivered twice has the same id: the second delivery gets the answer of the first.
       yield* order.send(E.Pay({ transactionId: "t-9" }), { id: "webhook-77" })
       yield* order.send(E.Pay({ transactionId: "t-9" }), { id: "webhook-77" })
       yield* Console.log("Paid, once.")
       break
     default:
-      yield* Console.log("It has ended. Delete the file to start anew.")
+      yield* Console.log("The order has ended. Delete the file to start over.")
   }
 })
 

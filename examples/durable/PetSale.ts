@@ -1,7 +1,7 @@
 /**
- * How a transition becomes a domain event: it requests an effect, and the effect's handler writes the event. The request is
- * stored with the transition, so the event is written after it whatever dies in between; it may be written again, and then the
- * handler of the event refuses it.
+ * How a transition publishes a domain event: it requests an effect, and the effect's handler writes the event. The request is
+ * stored with the transition, so the event is written even if the process dies in between. It may be written twice: then the
+ * handler of the event refuses the second.
  *
  * Run it: `npx node examples/durable/PetSale.ts`
  */
@@ -34,7 +34,7 @@ export const Sale = Machine.make({ name: "sale", state: S, event: E, effects, in
       Effect.gen(function* () {
         const write = yield* EventLog.makeClient(PetLog)
         yield* write("PetSold", sold).pipe(Effect.catchTag("NotForSale", () => CommandResult.alreadyExecuted("it is sold already")))
-        // A journal that does not answer fails the command, which is tried again.
+        // A journal that does not answer fails the command, which the worker retries.
       }).pipe(Effect.orDie),
   })
 

@@ -1,8 +1,8 @@
 /**
- * A pet store that keeps what happened: events are stored in a SQLite file, and a table of pets is what they add up to. Stop it,
- * start it again, drop the table: the events bring it back. Of the weighings only the latest is kept.
+ * A pet store with event sourcing: events are stored in a SQLite file, and a table of pets is a projection of them. Stop it,
+ * start it again, drop the table: a replay of the events restores it. Of the weighings only the latest is kept.
  *
- * Run it: `npx node examples/durable/PetStore.ts pets.db`, twice. Positions 4 and 5 are weighings that a later one replaced.
+ * Run it: `npx node examples/durable/PetStore.ts pets.db`, twice. Positions 4 and 5 are missing: a later weighing replaced them.
  */
 import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -28,7 +28,7 @@ export const PetEvents = EventGroup.empty
 
 export const PetLog = EventLog.schema(PetEvents)
 
-/** Leave one out, and it does not compile. Each runs in the transaction that stores its event. */
+/** A missing handler is a compile error. Each handler runs in the transaction that stores its event. */
 export const PetHandlers = EventLog.group(PetEvents, (handlers) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -39,14 +39,14 @@ export const PetHandlers = EventLog.group(PetEvents, (handlers) =>
       .handle("PetSold", ({ payload: { pet, to } }) =>
         Effect.gen(function* () {
           const sold = yield* Effect.orDie(sql`update pets set owner = ${to} where pet = ${pet} and owner is null returning pet`)
-          // What a handler refuses is not stored.
+          // An event that its handler refuses is not stored.
           if (sold.length === 0) return yield* new NotForSale({ pet })
         }),
       )
   }),
 )
 
-/** The table is made and filled by a replay when it is not there, or when the version changes. */
+/** The table is created and filled by a replay when it is missing, or when the version changes. */
 const pets: SqlEventLog.Projection = {
   name: "pets",
   version: 1,
@@ -54,25 +54,25 @@ const pets: SqlEventLog.Projection = {
   create: Effect.flatMap(SqlClient, (sql) => sql`create table pets (pet text primary key, name text not null, owner text, grams integer)`),
 }
 
-/** The same with `PostgresStore.layer({ url })` under it. */
+/** `PostgresStore.layer({ url })` works in place of `SqliteStore.layer`. */
 export const petStore = (filename: string) =>
   SqlEventLog.layer(PetLog, PetHandlers, { journal: "pets", keepLatest: ["PetWeighed"], replay: pets }).pipe(
     Layer.provideMerge(SqliteStore.layer({ filename })),
   )
 
-/** What the table says, and every event that is kept. */
+/** Prints the table and every stored event. */
 export const report = Effect.gen(function* () {
   const sql = yield* SqlClient
   const rows = yield* sql<{ pet: string; name: string; owner: string | null; grams: number | null }>`select * from pets order by pet`
   for (const { pet, name, owner, grams } of rows)
     yield* Console.log(`${pet} is ${name}${grams === null ? "" : `, ${grams} g`}${owner === null ? "" : `, belongs to ${owner}`}`)
-  // The stream has no end: it continues with what others write. Here it is left after what is there now.
+  // The stream has no end: it continues with later events. Here it ends after the events stored so far.
   const { length } = yield* (yield* EventLog.EventLog).entries
   const events = SqlEventLog.stream(PetLog).pipe(Stream.take(length))
   yield* Stream.runForEach(events, ({ position, _tag, primaryKey }) => Console.log(`  ${position} ${_tag} ${primaryKey}`))
 })
 
-/** The first run has a day in the store; the second finds everything, and sells no pet twice. */
+/** The first run writes the events; the second finds them, and sells no pet twice. */
 export const main = Effect.gen(function* () {
   const write = yield* EventLog.makeClient(PetLog)
   const sql = yield* SqlClient

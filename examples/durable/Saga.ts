@@ -1,9 +1,9 @@
 /**
- * A trip is booked in three steps that belong to three companies. When the last one fails, or the trip is cancelled,
- * what was booked is cancelled, last first and once: also when the process dies in the middle of it.
+ * A trip is booked in three steps at three companies. When the last step fails, or the trip is cancelled, the compensations
+ * cancel each booking once, the last one first: also when the process dies in between.
  *
- * Run it: `npx node examples/durable/Saga.ts trips.db`. Within five seconds stop it with Ctrl-C, and run it again: what was booked
- * is not booked again. There is no car, so both bookings are cancelled. Delete the file to start anew.
+ * Run it: `npx node examples/durable/Saga.ts trips.db`. Within five seconds stop it with Ctrl-C, and run it again: no step is
+ * booked twice. There is no car, so both bookings are cancelled. Delete the file to start over.
  */
 import { DurableWorkflow } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -19,7 +19,7 @@ import * as Workflow from "effect/unstable/workflow/Workflow"
 
 export class SoldOut extends Schema.TaggedError<SoldOut>()("SoldOut", { what: Schema.String }) {}
 
-/** The companies. A booking is known by a number of theirs; cancelling one that is cancelled does nothing. */
+/** The companies. `book` returns the booking number; cancelling a booking twice has no effect. */
 export class Companies extends Context.Service<
   Companies,
   {
@@ -47,9 +47,9 @@ export const tripLayer = Trip.toLayer((_, trip) =>
   Effect.gen(function* () {
     const flight = yield* book("flight", trip)
     const hotel = yield* book("hotel", trip)
-    // The car is only to be had the day before. Nothing of the trip is in memory until then: Effect sleeps up to a minute in
-    // memory by default, and such a sleep begins anew in a process that was killed. With a threshold of 0 it is a timer in
-    // the store, and ends when it would have ended.
+    // The car can only be booked the day before. Until then the trip is not in memory. By default Effect sleeps up to a minute
+    // in memory, and such a sleep restarts after a crash. With a threshold of 0 it is a timer in the store, which keeps its
+    // deadline.
     yield* DurableClock.sleep({ name: "the day before", duration: "5 seconds", inMemoryThreshold: 0 })
     const car = yield* book("car", trip)
     return [flight, hotel, car]
@@ -68,10 +68,10 @@ const companies = Layer.succeed(Companies, {
 })
 
 const main = Effect.gen(function* () {
-  // With `discard` it is started, or found where an earlier process started it, and its id is returned at once.
+  // With `discard`, starts the trip, or finds the one that an earlier process started, and returns its id immediately.
   const trip = yield* Trip.execute({ traveller: "Ada" }, { discard: true })
-  yield* Console.log("the trip is under way; stop this with Ctrl-C and run it again, and it resumes")
-  // The same traveller is the same trip: this one waits for its end.
+  yield* Console.log("the trip is running; stop this with Ctrl-C and run it again: it resumes")
+  // The same traveller has the same idempotency key: this call waits for the end of the same trip.
   const outcome = yield* Effect.exit(Trip.execute({ traveller: "Ada" }))
   yield* Console.log(outcome._tag === "Success" ? "the trip is booked" : "there is no car: the trip is off")
   for (const { sequence, tag } of yield* DurableWorkflow.history(Trip, trip)) yield* Console.log(`  ${sequence} ${tag}`)
@@ -79,7 +79,7 @@ const main = Effect.gen(function* () {
 
 if (import.meta.main) {
   const store = SqliteStore.layer({ filename: process.argv[2] ?? "trips.db" })
-  // With a name of its own the process resumes at once where it was killed.
+  // With a fixed node id, a restarted process resumes immediately.
   const engine = DurableWorkflow.layer({ nodeId: "travel-agency" }).pipe(Layer.provideMerge(store))
   await Effect.runPromise(main.pipe(Effect.provide(tripLayer.pipe(Layer.provide(companies), Layer.provideMerge(engine)))))
 }

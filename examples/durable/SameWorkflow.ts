@@ -1,8 +1,8 @@
 /**
- * One Effect workflow, two engines: Effect's own on a cluster of one, and the journal. The workflow does not know which; a
- * layer changes, no code.
+ * One Effect workflow on two engines: Effect's own on a cluster of one node, and the journal. Only the layer changes, not the
+ * workflow.
  *
- * Run it: `npx node examples/durable/SameWorkflow.ts`. Both print the same, and how long they took.
+ * Run it: `npx node examples/durable/SameWorkflow.ts`. Both print the same result, and how long they took.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -60,7 +60,7 @@ export const onJournal = (filename: string) => DurableWorkflow.layer().pipe(Laye
 
 export const onCluster = (filename: string) =>
   ClusterWorkflowEngine.layer.pipe(
-    // Durable clocks are looked for every ten seconds by default.
+    // By default the cluster polls for due durable clocks every ten seconds.
     Layer.provide(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { entityMessagePollInterval: "100 millis" } })),
     Layer.provide(SqliteStore.layer({ filename })),
     Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),

@@ -1,9 +1,10 @@
 /**
  * An order that starts a shipment for each of its parcels, and waits for all of them. The order and its shipments are instances of
- * two machines: a handler starts the other by the `Engine`, under an id made of the order and the parcel, so that a command that is
- * executed twice starts one shipment. What a shipment sends to its order has the key of its command as id, and is taken once.
+ * two machines. A handler starts a shipment through the `Engine`, with an id made of the order and the parcel, so that a command
+ * that is executed twice starts one shipment. An event from a shipment to its order has the key of the command as its id, so that
+ * it is handled once.
  *
- * Run it: `npx node examples/durable/Shipments.ts orders.db`. Killed at any moment and started again, it continues where it was.
+ * Run it: `npx node examples/durable/Shipments.ts orders.db`. Kill it at any moment and start it again: it resumes.
  */
 import { Engine, Journal } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
@@ -45,7 +46,7 @@ export const Shipment = Machine.make({
       Effect.gen(function* () {
         const found = yield* Effect.fromOption((yield* Engine).find({ machine: "order", id: order }))
         yield* found.send(E.Arrived({ parcel }), { id: key })
-        // What fails here is tried again by the worker.
+        // The worker retries a failure.
       }).pipe(Effect.orDie),
   })
 
@@ -85,7 +86,7 @@ const program = Effect.gen(function* () {
   yield* engine.register(Shipment)
   const order = yield* engine.ensure(Order, "order-7", { parcels: ["books", "lamp", "table"] })
   yield* Console.log(`the order is ${(yield* order.state)._tag}`)
-  // Under its id the event is taken once, however often this program is started.
+  // With this id the event is handled once, however often the program is started.
   yield* order.send(E.Ship(), { id: "ship" })
   yield* Console.log("the shipments are requested")
   const delivered = yield* order.awaitFinal

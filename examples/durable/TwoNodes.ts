@@ -1,6 +1,6 @@
 /**
- * Two nodes on one PostgreSQL that share instances through locks: the node that has an event for the account takes its lock, reads
- * where it stands, decides, stores, and lets go.
+ * Two nodes on one PostgreSQL that share instances through locks: a node with an event for the account acquires its lock, reads
+ * the state, decides, commits, and releases the lock.
  *
  * Run it: `DETENT_DATABASE_URL=postgres://user@localhost/test npx node examples/durable/TwoNodes.ts`. Each run adds 220 to the account.
  */
@@ -18,10 +18,10 @@ export const E = Event({ Deposit: { amount: Schema.Int }, Withdraw: { amount: Sc
 export const Account = Machine.make({ name: "account", state: S, event: E, initial: S.Open })
   .on(S.Open, E.Deposit, S.Open, ({ state, event }) => S.Open({ balance: state.balance + event.amount }))
   .on(S.Open, E.Withdraw, S.Open, ({ state, event }) =>
-    event.amount > state.balance ? refuse("there is not that much in it") : S.Open({ balance: state.balance - event.amount }),
+    event.amount > state.balance ? refuse("the balance is too low") : S.Open({ balance: state.balance - event.amount }),
   )
 
-/** An engine as one of several nodes would have it. */
+/** The engine of one of several nodes. */
 export const node = (nodeId: string, url: string) =>
   Layer.fresh(
     Engine.layer({ nodeId }).pipe(
@@ -30,7 +30,7 @@ export const node = (nodeId: string, url: string) =>
     ),
   )
 
-/** Both nodes move money at the same time; what one reads is what the other wrote. */
+/** Both nodes deposit money at the same time; each reads the other's writes. */
 export const bothAtOnce = (url: string, id: string, rounds: number) =>
   Effect.gen(function* () {
     const work = (amount: number) =>

@@ -1,6 +1,6 @@
 /**
- * A desk for invoices, kept in a SQLite file. Its workflow is a JSON file that is read when the desk opens: change who approves
- * what, or add another file, and no TypeScript has to be written, as long as it names processors that exist.
+ * A desk for invoices, stored in a SQLite file. Its workflow is a JSON file that is read at the start: the approval rules can be
+ * changed without TypeScript, as long as the file names existing processors and criteria.
  *
  * Run it: `npx node examples/entity/Desk.ts invoices.db`, twice; then with your own file as second argument.
  */
@@ -35,7 +35,7 @@ const desk = (file: string) =>
       yield* Console.log("It is signed now. Run this again to approve it.")
       return
     }
-    // A click that arrives twice has the same id twice: the second is answered, not repeated.
+    // A click that arrives twice has the same id: the second gets the answer of the first.
     yield* large.send(workflow.trigger("approve"), { id: "click-7" })
     yield* large.send(workflow.trigger("approve"), { id: "click-7" })
     yield* Console.log("invoice-2:", (yield* large.awaitFinal)._tag)

@@ -17,7 +17,7 @@ export const Invoice = Schema.Struct({
   payment: Schema.optionalKey(Schema.String),
 })
 
-/** What workflows over invoices can be made of. */
+/** The processors and criteria that workflows over invoices can use. */
 export const invoices = Registry.make(Invoice, {
   processors: {
     stamp: Processor.pure((invoice, { at }) => ({ ...invoice, receivedAt: at })),

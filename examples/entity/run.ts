@@ -1,5 +1,5 @@
 /**
- * An invoice in memory: it is too large to be approved by itself, so a person signs it; the bank fails once and is asked again.
+ * An invoice in memory: it is too large for automatic approval, so a person signs it; the bank fails once and the payment is retried.
  *
  * Run it: `npx node examples/entity/run.ts`
  */

@@ -1,4 +1,4 @@
-/** The shipped corpus, where the demo keeps what it makes of it, and the layer that does the work. */
+/** The shipped corpus, its namespace, and the layer that processes it. */
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { Knowledge, Namespace, StorageFolder } from "@detent/knowledge"
@@ -9,5 +9,5 @@ export const corpusFolder = StorageFolder.make(`${pathToFileURL(corpus).href}/`)
 
 export const namespace = Namespace.make("coast")
 
-/** Files and database below one folder. A process that was killed resumes where it was when it is started again. */
+/** Files and database below one folder. A killed process resumes its batch when it is started again. */
 export const live = (folder: string) => Knowledge.layerEmbedded({ folder, readable: [corpus], nodeId: "demo" })

@@ -1,4 +1,4 @@
-/** Facts of the graph with the words they rest on. */
+/** Facts of the graph with the quotes that support them. */
 import { basename } from "node:path"
 import { CanonicalGraph, documentIdOf, GraphQuery, type Manifest, type Namespace } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
@@ -37,7 +37,7 @@ const Answer = Schema.fromJsonString(
   }),
 )
 
-/** The surest fact of each of a few properties. */
+/** The fact with the highest confidence of each of a few properties. */
 export const someFacts = (namespace: Namespace, documents: Manifest["documents"], limit: number) =>
   Effect.gen(function* () {
     const graph = yield* CanonicalGraph.CanonicalGraph

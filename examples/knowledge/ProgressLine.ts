@@ -1,4 +1,4 @@
-/** How far a batch is, in one line. */
+/** The progress of a batch in one line. */
 import { type BatchState, progressPercent, stageDisplayName } from "@detent/knowledge"
 import type { Style } from "../orders/Style.ts"
 

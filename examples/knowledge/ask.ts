@@ -1,5 +1,5 @@
 /**
- * Asks the graph that `npm run demo` made, in SPARQL.
+ * Queries the graph of `npm run demo` with SPARQL.
  *
  * Run it: `npx node examples/knowledge/ask.ts "SELECT ?name WHERE { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?name } LIMIT 5"`
  */

@@ -13,7 +13,7 @@ const program = Effect.gen(function* () {
     ontologyUri: uri("ontology.ttl"),
     examplesUri: uri("examples.jsonl"),
   })
-  console.log(`${facts} facts, and the words they rest on:`)
+  console.log(`${facts} facts, and the quotes that support them:`)
   yield* extractions.lines(runId).pipe(
     Stream.filter((line) => line.includes("<urn:detent:vocabulary:quote>")),
     Stream.runForEach((line) => Effect.sync(() => console.log(line))),

@@ -1,6 +1,6 @@
 /**
- * An order on its way from the basket to the door: what can happen to it, what it asks the outside world for, and
- * what becomes of it without a payment.
+ * An order from the basket to the delivery: its events, the commands that it requests, and the timeout that cancels it
+ * without a payment.
  *
  * Run it: `npx node examples/order/Order.ts`
  */
@@ -11,8 +11,8 @@ import * as Schema from "effect/Schema"
 
 const order = { orderId: Schema.String, email: Schema.String, total: Schema.Finite }
 
-// Each state holds exactly what is known in it: there is no transaction before the payment, and no tracking number
-// before the parcel. So no field is ever "maybe there".
+// Each state has exactly the fields that are known in it: there is no transaction before the payment, and no tracking number
+// before the parcel. So no field is optional.
 export const S = State({
   Pending: order,
   AwaitingPayment: order,
@@ -30,8 +30,8 @@ export const E = Event({
   Cancel: { reason: Schema.String },
 })
 
-// What the order needs done, by name. What each of these does is said later, in `build`: the machine can be drawn and
-// tested without a payment provider.
+// The effects of the order, by name. `build` implements them later, so the machine can be drawn and tested without a
+// payment provider.
 const effects = Slot.Effects({
   chargeCard: { orderId: Schema.String, amount: Schema.Finite, transactionId: Schema.String },
   notifyWarehouse: { orderId: Schema.String },
@@ -39,15 +39,15 @@ const effects = Slot.Effects({
 })
 
 export const Order = Machine.make({ name: "order", state: S, event: E, effects, initial: S.Pending })
-  // Fields are carried over by name, from the state and from the event: nothing to write where that is all there is.
+  // Fields are carried over by name, from the state and from the event: a transition that needs nothing else has no decision.
   .on(S.Pending, E.RequestPayment, S.AwaitingPayment)
   .on(S.AwaitingPayment, E.ConfirmPayment, S.Paid)
   .on(S.Paid, E.Ship, S.Shipped)
   .on(S.Shipped, E.Deliver, S.Delivered)
   .on([S.Pending, S.AwaitingPayment], E.Cancel, S.Cancelled)
   .timeout(S.AwaitingPayment, "30 minutes", S.Cancelled, ({ state }) => S.Cancelled.derive(state, { reason: "not paid in time" }))
-  // An effect called here is requested: it becomes a command, carried out once the order is Paid for sure. `requests` is for
-  // diagrams: no function is called, and none is read, to draw a machine.
+  // An effect called here is requested: it becomes a command, executed after the transition to Paid is committed. `requests` is
+  // for diagrams: drawing a machine calls no function of it.
   .enter(
     S.Paid,
     ({ state, effects }) => {
@@ -62,14 +62,14 @@ export const Order = Machine.make({ name: "order", state: S, event: E, effects, 
       effects.sendEmail({ to: state.email, subject: `Order ${state.orderId} is on its way: ${state.trackingNumber}` }),
     { name: "tell the customer", requests: ["sendEmail"] },
   )
-  // A hook may also return an Effect. It runs after the transition, and before the next event is looked at.
+  // A hook may also return an Effect. It runs after the transition, and before the next event is handled.
   .enter(S.AwaitingPayment, ({ state }) => Effect.logDebug(`waiting for the payment of order ${state.orderId}`))
   .exit(S.AwaitingPayment, ({ state }) => Effect.logDebug(`no longer waiting for the payment of order ${state.orderId}`))
   .enter(S.Cancelled, ({ state }) => Effect.logDebug(`order ${state.orderId} cancelled: ${state.reason}`), { name: "log the reason" })
   .final(S.Delivered, S.Cancelled)
   .total()
 
-/** The order with slots that only say what they would do. */
+/** The order with handlers that only print. */
 export const PrintedOrder = Order.build({
   chargeCard: ({ amount, transactionId }) => Console.log(`    command: charge ${amount} € (${transactionId})`),
   notifyWarehouse: ({ orderId }) => Console.log(`    command: tell the warehouse to pack ${orderId}`),
@@ -82,7 +82,7 @@ const main = Effect.gen(function* () {
   yield* order.send(E.RequestPayment())
   yield* order.send(E.ConfirmPayment({ transactionId: "t-1" }))
 
-  // Too late to cancel: the sender gets an error, and the order is as it was.
+  // Too late to cancel: the sender gets an error, and the order is unchanged.
   const refusal = yield* Effect.flip(order.send(E.Cancel({ reason: "changed my mind" })))
   yield* Console.log(`✗ ${refusal.message}`)
 

@@ -1,4 +1,4 @@
-/** What has been seen of the orders so far, put together from the actor system's inspections. */
+/** The current view of all orders, built from the actor system's inspections. */
 import type { Inspection } from "@detent/machine"
 import { S } from "../order/Order.ts"
 import { stories } from "./Scenario.ts"
@@ -10,7 +10,7 @@ export interface Row {
   state: typeof S.Type | undefined
   /** When the state was entered. */
   since: number
-  /** Commands under way. */
+  /** Commands in flight. */
   readonly running: Set<string>
   refused: string | undefined
 }
@@ -26,7 +26,7 @@ export class Board {
     refused: undefined,
   }))
   readonly refusals: Array<string> = []
-  /** How often each command was carried out. */
+  /** How often each command was executed. */
   readonly commands = new Map<string, number>()
   events = 0
 

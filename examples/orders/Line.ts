@@ -1,9 +1,9 @@
-/** What happens, one line at a time, for where nothing can be redrawn: files, pipes, logs. */
+/** One line per inspection, for output that cannot be redrawn: files, pipes, logs. */
 import type { Inspection } from "@detent/machine"
 import { S } from "../order/Order.ts"
 import type { Style } from "./Style.ts"
 
-/** The line that tells of an inspection; none for those that say nothing new. */
+/** The line of an inspection; undefined for those that are not printed. */
 export const line = (inspection: Inspection, style: Style, startedAt: number): string | undefined => {
   const seconds = ((inspection.at - startedAt) / 1000).toFixed(2)
   const text = story(inspection, style)
@@ -24,7 +24,7 @@ const story = (inspection: Inspection, style: Style): string | undefined => {
     case "Refused":
       return style.red(`${inspection.event} is refused: ${inspection.error.message}`)
     case "CommandEnded":
-      return `${style.cyan(inspection.slot)} is carried out`
+      return `${style.cyan(inspection.slot)} is executed`
     default:
       return undefined
   }

@@ -10,7 +10,7 @@ const spinner = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"]
 
 type Part = readonly [text: string, paint: (text: string) => string]
 
-/** The lines of the picture. None is wider than `columns`: a line that wraps could not be drawn over. */
+/** The lines of the picture. None is wider than `columns`: a line that wraps cannot be redrawn in place. */
 export const picture = (board: Board, style: Style, now: number, columns: number): ReadonlyArray<string> => {
   const ended = board.rows.filter(({ state }) => state?._tag === "Delivered" || state?._tag === "Cancelled").length
   const commands = [...board.commands.values()].reduce((sum, count) => sum + count, 0)
@@ -18,7 +18,7 @@ export const picture = (board: Board, style: Style, now: number, columns: number
   const lines: ReadonlyArray<ReadonlyArray<Part>> = [
     ...board.rows.map((row) => rowParts(row, style, now)),
     [],
-    [[`  ${ended} of ${board.rows.length} orders done, ${board.events} events handled, ${commands} commands carried out`, style.dim]],
+    [[`  ${ended} of ${board.rows.length} orders done, ${board.events} events handled, ${commands} commands executed`, style.dim]],
     lastRefusal === undefined ? [] : [[`  ✗ refused: ${lastRefusal}`, style.red]],
   ]
   return lines.map((parts) => fit(parts, columns))
@@ -47,7 +47,7 @@ const paintOf = (state: typeof S.Type, style: Style) =>
         ? style.yellow
         : style.cyan
 
-/** The most interesting thing about an order right now. */
+/** The last column: running commands, a refusal, a reason or a deadline. */
 const remark = (row: Row, state: typeof S.Type, style: Style, now: number): ReadonlyArray<Part> => {
   const turn = spinner[Math.floor(now / 80) % spinner.length]
   if (row.running.size > 0) return [[`${turn} ${[...row.running].join(", ")}`, style.cyan]]
@@ -60,7 +60,7 @@ const remark = (row: Row, state: typeof S.Type, style: Style, now: number): Read
   return "trackingNumber" in state ? [[state.trackingNumber, style.dim]] : []
 }
 
-/** Paints the parts after cutting them to size, since colour codes take no room. */
+/** Cuts the parts to the width before colouring them, because colour codes take no room. */
 const fit = (parts: ReadonlyArray<Part>, columns: number): string => {
   let room = columns
   return parts

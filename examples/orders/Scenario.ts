@@ -1,9 +1,9 @@
-/** Six orders and what their customers do: four are delivered, one is never paid for, one is cancelled. */
+/** Six orders with the events of their customers: four are delivered, one is never paid for, one is cancelled. */
 import { ActorSystem, type SpawnError } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import { E, Order, S } from "../order/Order.ts"
 
-/** How long the demo waits for a payment: its audience has less patience than a shop. */
+/** The payment timeout of the demo, shorter than that of a shop. */
 export const paymentSeconds = 3
 
 type Step = readonly [wait: number, event: typeof E.Type]
@@ -12,7 +12,7 @@ export interface Story {
   readonly orderId: string
   readonly customer: string
   readonly total: number
-  /** What happens, and how many milliseconds after the step before. */
+  /** The events, each with its delay in milliseconds after the previous one. */
   readonly steps: ReadonlyArray<Step>
 }
 
@@ -26,7 +26,7 @@ export const stories: ReadonlyArray<Story> = [
   { orderId: "A-1", customer: "Ada", total: 42, steps: [request(300), pay(700), ship(1600, "1Z-071"), deliver(1500)] },
   { orderId: "A-2", customer: "Grace", total: 129.9, steps: [request(500), pay(1900), ship(1500, "1Z-072"), deliver(1700)] },
   { orderId: "A-3", customer: "Edsger", total: 17.5, steps: [request(600)] },
-  // Second thoughts, but the money is gone already.
+  // Cancelled after the payment: the event is refused.
   {
     orderId: "A-4",
     customer: "Barbara",
@@ -47,7 +47,7 @@ const DemoOrder = Order.timeout(
   { override: true },
 ).build({ chargeCard: () => work, notifyWarehouse: () => work, sendEmail: () => work })
 
-/** Lets all stories happen, side by side, in the actor system it is given. */
+/** Plays all stories concurrently in the actor system. */
 export const play: Effect.Effect<void, SpawnError, ActorSystem> = Effect.gen(function* () {
   const system = yield* ActorSystem
   yield* Effect.forEach(
@@ -55,7 +55,7 @@ export const play: Effect.Effect<void, SpawnError, ActorSystem> = Effect.gen(fun
     ({ orderId, customer, total, steps }) =>
       Effect.gen(function* () {
         const order = yield* system.spawn(orderId, DemoOrder, { orderId, email: `${customer.toLowerCase()}@example.org`, total })
-        // A refusal is part of the story: an inspector of the system sees it.
+        // Refusals are ignored here: the inspectors of the system report them.
         for (const [wait, event] of steps) yield* Effect.delay(Effect.ignore(order.send(event)), wait)
         yield* order.watch
         yield* order.drain

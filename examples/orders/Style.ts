@@ -1,4 +1,4 @@
-/** Colours for a terminal. Where there should be none, text passes unchanged. */
+/** Colours for a terminal. `plain` leaves the text unchanged. */
 
 export interface Style {
   readonly bold: (text: string) => string

@@ -7,7 +7,7 @@ const next = [
   ["examples/order/Order.svg", "its diagram; .mmd and .dot beside it"],
   ["examples/document, batch, traffic-light", "groups, running work, retries, timers"],
   ["npm test", "the checks and all tests"],
-  ["npm run bench -- machine", "how fast it is"],
+  ["npm run bench -- machine", "the benchmarks"],
 ] as const
 
 export const summary = (board: Board, style: Style): string => {
@@ -16,13 +16,13 @@ export const summary = (board: Board, style: Style): string => {
     style.bold("Orders by final state"),
     ...table([...finals].map(([tag, rows]) => [tag, rows.length, rows.map(nameOf).join(", ")])),
     "",
-    style.bold("Commands carried out"),
+    style.bold("Commands executed"),
     ...table([...board.commands].map(([slot, count]) => [slot, count, ""])),
     "",
     style.bold("Refused events"),
     ...board.refusals.map((message) => `  ${style.red(message)}`),
     "",
-    style.bold("Where to look next"),
+    style.bold("Read next"),
     ...table(
       next.map(([place, what]) => [style.cyan(place), "", what]),
       style.cyan("").length,

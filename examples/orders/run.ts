@@ -2,7 +2,7 @@
  * Six orders live in an actor system, in your terminal. One is cancelled by its timeout, one event is
  * refused, and every command is counted.
  *
- * This file shows them; what happens is in `Scenario.ts`, the machine in `../order/Order.ts`.
+ * This file displays them; the events are in `Scenario.ts`, the machine in `../order/Order.ts`.
  */
 import { ActorSystem, type ActorSystemService } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ import { summary } from "./Summary.ts"
 const out = process.stdout
 const height = picture(new Board(), plain, 0, 80).length
 
-/** Draws the picture over itself several times a second, and a last time at the end. */
+/** Redraws the picture in place several times a second, and a last time at the end. */
 const showPicture = (board: Board, style: Style): Effect.Effect<void, never, Scope.Scope> => {
   let drawn = 0
   const draw = () => {
@@ -59,21 +59,21 @@ const showLines = (system: ActorSystemService, style: Style): Effect.Effect<void
 }
 
 const demo = Effect.gen(function* () {
-  // Nothing is shown before the signals are listened for: an early Ctrl-C must find the cursor where it was, or put it back.
+  // Yields until the signal handlers are installed: an early Ctrl-C must find the cursor visible, or restore it.
   yield* Effect.yieldNow
   const system = yield* ActorSystem
   const isTerminal = out.isTTY === true && process.env["TERM"] !== "dumb"
   const style = isTerminal && !process.env["NO_COLOR"] ? coloured : plain
   const board = new Board()
   system.inspectUnsafe((inspection) => board.hear(inspection))
-  // A picture higher than the window could not be drawn over.
+  // A picture higher than the window cannot be redrawn in place.
   const show = isTerminal && out.rows > height + 2 ? showPicture(board, style) : showLines(system, style)
   out.write(style.bold("Six orders, each an actor of the machine in examples/order/Order.ts\n\n"))
   yield* Effect.scoped(Effect.andThen(show, play))
   out.write(`\n${summary(board, style)}`)
 }).pipe(Effect.provide(ActorSystem.layer))
 
-/** Ctrl-C interrupts the demo, which puts the cursor back, and ends with 130 as is the custom. */
+/** Ctrl-C interrupts the demo, which restores the cursor and ends with exit code 130, as usual. */
 const runMain = Runtime.makeRunMain(({ fiber, teardown }) => {
   const interrupt = () => fiber.interruptUnsafe()
   process.once("SIGINT", interrupt)

@@ -1,6 +1,6 @@
 /**
  * How do I make a payment that must happen once? The transition requests the charge, and both are stored in one transaction. The worker passes
- * the key of the command to the payment processor, which charges once for each key, however often it is asked.
+ * the key of the command to the payment processor, which charges once for each key, however often it is called.
  *
  * Run it: `npx node examples/questions/payment-once.ts`
  */
@@ -41,6 +41,6 @@ const Payment = Machine.make({ name: "payment", state: S, event: E, effects, ini
 await using engine = await openEngine({ database: "memory", machines: [Payment] })
 const payment = await engine.start(Payment, "payment-1", { total: 42 })
 await payment.send(E.Pay(), { id: "webhook-77" })
-await payment.send(E.Pay(), { id: "webhook-77" }) // the sender repeats it: the same id gets the first answer
+await payment.send(E.Pay(), { id: "webhook-77" }) // the sender repeats the event: the same id gets the first answer
 console.log(await payment.awaitFinal())
 console.log(`asked ${requests} times, charged ${charges.size} time`)

@@ -1,6 +1,6 @@
 /**
- * Can it hold 10,000 timers? Each instance has a deadline of its own in the database. An engine arms those that are near; a timer that no engine
- * has in memory is found by a sweep.
+ * Can it hold 10,000 timers? Each instance has a deadline of its own in the database. An engine arms the timers that are due soon; a sweep finds
+ * those that no engine has in memory.
  *
  * Run it: `npx node examples/questions/ten-thousand-timers.ts`
  */

@@ -1,5 +1,5 @@
 /**
- * How do I change a machine while instances of it run? Give the new definition a higher version, and an upcaster that reads what the old one stored.
+ * How do I change a machine while instances of it run? Give the new definition a higher version, and an upcaster for the data of the old one.
  * `check` replays every stored instance with the new definition before you deploy it.
  *
  * Run it: `npx node examples/questions/upgrade-running-instances.ts`
@@ -28,7 +28,7 @@ const Article1 = Machine.make({ name: "article", state: S1, event: E1, initial: 
   console.log("version 1 stored", await article.state())
 }
 
-// The next version knows the author, and can be published.
+// The next version has the author, and can be published.
 const S2 = State({ Draft: { words: Schema.Int, by: Schema.String }, Published: { words: Schema.Int, by: Schema.String } })
 const E2 = Event({ Write: { words: Schema.Int, by: Schema.String }, Publish: {} })
 const Article2 = Machine.make({ name: "article", version: 2, state: S2, event: E2, initial: S2.Draft({ words: 0, by: "" }) })

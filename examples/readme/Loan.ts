@@ -8,7 +8,7 @@ export const S = State({
 })
 export const E = Event({ Paper: {} })
 
-/** Decides by itself once the third paper is there: the first automatic transition whose guard holds is taken. */
+/** Decides automatically on the third paper: the first automatic transition whose guard holds is taken. */
 export const Loan = Machine.make({ name: "loan", state: S, event: E, initial: S.Collecting })
   .on(S.Collecting, E.Paper, S.Collecting, ({ state }) => S.Collecting.derive(state, { papers: state.papers + 1 }))
   .always(S.Collecting, ({ state }) => state.papers === 3 && state.amount <= 5000, S.Granted)

@@ -1,5 +1,5 @@
 /**
- * The order of the first page, with async functions. Kill the process whenever you like and start it again: it continues.
+ * The order of the first page, with async functions. Kill the process at any moment and start it again: it resumes.
  *
  * Run it: `npx node examples/readme/async.ts orders.db`, twice.
  */
@@ -21,7 +21,7 @@ const Order = Machine.make({ name: "order", state: S, event: E, effects, initial
   .commands({ charge: { onSuccess: (receipt) => E.Charged({ receipt }) } })
   .build({
     charge: async ({ total }, { key, signal }) => {
-      signal.throwIfAborted() // aborted when the process stops: give it to fetch
+      signal.throwIfAborted() // aborted when the process stops: pass it to fetch
       console.log(`charging ${total}, once for ${key}`)
       return "receipt-1"
     },
@@ -29,7 +29,7 @@ const Order = Machine.make({ name: "order", state: S, event: E, effects, initial
 
 await using engine = await openEngine({ database: `sqlite:${process.argv[2] ?? "orders.db"}`, machines: [Order] })
 const order = await engine.ensure(Order, "order-123", { total: 42 })
-if ((await order.state())._tag === "Open") await order.send(E.Pay(), { id: "webhook-77" }) // the same id again is the first one
+if ((await order.state())._tag === "Open") await order.send(E.Pay(), { id: "webhook-77" }) // a second event with this id gets the first answer
 const paid = await order.waitFor((state) => state._tag === "Paid")
 console.log(paid.receipt)
 for await (const { sequence, event } of order.history()) console.log(sequence, event._tag)

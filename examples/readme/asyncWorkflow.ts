@@ -32,7 +32,7 @@ const Trip = workflow(
 
 await using engine = await openEngine({
   database: `sqlite:${process.argv[2] ?? "trips.db"}`,
-  nodeId: "travel-agency", // the same after every restart: executions continue at once
+  nodeId: "travel-agency", // the same after every restart: executions resume immediately
   workflows: [Trip],
 })
 await engine.workflows.start(Trip, "trip-1", { traveller: "Ada" })

@@ -1,5 +1,5 @@
 /**
- * An order that charges a card, kept in a SQLite file. Kill the process whenever you like and start it again: it continues.
+ * An order that charges a card, stored in a SQLite file. Kill the process at any moment and start it again: it resumes.
  *
  * Run it: `npx node examples/readme/durable.ts orders.db`, twice.
  */
@@ -33,9 +33,9 @@ const Order = Machine.make({ name: "order", state: S, event: E, effects, initial
 
 const main = Effect.gen(function* () {
   const engine = yield* Engine
-  yield* engine.register(Order) // at every start, for every machine: continues its timers, work and commands
+  yield* engine.register(Order) // at every start, for every machine: resumes its timers, work and commands
   const order = yield* engine.ensure(Order, "order-123", { total: 42 })
-  if ((yield* order.state)._tag === "Open") yield* order.send(E.Pay(), { id: "webhook-77" }) // the same id again is the first one
+  if ((yield* order.state)._tag === "Open") yield* order.send(E.Pay(), { id: "webhook-77" }) // a second event with this id gets the first answer
   yield* Console.log(yield* order.awaitFinal)
 })
 

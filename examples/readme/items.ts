@@ -1,5 +1,5 @@
 /**
- * Writes items in the form of Hacker News', one in a line, to standard output.
+ * Writes items in the format of Hacker News, one per line, to standard output.
  *
  * Run it: `npx node examples/readme/items.ts 100000 > items.jsonl`
  */

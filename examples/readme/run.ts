@@ -1,5 +1,5 @@
 /**
- * The README's machine, running.
+ * Runs the README's machine.
  *
  * Run it: `npx node examples/readme/run.ts`
  */

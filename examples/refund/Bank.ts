@@ -1,4 +1,4 @@
-/** A bank whose every other call fails, and which pays once for a key however often it is asked. */
+/** A bank whose every other call fails. It pays once per key, however often it is called. */
 import { BankUnavailable } from "./Refund.ts"
 
 export class Bank {

@@ -1,6 +1,6 @@
 /**
- * A refund. Above 100 a manager approves it within three days; then the bank pays, which fails half of the time and is tried again.
- * The definition has no code that runs: `withEffect.ts` and `withAsync.ts` fill its slot, each in its own style.
+ * A refund. Above 100 a manager approves it within three days; then the bank pays, which fails half of the time and is retried.
+ * The definition has no handler: `withEffect.ts` and `withAsync.ts` implement its slot, each in its own style.
  */
 import { Event, Machine, RetryPolicy, reply, Slot, State, stay } from "@detent/machine"
 import * as Schema from "effect/Schema"
@@ -68,5 +68,5 @@ export const Refund = Machine.make({
     },
   })
 
-/** Version 1 knew one currency. */
+/** Version 1 had a single currency. */
 export const upcasters = { 1: { state: (json: object) => ({ ...json, currency: "EUR" }) } }

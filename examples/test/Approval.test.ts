@@ -7,7 +7,7 @@ import { Approval, E, S } from "../durable/Approval.ts"
 
 const Built = Approval.build({ remind: () => Effect.void })
 const store = MemoryStore.layer
-// The clock passes over weeks: few heartbeats and sweeps fall into them.
+// Long intervals, because the test clock advances by weeks: few heartbeats and sweeps run meanwhile.
 const engine = Engine.layer({ passivateAfter: "1 hour", lease: "6 hours", sweeper: { interval: "1 hour" } }).pipe(Layer.provide(store))
 
 describe("an approval that waits for days", () => {

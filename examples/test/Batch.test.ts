@@ -29,7 +29,7 @@ interface Row {
   readonly from: typeof S.Type
   readonly event: typeof E.Type
   readonly to: typeof S.Type
-  /** The facts told to the world, in order. */
+  /** The published facts, in order. */
   readonly facts: ReadonlyArray<string>
   readonly notes?: string
 }
@@ -121,7 +121,7 @@ const rows: ReadonlyArray<Row> = [
   { from: failed, event: E.Retry(), to: S.Pending({ ...request, retryCount: 1 }), facts: [] },
 ]
 
-/** A world in which a document takes a second, with all that is heard of it. */
+/** A simulation in which a document takes a second, with its facts, statuses and processed documents. */
 const makeWorld = (broken: ReadonlyArray<string> = []) => {
   const facts: Array<BatchEvent> = []
   const statuses: Array<string> = []
@@ -170,7 +170,7 @@ describe("the batch's transition table", () => {
 })
 
 describe("a batch", () => {
-  it.effect("is not resolved where that is switched off, whatever it finds", () =>
+  it.effect("is not resolved where resolution is switched off", () =>
     Effect.sync(() => {
       const guards = { isResolutionEnabled: () => false }
       assertNeverReaches(Batch, pending, [E.StartExtraction(), complete(3)], "Resolving", { guards })
@@ -207,7 +207,7 @@ describe("a batch", () => {
       expect(yield* batch.state).toMatchObject({ _tag: "Extracting", completedCount: 1, progress: 1 / 3 })
       yield* TestClock.adjust("1 second")
       expect(yield* batch.state).toMatchObject({ _tag: "Extracting", completedCount: 2 })
-      // Started anew after the first document, the extraction would have begun with that again.
+      // If the extraction had restarted after the first document, it would have begun with that document again.
       expect(facts.flatMap((fact) => (fact._tag === "DocumentCompleted" ? [fact.documentId] : []))).toEqual(["one", "two"])
       expect(factTags()).toEqual(["BatchCreated", "DocumentCompleted", "DocumentCompleted"])
     }),
@@ -227,7 +227,7 @@ describe("a batch", () => {
     }),
   )
 
-  it.effect("tells how many documents had failed when it was cancelled", () =>
+  it.effect("reports how many documents had failed when it was cancelled", () =>
     Effect.gen(function* () {
       const { machine, facts } = makeWorld(["one"])
       const batch = yield* spawn(machine, request)
@@ -238,7 +238,7 @@ describe("a batch", () => {
     }),
   )
 
-  it.effect("works on as many documents at a time as its limit says", () =>
+  it.effect("extracts as many documents at a time as its concurrency allows", () =>
     Effect.gen(function* () {
       const { machine } = makeWorld()
       const batch = yield* spawn(machine, { ...request, config: { ...config, concurrency: 3 } })
@@ -248,7 +248,7 @@ describe("a batch", () => {
     }),
   )
 
-  it.effect("gives up at the first failure where that is the policy", () =>
+  it.effect("fails at the first failed document under the policy abort-all", () =>
     Effect.gen(function* () {
       const { machine, factTags } = makeWorld(["one"])
       const batch = yield* spawn(machine, { ...request, config: { ...config, failurePolicy: "abort-all" } })

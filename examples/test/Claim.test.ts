@@ -15,7 +15,7 @@ describe("the claim of the README", () => {
     expect(run.state).toEqual(S.Expired(claim))
   })
 
-  it("holds an inspection after 14 days, and returns to where it was with what was known", () => {
+  it("holds an inspection after 14 days, and returns to the same state with its fields", () => {
     const run = simulate(Claim, claim, [E.Assess(), E.Complete(), inspect, advance("14 days")])
     expect(run.state).toEqual(S.OnHold(claim))
     expect(simulate(Claim, claim, [E.Assess(), E.Complete(), inspect, advance("14 days"), E.Resume()]).state).toEqual(
@@ -24,7 +24,7 @@ describe("the claim of the README", () => {
     expect(simulate(Claim, S.OnHold(claim), [E.Resume()]).state).toEqual(S.Documents(claim))
   })
 
-  it("does not let a small claim wait, and any other does", () => {
+  it("puts a claim on hold, except a small one", () => {
     const held = [E.Assess(), E.Complete(), inspect, E.Hold()]
     expect(simulate(Claim, claim, held).state._tag).toBe("OnHold")
     expect(simulate(Claim, { policy: "p-8", amount: 500 }, held).state._tag).toBe("Decided")

@@ -9,7 +9,7 @@ const content = { title: "On Detents", author: "Ada", revision: 1 }
 const write = spawn(Document, { title: "On Detents", author: "Ada" })
 const url = "https://example.org/detents"
 
-/** Where an event leads from a state. */
+/** The state that an event leads to, or the tag of the decision. */
 const leadsTo = (state: typeof S.Type, event: typeof E.Type) => {
   const decision = Machine.decide(Document, state, event)
   return decision._tag === "Goto" ? decision.state : decision._tag
@@ -29,7 +29,7 @@ describe("a document", () => {
     }),
   )
 
-  it.effect("is never published on the way to its author", () =>
+  it.effect("is not published by a postponed event after it went back to its author", () =>
     Effect.sync(() => {
       const events = [E.Submit(), E.Publish({ url }), E.Approve(), E.RequestChanges({ remark: "too long" })]
       const { refusals } = assertNeverReaches(Document, { title: "On Detents", author: "Ada" }, events, "Published")
@@ -61,7 +61,7 @@ describe("a document", () => {
     }),
   )
 
-  it.effect("is published at once after the last approval when that was asked for early", () =>
+  it.effect("is published immediately after the last approval where the event was sent early", () =>
     Effect.gen(function* () {
       const document = yield* write
       yield* document.send(E.Submit())
@@ -75,7 +75,7 @@ describe("a document", () => {
     }),
   )
 
-  it.effect("tells who asked early that it was taken back instead", () =>
+  it.effect("refuses a postponed publication after it was withdrawn", () =>
     Effect.gen(function* () {
       const document = yield* write
       yield* document.send(E.Submit())
@@ -102,7 +102,7 @@ describe("a document", () => {
     }),
   )
 
-  it.effect("answers where it stands, and is not moved by the question", () =>
+  it.effect("answers a status question without a change of state", () =>
     Effect.gen(function* () {
       const document = yield* write
       expect(yield* document.ask(E.GetStatus())).toEqual({ title: "On Detents", stage: "Draft", waitsFor: "Ada" })

@@ -7,7 +7,7 @@ import { E, Order, S } from "../order/Order.ts"
 
 const basket = { orderId: "A-7", email: "ada@example.org", total: 42 }
 
-/** An order whose commands are only written down. */
+/** An order whose commands are only recorded. */
 const orderWithLog = Effect.gen(function* () {
   const commands: Array<string> = []
   const write = (command: string) => Effect.sync(() => void commands.push(command))
@@ -66,7 +66,7 @@ describe("an order", () => {
     }),
   )
 
-  it.effect("takes the ways it is meant to", () =>
+  it.effect("takes the expected paths", () =>
     Effect.sync(() => {
       const pay = [E.RequestPayment(), E.ConfirmPayment({ transactionId: "t-1" })]
       const send = [E.Ship({ trackingNumber: "1Z" }), E.Deliver()]
@@ -82,7 +82,7 @@ describe("an order", () => {
     }),
   )
 
-  it.effect("refuses what comes too late, says what it would take, and stays as it is", () =>
+  it.effect("refuses a late cancellation, names the accepted events, and does not change", () =>
     Effect.gen(function* () {
       const { order } = yield* orderWithLog
       yield* order.send(E.RequestPayment())

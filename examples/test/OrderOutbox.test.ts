@@ -10,7 +10,7 @@ import { chargeAt, E, Order, S, Shop } from "../durable/OrderOutbox.ts"
 
 const run = promisify(execFile)
 
-/** A shop that writes down what it is asked for, in front of a processor that loses its first answers. */
+/** A shop that records its calls, in front of a processor that loses its first answers. */
 const shopWith = (lostAnswers: number) =>
   Effect.gen(function* () {
     const processor = yield* startCardProcessor(lostAnswers)
@@ -28,7 +28,7 @@ const onMemory = Engine.layer().pipe(Layer.provideMerge(MemoryStore.layer))
 
 const order = (card: string) => S.Open({ customer: "ada", card, total: 42 })
 
-/** Until every command has come to an end. */
+/** Waits until every command has ended. */
 const allOver = Effect.gen(function* () {
   const commands = yield* Commands
   for (let waited = 0; waited < 400; waited++) {

@@ -10,7 +10,7 @@ const freshFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
-it.effect("items of an own schema are uploaded, corrected, tried again and found", () =>
+it.effect("items of a custom schema are uploaded, corrected, retried and found", () =>
   Effect.gen(function* () {
     const folder = yield* freshFolder
     const file = join(folder, "products.json")

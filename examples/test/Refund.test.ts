@@ -25,7 +25,7 @@ const styles = [
   ["async", refundWithAsync],
 ] as const
 
-/** The clock passes over days: few heartbeats and sweeps fall into them. */
+/** Long intervals, because the test clock advances by days: few heartbeats and sweeps run meanwhile. */
 const days = Engine.layer({ lease: "6 hours", sweeper: { interval: "1 hour" } }).pipe(Layer.provide(MemoryStore.layer))
 
 describe.each(styles)("a refund with %s handlers", (_, refundWith) => {
@@ -87,7 +87,7 @@ describe.each(styles)("a refund with %s handlers", (_, refundWith) => {
   })
 })
 
-it("both programs of the refund, and those of the README, do the rest of their work when they are run again", async () => {
+it("both programs of the refund, and those of the README, finish their work when they are run again", async () => {
   const folder = mkdtempSync(join(tmpdir(), "detent-refund-"))
   const twice = async (file: string) => {
     const start = () => run(process.execPath, [join(import.meta.dirname, "..", file), join(folder, `${file.replaceAll("/", "-")}.db`)])

@@ -12,7 +12,7 @@ import { Companies, SoldOut, Trip, tripLayer } from "../durable/Saga.ts"
 
 const run = promisify(execFile)
 
-/** Companies that note what is asked of them. */
+/** Companies that record their calls. */
 const noting = (soldOut: string | undefined) => {
   const asked: Array<string> = []
   const companies = Layer.succeed(Companies, {
@@ -31,7 +31,7 @@ const noting = (soldOut: string | undefined) => {
   return { asked, layer }
 }
 
-/** Time passes until it has come to an end. */
+/** Advances the clock until an execution has this phase. */
 const untilPhase = (phase: string) =>
   Effect.gen(function* () {
     while (((yield* DurableWorkflow.count(Trip)).get(phase) ?? 0) === 0) {
@@ -51,7 +51,7 @@ describe("a trip in three bookings", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("is called off when there is no car: what was booked is cancelled, last first, once", () => {
+  it.effect("fails when there is no car: each booking is cancelled once, the last one first", () => {
     const { asked, layer } = noting("car")
     return Effect.gen(function* () {
       yield* Trip.execute({ traveller: "Ada" }, { discard: true })
@@ -61,7 +61,7 @@ describe("a trip in three bookings", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("is called off by the traveller", () => {
+  it.effect("is cancelled by the traveller", () => {
     const { asked, layer } = noting(undefined)
     return Effect.gen(function* () {
       const trip = yield* Trip.execute({ traveller: "Ada" }, { discard: true })
@@ -72,12 +72,12 @@ describe("a trip in three bookings", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it("resumes where a process was killed, and tells its story", async () => {
+  it("resumes after its process was killed, and prints its history", async () => {
     const folder = mkdtempSync(join(tmpdir(), "detent-saga-"))
     try {
       const program = join(import.meta.dirname, "..", "durable", "Saga.ts")
       const start = () => run(process.execPath, [program, join(folder, "trips.db")], { timeout: 20_000 })
-      // It waits for the day before; killed, it leaves two bookings behind.
+      // Killed while the trip waits for the day before, after two bookings.
       const first = execFile(process.execPath, [program, join(folder, "trips.db")])
       let printed = ""
       await new Promise<void>((resolve) =>

@@ -12,7 +12,7 @@ describe("one workflow on two engines", () => {
     ["Effect's cluster", onCluster],
   ] as const) {
     it.live(
-      `comes to the same on ${name}`,
+      `has the same result on ${name}`,
       () => {
         const folder = mkdtempSync(join(tmpdir(), "detent-same-"))
         return Effect.gen(function* () {

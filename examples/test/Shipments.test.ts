@@ -18,7 +18,7 @@ describe("an order that waits for its shipments", () => {
       const engine = yield* Engine
       yield* engine.register(Shipment)
       const order = yield* engine.ensure(Order, "order-1", { parcels: ["books"] })
-      // As an execution whose process was killed before its end was recorded leaves it.
+      // As if a process had started the shipment and was killed before the command was completed.
       yield* engine.ensure(Shipment, "order-1/books", { order: "order-1", parcel: "books" })
       yield* order.send({ _tag: "Ship" })
       expect(yield* order.awaitFinal).toEqual({ _tag: "Delivered", parcels: ["books"] })

@@ -6,7 +6,7 @@ import * as TestClock from "effect/testing/TestClock"
 import { E, TrafficLight } from "../traffic-light/TrafficLight.ts"
 
 describe("a traffic light", () => {
-  it.effect("goes round by itself, for ever", () =>
+  it.effect("cycles through its colours without events", () =>
     Effect.gen(function* () {
       const light = yield* spawn(TrafficLight)
       const seen: Array<string> = []
@@ -22,7 +22,7 @@ describe("a traffic light", () => {
     }),
   )
 
-  it.effect("has been round twice after two minutes", () =>
+  it.effect("has completed two cycles after two minutes", () =>
     Effect.sync(() => {
       assertPath(TrafficLight, undefined, [advance("118 seconds")], ["Red", "Green", "Yellow", "Red", "Green", "Yellow", "Red"])
     }),

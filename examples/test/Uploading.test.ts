@@ -11,7 +11,7 @@ const freshFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })),
 )
 
-it.effect("broken items are corrected, tried again alone, and found", () =>
+it.effect("broken items are corrected, retried by themselves, and found", () =>
   Effect.gen(function* () {
     const folder = yield* freshFolder
     const file = join(folder, "items.json")

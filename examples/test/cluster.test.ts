@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.stop())
 
 describe("three nodes of which one is killed", () => {
-  it("the others take over what it had, and nothing is lost or stored twice", { timeout: 90_000 }, async () => {
+  it("the others take over its shards, and nothing is lost or stored twice", { timeout: 90_000 }, async () => {
     const env = { ...process.env, DETENT_DATABASE_URL: server.url }
     const { stdout } = await run(process.execPath, [join(import.meta.dirname, "../cluster/run.ts")], { env })
     expect(stdout).toMatch(/is killed with -9/)

@@ -15,7 +15,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Runs the demo to its end, or until it has written something. */
+/** Runs the demo to its end, or kills it once it has printed `until`. */
 const run = async (name: string, until?: string) => {
   const env = { ...process.env, DETENT_DEMO_FOLDER: join(folder, name), NO_COLOR: "1" }
   const child = spawn(process.execPath, [demo], { env, stdio: ["ignore", "pipe", "pipe"] })
@@ -31,11 +31,11 @@ const run = async (name: string, until?: string) => {
 }
 
 const graphOf = (name: string) => readFile(join(folder, name, "canonical/coast/entities.ttl"), "utf8")
-/** Runs and batches have names of their own; everything else is the same. */
+/** Removes the ids of runs and batches and the times, which differ between two runs. */
 const comparable = (turtle: string) => turtle.replace(/detent:run "[^"]+"|prov:generatedAtTime "[^"]+"|prov:wasGeneratedBy <[^>]+>/g, "")
 
 describe("the demo", () => {
-  it("turns the shipped corpus into a graph, and says where it is and what is in it", { timeout: 120_000 }, async () => {
+  it("turns the shipped corpus into a graph, and prints its location and its counts", { timeout: 120_000 }, async () => {
     const { code, text } = await run("whole")
     expect(text).toMatch(/\d+ documents gave \d+ facts about \d+ entities/)
     expect(text).toContain("entities.ttl")
@@ -44,7 +44,7 @@ describe("the demo", () => {
     expect(await graphOf("whole")).toContain("Harbour Lights")
   })
 
-  it("resumes where it was when it is killed and started again", { timeout: 120_000 }, async () => {
+  it("resumes when it is killed and started again", { timeout: 120_000 }, async () => {
     await run("killed", "Extracting")
     const { code, text } = await run("killed")
     expect(text).toContain("An earlier run was stopped before its end")

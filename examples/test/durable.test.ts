@@ -37,7 +37,7 @@ it.live("a sale becomes a domain event, and one that was published before is not
     const write = yield* EventLog.makeClient(PetLog)
     yield* write("PetCreated", { pet: "p1", name: "Rex" })
     yield* write("PetCreated", { pet: "p2", name: "Tom" })
-    // As if a process had died after it told, and before that was stored.
+    // As if a process had died after it published the event, and before the command was completed.
     yield* write("PetSold", { pet: "p2", to: "Bob" })
     for (const [pet, to] of [
       ["p1", "Ann"],

@@ -427,7 +427,7 @@ const graphOf = (found: ReadonlyArray<Neighbourhood>) => {
     for (const { iri, label, hidden } of nodes) {
       if (labels.size >= mostNodes && !labels.has(iri)) continue
       labels.set(iri, label ?? labels.get(iri) ?? shortIri(iri))
-      // A node at the edge of one neighbourhood may be the centre of another, which shows more of its relations: the smaller number is right.
+      // A node at the edge of one neighbourhood may be the centre of another, which shows more relations: the smaller number is right.
       hiddenOf.set(iri, Math.min(hidden, hiddenOf.get(iri) ?? hidden))
     }
     for (const { from, to, property } of ways)
