@@ -1,13 +1,13 @@
 /**
- * What a sentence of German, French or Spanish states, by the forms that sentences about a relation take: "X was founded by Y in Z",
- * "Y founded X", "the founder of X is Y", "X has its seat in Z", "X has 1,250 employees". Fewer facts than sentences hold, and few
- * that they do not: a sentence that denies or doubts something states nothing.
+ * Reads the facts of a German, French or Spanish sentence by the patterns of sentences about a relation: "X was founded by Y in Z",
+ * "Y founded X", "the founder of X is Y", "X has its seat in Z", "X has 1,250 employees". Precision comes before recall: a sentence
+ * with a negation or a hedge gives no facts.
  */
 import type { LanguageProperty, ValueKind } from "./LanguageProperties.ts"
 import type { EntityPhrase, Phrase, PhrasedSentence, TriggerPhrase, ValuePhrase } from "./Phrases.ts"
 import type { ProseLanguage } from "./ProseLanguage.ts"
 
-/** An end of a statement: a phrase of the sentence, or what an earlier sentence is about. */
+/** The subject or object of a statement: a phrase of the sentence, or the subject of an earlier sentence. */
 export type End = EntityPhrase | "earlier"
 
 export interface ClauseStatement {
@@ -19,9 +19,9 @@ export interface ClauseStatement {
 
 export interface SentenceFacts {
   readonly statements: ReadonlyArray<ClauseStatement>
-  /** Names whose class the sentence tells: "Nordlys is a brewery". */
+  /** Names whose class the sentence states: "Nordlys is a brewery". */
   readonly types: ReadonlyArray<{ readonly name: End; readonly type: string }>
-  /** What the sentence is about; undefined where it names nothing. */
+  /** The subject of the sentence; undefined if no name is one. */
   readonly about: EntityPhrase | undefined
 }
 
@@ -42,7 +42,7 @@ export const factsOfSentence = (language: ProseLanguage, { phrases, words }: Phr
     statements.push(...clause.statements())
     types.push(...clause.types())
     const { subject } = clause
-    // What a relative clause is about is not what the sentence is about.
+    // The subject of a relative clause is not the subject of the sentence.
     if (subject === "earlier" || antecedent !== undefined) return
     about ??= subject
     inherited = subject
@@ -59,7 +59,7 @@ const antecedentOf = ([comma, first]: ReadonlyArray<Phrase>, before: ReadonlyArr
   return comma?.kind === "break" && comma.word === "," && isRelative && last?.kind === "entity" ? last : undefined
 }
 
-/** Parts of a sentence with a verb each. What has none belongs to the part before; an adverbial at the beginning to the part after. */
+/** Splits a sentence into segments with a verb each. A part without a verb belongs to the one before; an opening adverbial to the next. */
 const segmentsOf = (phrases: ReadonlyArray<Phrase>): ReadonlyArray<ReadonlyArray<Phrase>> => {
   const parts: Array<Array<Phrase>> = [[]]
   for (const phrase of phrases) {
@@ -86,7 +86,7 @@ class Clause {
   readonly #isActive: boolean
   readonly #inherited: End | undefined
   readonly subject: End
-  /** Of an active verb: what it is done to. */
+  /** The object of an active verb. */
   readonly #done: EntityPhrase | undefined
 
   constructor(language: ProseLanguage, phrases: ReadonlyArray<Phrase>, inherited: End | undefined) {
@@ -102,7 +102,7 @@ class Clause {
     const words = phrases.flatMap((phrase) => (phrase.kind === "verb" ? [phrase.word] : []))
     const participle = phrases.some((phrase) => phrase.kind === "trigger" && !phrase.isNoun && phrase.form === "participle")
     const hasPerfect = words.some((word) => language.perfects.has(word))
-    // In "a été fondée" and "ha sido fundada" both auxiliaries stand.
+    // "a été fondée" and "ha sido fundada" have the auxiliaries of both the perfect and the passive.
     this.#isPassive =
       participle &&
       (words.some((word) => language.passives.has(word)) || !hasPerfect) &&
@@ -132,7 +132,7 @@ class Clause {
     return this.#phrases.flatMap((phrase, at) => {
       if (phrase.kind !== "trigger") return []
       if (phrase.isNoun) return this.#byNoun(phrase, at)
-      // "Le siège de X se trouve à Y": the verb speaks of the seat.
+      // "Le siège de X se trouve à Y": the verb belongs to the noun "siège".
       const isOfNoun = this.#phrases.some(
         (other) => other.kind === "trigger" && other.isNoun && other.preposition === undefined && other.first < phrase.first,
       )
@@ -140,7 +140,10 @@ class Clause {
     })
   }
 
-  /** The name before the verb; in "1998 wurde Nordlicht ..." the first after it; else that of the clause before, or an earlier sentence's. */
+  /**
+   * The first name before the verb. Without one: an earlier subject for a pronoun or a definite noun, else the subject of the clause
+   * before, else the first name after the verb ("1998 wurde Nordlicht ..."), else an earlier subject.
+   */
   #findSubject(): End {
     const hasPronoun = this.#phrases.some(({ kind }) => kind === "pronoun")
     const before = this.#plain.filter(({ first }) => first < this.#verbAt)
@@ -213,7 +216,7 @@ class Clause {
     const isOwn = this.#language.possessives.has(trigger.determiner ?? "")
     if (hasHaving || (isOwn && trigger.first > this.#verbAt) || this.#phrases[at - 1]?.kind === "number") return this.subject
     if (isOwn) return "earlier"
-    // "im Verlag Hafenlicht", "à la direction Paul Petit": the noun and its name stand in a preposition's phrase.
+    // "im Verlag Hafenlicht", "à la direction Paul Petit": the noun and its name stand in a prepositional phrase.
     if (trigger.preposition !== undefined && next?.kind === "entity" && next.preposition === undefined) return this.subject
     // "Der Sitz ist Kiel."
     return this.#isDefinite(trigger.determiner) && trigger.first < this.#verbAt && next?.kind === "verb" ? "earlier" : undefined
@@ -253,7 +256,7 @@ class Clause {
     return hasOwnName && owner !== undefined && owner !== this.subject ? next : undefined
   }
 
-  /** Who did it, and those that are joined to them. */
+  /** The agent of a passive verb, and the names joined to it. */
   #agents(): ReadonlyArray<EntityPhrase> {
     const at = this.#phrases.findIndex((phrase) => phrase.kind === "entity" && this.#language.agents.has(phrase.preposition ?? ""))
     const first = this.#phrases[at]
@@ -306,5 +309,5 @@ class Clause {
   }
 }
 
-/** Auxiliaries that only the passive has. */
+/** Whether an auxiliary occurs in the passive only. */
 const isPassiveOnly = (word: string): boolean => /^(?:été|sido|worden|wurde|wurden)$/u.test(word)

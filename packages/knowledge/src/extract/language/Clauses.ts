@@ -1,24 +1,24 @@
 /**
- * Which words of an English sentence state something as so. "Ada Sol did not found Verran Lines", "is said to have founded" and
- * "planned to found" state nothing of the kind; "Ada Sol, who did not finish school, founded Verran Lines" does, since the
- * negation belongs to another clause.
+ * Finds the words of an English sentence that are asserted. "Ada Sol did not found Verran Lines", "is said to have founded" and
+ * "planned to found" assert no founding; "Ada Sol, who did not finish school, founded Verran Lines" does, since the negation
+ * belongs to another clause.
  *
- * The sentence is cut into clauses at relative pronouns, conjunctions and commas, in one pass and without a grammar. A word
- * that denies or hedges then covers its own clause from there on (a sentence adverb such as "allegedly" covers all of it), and
- * the clauses that depend on it.
+ * The reader splits the sentence into clauses at relative pronouns, conjunctions and commas, in one pass and without a grammar. A
+ * negation or a hedge then covers its own clause from there on (a sentence adverb such as "allegedly" covers all of it), and the
+ * clauses that depend on it.
  */
 
 import { baseForm, isFormOf } from "./Stem.ts"
 import { auxiliaries, conjunctions, determiners, prepositions, pronouns, wordSet } from "./Words.ts"
 
 export interface Clauses {
-  /** Whether each word stands where something is stated as so. */
+  /** Whether each word is asserted: no negation or hedge covers it. */
   readonly stated: ReadonlyArray<boolean>
-  /** Whether each word names what the statement leaves out: "unlike Verran Lines", "and not Ada Sol". */
+  /** Whether each word names an exception to the statement: "unlike Verran Lines", "and not Ada Sol". */
   readonly excluded: ReadonlyArray<boolean>
   /**
-   * The words before the verb of the clause that a word stands in, among which the clause's subject is; those of the clause it is
-   * joined to where nothing but a conjunction and "with the outbreak of the war" stands there. None for a relative clause.
+   * The words before the verb of the clause that contains a word; the clause's subject is among them. If only a conjunction or a
+   * prepositional phrase ("with the outbreak of the war") stands there, those of the clause it is joined to. None for a relative clause.
    */
   readonly subjectOf: (at: number) => ReadonlyArray<number>
 }
@@ -35,22 +35,22 @@ export const readClauses = (words: ReadonlyArray<string>, capital: ReadonlyArray
   }
 }
 
-/** `whole` covers what stands before the word that denies, too. */
+/** The value of `denied` for a whole clause, including the words before the negation. */
 const whole = -1
 
 interface Clause {
   readonly kind: "independent" | "predicate" | "relative" | "restrictive" | "aside" | "adverbial" | "bracket"
   readonly parent: Clause | undefined
   readonly opened: number
-  /** Nothing is stated from this word on. */
+  /** From this word on nothing is asserted. */
   denied: number
-  /** Whether it states nothing if its parent states nothing where it opens. */
+  /** Whether it asserts nothing if its parent asserts nothing where it opens. */
   readonly depends: boolean
-  /** The clause before it that it shares its subject with if it has none. */
+  /** The clause before it, whose subject it shares if it has none of its own. */
   readonly joined: Clause | undefined
   /** Its first finite verb. */
   verb: number | undefined
-  /** The form that a verb joined with "and" has if the denial covers it as well. */
+  /** The negation also covers a verb joined with "and" if the verb has this form. */
   joins: "participle" | "base" | undefined
 }
 
@@ -222,7 +222,7 @@ class ClauseReader {
 
   private deny(from: number, joins: Clause["joins"]) {
     const { current } = this
-    // "Comet Tavi, which Joan Ek did not discover": what is denied stands before the verb.
+    // "Comet Tavi, which Joan Ek did not discover": the object of the negated verb stands before it.
     const fronted = (current.kind === "relative" || current.kind === "restrictive") && !this.isFinite(current.opened + 1)
     current.denied = fronted ? whole : Math.min(current.denied, from)
     current.joins ??= joins
@@ -266,7 +266,7 @@ class ClauseReader {
     return this.word(at).endsWith("n't") ? this.word(at) : this.word(at - 1)
   }
 
-  /** "was not founded until 1901" says that it was, in 1901. */
+  /** "was not founded until 1901" asserts that it was founded in 1901. */
   private until(at: number): boolean {
     for (let next = at + 1; next < this.words.length && !/^[,;:]$/.test(this.word(next)); next++)
       if (this.word(next) === "until") return true
@@ -283,7 +283,7 @@ class ClauseReader {
     const word = this.word(at)
     const next = this.word(this.firstAfterAdverbs(at + 1))
     if (word === "must" && next !== "have") return
-    // "would later found" looks back on what happened.
+    // "would later found" tells what happened later.
     if (word === "would" && (retrospective.has(this.word(at + 1)) || next === "become" || (next === "go" && this.word(at + 2) === "on")))
       return
     this.deny(at, "base")
@@ -292,7 +292,7 @@ class ClauseReader {
   private findAttitude(at: number) {
     const word = this.word(at)
     const next = this.word(at + 1)
-    // Most words are none of these, which one lookup shows.
+    // One lookup sorts out most words, which are in none of the lists.
     if (!attitudeWords.has(word) && !isFormOf(attitudes, word)) return undefined
     // "was to be founded"
     if (/^(?:is|was|are|were)$/.test(word) && next === "to" && /^(?:be|have)$/.test(this.word(at + 2))) return this.deny(at, "base")
@@ -331,7 +331,7 @@ class ClauseReader {
     return false
   }
 
-  /** A "to" with a verb after it: over "one day" and "with her sister", but not over another verb. */
+  /** Whether a "to" with a verb follows: after "one day" or "with her sister", but not after another verb. */
   private hasInfinitiveAhead(at: number): boolean {
     for (let next = at + 1; next < at + 9; next++) {
       const word = this.word(next)
@@ -344,7 +344,7 @@ class ClauseReader {
     return false
   }
 
-  /** "that", a question word, or a clause that begins at once: "he claimed Ada Sol founded it". */
+  /** Whether "that", a question word, a gerund or a clause follows: "he claimed Ada Sol founded it". */
   private hasComplementAhead(at: number): boolean {
     for (let next = at + 1; next < at + 4; next++) {
       if (/^(?:that|whether|if|who|whom|when|where|why|how|what|which)$/.test(this.word(next))) return true
@@ -373,7 +373,7 @@ class ClauseReader {
     return false
   }
 
-  /** ", it is said." after what is said */
+  /** Whether the verb ends the sentence after a comma: ", it is said." */
   private isParenthetic(at: number): boolean {
     if (this.words.slice(at + 1).some((word) => /[\p{L}\p{N}]/u.test(word) && !/^(?:goes|has|it|have)$/.test(word))) return false
     for (let before = at - 1; before > at - 7 && before > 0; before--) if (this.word(before) === ",") return true
@@ -428,7 +428,7 @@ class ClauseReader {
     )
   }
 
-  /** A finite verb that no auxiliary, "to" or "and" leads up to. */
+  /** Whether the word is a finite verb without an auxiliary, "to", "and" or a comma before it. */
   private isSecondVerb(at: number): boolean {
     const before = this.word(at - 1)
     return (
@@ -441,7 +441,7 @@ class ClauseReader {
     )
   }
 
-  /** A subject with its verb: "he founded", "the two sisters founded", "Ada Sol of Kell founded". */
+  /** Whether a subject with its verb follows: "he founded", "the two sisters founded", "Ada Sol of Kell founded". */
   private hasClauseAhead(at: number): boolean {
     let subject = false
     for (let next = at; next < at + 9; next++) {
@@ -489,7 +489,7 @@ const isQuestion = (words: ReadonlyArray<string>): boolean => {
   return words[last] === "?" || words[last] === "？" || words[last] === "؟"
 }
 
-/** "if" opens what may be so; "if not" and "if any" do not. */
+/** Whether a word opens a hypothetical clause: "if" does, "if not" and "if any" do not. */
 const isHypothetical = (words: ReadonlyArray<string>, at: number): boolean => {
   const word = words[at] ?? ""
   if (word === "if") return !/^(?:not|any|ever|only|anything)$/.test(words[at + 1] ?? "")
@@ -498,7 +498,7 @@ const isHypothetical = (words: ReadonlyArray<string>, at: number): boolean => {
   return word === "whether" || word === "unless" || word === "lest"
 }
 
-/** What joins a clause to the one before. */
+/** Words and marks that join a clause to the one before. */
 const leading = wordSet("and but or nor so yet then , ; : - later also finally soon eventually")
 const relatives = wordSet("who whom which whose where")
 const articles = wordSet("a an the")
@@ -513,11 +513,11 @@ const almost = wordSet("almost nearly practically virtually")
 const modals = wordSet("may might could should ought would must")
 const retrospective = wordSet("later eventually soon then subsequently also ultimately finally thereafter afterwards")
 
-/** What a statement can turn out to be. */
+/** Predicates that take a statement back: "was disproved". */
 const refuted = wordSet(`false untrue rejected denied disproved disproven refuted debunked discredited disputed vetoed unfounded unproven
   unconfirmed doubtful dubious mistaken rumoured rumored alleged`)
 
-/** "the proposed merger" is none yet. */
+/** Adjectives for what does not exist or did not happen: "the proposed merger". */
 const unreal = wordSet("proposed attempted alleged supposed purported rumoured rumored would-be so-called failed")
 
 const saying = wordSet("say tell report write")

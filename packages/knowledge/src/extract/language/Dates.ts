@@ -1,6 +1,6 @@
 /**
- * Finds dates in text and gives each its value: a day, a month or a year. Month names come from the platform's own
- * calendar, so that they are known in more languages than one.
+ * Finds dates in text, each with its value: a day, a month or a year. Month names come from `Intl`, so that they are known in
+ * several languages.
  */
 import { type Token, tokenize } from "./Words.ts"
 
@@ -30,13 +30,13 @@ const months: ReadonlyMap<string, number> = new Map(
       }),
     )
     .concat([
-      // As Austrians say.
+      // The Austrian names.
       ["jänner", 1],
       ["feber", 2],
     ]),
 )
 
-/** "may" and "mar" are words of their own, so a month that stands alone with a year has to be written as a name. */
+/** "may" and "mar" are also other words, so a month of three letters without a day before it needs a capital. */
 const monthOf = (token: Token | undefined): number | undefined => {
   if (token === undefined || token.kind !== "word") return undefined
   const found = namedMonth(token)
@@ -57,7 +57,7 @@ const dayOf = (token: Token | undefined): number | undefined => {
 
 const isMark = (token: Token | undefined, mark: string): boolean => token?.text === mark
 
-/** In the languages that write the day first, "3.4.1998" and "3/4/1998" are the third of April; elsewhere they are left alone. */
+/** In the languages that write the day first, "3.4.1998" and "3/4/1998" are the third of April; in others they are no dates. */
 export const findDates = (tokens: ReadonlyArray<Token>, language?: string): ReadonlyArray<FoundDate> => {
   const daysFirst = language !== undefined && dayFirst.has(language)
   const found: Array<FoundDate> = []
@@ -104,7 +104,7 @@ const numericDate = (tokens: ReadonlyArray<Token>, at: number): FoundDate | unde
 const dayMonthYear = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefined => {
   const day = dayOf(tokens[at])
   if (day === undefined) return undefined
-  // "2. Mai 1984", "2 de mayo de 1984", "1er mai 1984": between a day and a year, a month need not stand out.
+  // "2. Mai 1984", "2 de mayo de 1984", "1er mai 1984": between a day and a year, a month needs no capital.
   let next = at + 1
   if (isMark(tokens[next], ".") || tokens[next]?.text === "de" || tokens[next]?.text === "of") next++
   const month = namedMonth(tokens[next])
@@ -150,13 +150,13 @@ const daysIn = (year: number, month: number): number => {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** The value in XML Schema's own form. */
+/** The lexical form of XML Schema. */
 export const lexicalDate = ({ year, month, day }: Omit<FoundDate, "first" | "last">): string => {
   const parts = [String(year).padStart(4, "0"), month, day].filter((part) => part !== undefined)
   return parts.map((part) => String(part).padStart(2, "0")).join("-")
 }
 
-/** The date a text consists of. */
+/** The date, if the whole text is one. */
 export const dateOf = (text: string, language?: string): FoundDate | undefined => {
   const tokens = tokenize(text)
   const [date] = findDates(tokens, language)

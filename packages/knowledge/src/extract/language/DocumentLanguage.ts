@@ -1,15 +1,15 @@
 /**
- * The language of a document: what it declares, what its text tells, and which language's labels its keys are. A declared language
- * stands unless prose of some length is clearly in another: pages often carry the language of their template.
+ * Finds the language of a document: from its declaration, from its text, and from keys that are labels of the ontology in one language. A
+ * declared language holds unless enough prose is clearly in another: pages often declare the language of their template.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { labelKey } from "./Words.ts"
 
-/** The language of a tag such as `de-AT`, in small letters; undefined for what is not a tag. */
+/** The language of a tag such as `de-AT`, in lower case; undefined if the text is not a tag. */
 const languageOfTag = (tag: string): string | undefined =>
   /^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*$/.test(tag.trim()) ? tag.trim().split(/[-_]/)[0]?.toLowerCase() : undefined
 
-/** What an extractor has to know to read a document. */
+/** The facts about its language that an extractor needs to read a document. */
 export interface DocumentLanguage {
   /** Undefined where the text is too short to tell. */
   readonly language: string | undefined
@@ -17,7 +17,7 @@ export interface DocumentLanguage {
   readonly hasProse: boolean
 }
 
-/** In words: less prose than this contradicts nothing that a document declares. */
+/** In words. Less prose than this overrides a declared language by its script only. */
 const contradicting = 40
 
 export const documentLanguage = (beginning: string, declared: string | undefined, ontology: OntologyIndex): DocumentLanguage => {
@@ -40,7 +40,7 @@ const chosen = (text: string, prose: string, declared: string | undefined, ontol
   return mostLikely(scores) ?? found
 }
 
-/** Of a key that is a label in one language alone. */
+/** The score of a key that is a label in one language alone. */
 const keyWeight = 2
 const mostKeys = 500
 
@@ -62,7 +62,7 @@ const keyScores = (text: string, ontology: OntologyIndex): ReadonlyMap<string, n
 
 const known = new WeakMap<OntologyIndex, ReadonlyMap<string, ReadonlySet<string>>>()
 
-/** By label, the languages it is a label in. A label without a language is taken for English. */
+/** By label, the languages that have it. A label without a language counts as English. */
 const labelLanguages = (ontology: OntologyIndex): ReadonlyMap<string, ReadonlySet<string>> => {
   const kept = known.get(ontology)
   if (kept !== undefined) return kept
@@ -79,7 +79,7 @@ const labelLanguages = (ontology: OntologyIndex): ReadonlyMap<string, ReadonlySe
 
 const spoken = new WeakMap<OntologyIndex, ReadonlySet<string>>()
 
-/** The languages that properties of an ontology have labels in. Labels without a tag are of the language they read like. */
+/** The languages in which properties of an ontology have labels. The language of labels without a tag is detected from their text. */
 export const languagesOfOntology = (ontology: OntologyIndex): ReadonlySet<string> => {
   const kept = spoken.get(ontology)
   if (kept !== undefined) return kept
@@ -92,8 +92,8 @@ export const languagesOfOntology = (ontology: OntologyIndex): ReadonlySet<string
   return found
 }
 
-// The most frequent small words of languages in Latin script, and the letters and endings that few others share. They tell a language
-// from a sentence or two; a word that several languages have counts less for each.
+// The most frequent function words of languages in Latin script, and letters and endings that few languages share. A sentence or two is
+// enough to detect a language; a word of several languages counts less for each.
 
 /** By language tag. */
 const commonWords: Readonly<Record<string, string>> = {
@@ -130,7 +130,7 @@ const commonWords: Readonly<Record<string, string>> = {
   vi: `và của là có được trong cho một các với không người này đã từ những để năm tại`,
 }
 
-/** Letters that hint at a language, each as a small part of a word's weight. */
+/** Letters that hint at a language. Each has a small part of a word's weight. */
 const hintingLetters: Readonly<Record<string, string>> = {
   de: "äöüß",
   fr: "éèêàçùœîôû",
@@ -151,7 +151,7 @@ const hintingLetters: Readonly<Record<string, string>> = {
   vi: "ăâđêôơưạảấầẩậắằặẹẻếềểệịọỏốồổộớờởợụủứừửựỳỵ",
 }
 
-/** Endings of long words. */
+/** Endings of long words that hint at a language. */
 const hintingEndings: Readonly<Record<string, string>> = {
   en: "ing tion ment ness ship ed ly ght",
   de: "ung ungen keit heit lich isch schaft chen gen ter tum",
@@ -162,13 +162,13 @@ const hintingEndings: Readonly<Record<string, string>> = {
   pt: "ção dade mento dor dora ário eiro",
 }
 
-// Tells which language a text is in, from its script and its most frequent small words. The time grows with the length of what is
-// looked at, which is bounded, and the same text always gives the same answer.
+// Detects the language of a text from its script and its most frequent function words. Only a bounded part of the text is read, and the
+// same text always gives the same result.
 
-/** In UTF-16 code units: more text changes no answer. */
+/** The length of the text that is read, in UTF-16 code units. More text does not change the result. */
 const detectedWithin = 8000
 
-/** Of a text that is clearly in none of the known languages. */
+/** The language tag of a text that is clearly in none of the known languages. */
 const undetermined = "und"
 
 /** How much a word counts for each language that has it. */
@@ -193,10 +193,10 @@ const ownersOf = (hints: Readonly<Record<string, string>>, apart: string): Reado
 const letters = ownersOf(hintingLetters, "")
 const endings = ownersOf(hintingEndings, " ")
 
-/** Of a letter or an ending, against 1 of a word. */
+/** The weight of a letter or an ending; a word has 1. */
 const hintWeight = 0.3
 
-/** How far each language is borne out by the words of a text in Latin script. */
+/** The score of each language for a text in Latin script. */
 const languageScores = (text: string): ReadonlyMap<string, number> => {
   const scores = new Map<string, number>()
   const add = (language: string, weight: number) => scores.set(language, (scores.get(language) ?? 0) + weight)
@@ -219,11 +219,11 @@ const languageScores = (text: string): ReadonlyMap<string, number> => {
   return scores
 }
 
-/** A language other than English takes this much, and clearly more than English has. */
+/** A language other than English needs this score, and this many times the score of English. */
 const leastScore = 1.5
 const overEnglish = 1.3
 
-/** The language with the most evidence: English where it is close, undefined where there is too little for any. */
+/** The language with the highest score: English if it is close, undefined if all scores are too low. */
 const mostLikely = (scores: ReadonlyMap<string, number>): string | undefined => {
   const english = scores.get("en") ?? 0
   const [best] = [...scores].sort(([one, left], [other, right]) => right - left || (one < other ? -1 : 1))
@@ -267,7 +267,7 @@ const byScript: Readonly<Record<string, (text: string) => string>> = {
   Armenian: () => "hy",
 }
 
-/** The language that a text's script tells; undefined where most of it is in Latin script, or in none. */
+/** The language that follows from the script of a text; undefined if most letters are Latin or there are none. */
 const languageOfScript = (text: string): string | undefined => {
   const part = text.slice(0, detectedWithin)
   const counts = new Map(scripts.map(([script, pattern]) => [script, part.match(pattern)?.length ?? 0]))
@@ -287,18 +287,18 @@ const isSentence = (line: string): boolean => {
   return /[.!?…»”"“)؟।]$/u.test(text) && text.split(/\s+/, 5).length >= 5 && !/^[^\s:][^:.!?]{0,48}:\s/u.test(text)
 }
 
-/** The lines of a text that are prose: what can be read only in a language that the extractor knows. */
+/** The prose of a text: the part that an extractor can read only if it knows the language. */
 const proseOf = (text: string): string =>
   text
     .slice(0, detectedWithin)
-    // A paragraph that is broken to a width is one line.
+    // A wrapped paragraph counts as one line.
     .split(/\n\s*\n/)
     .flatMap((paragraph) => (isSentence(paragraph.replaceAll("\n", " ")) ? [paragraph] : paragraph.split("\n").filter(isSentence)))
     .join("\n")
 
 const words = (text: string): number => text.match(/[\p{L}\p{M}]+/gu)?.length ?? 0
 
-/** Prose of this many words that holds hardly any small word of a known language is in another. */
+/** Prose of at least this many words with hardly any function word of a known language is in another language. */
 const telling = 40
 const fewKnown = 0.03
 

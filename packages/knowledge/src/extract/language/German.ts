@@ -104,7 +104,7 @@ studieren studierte studiert studium
     if (/\p{L}{3,}(?:er|erin|or|orin|ent|entin|ist|istin|eur|eurin)$/u.test(word)) return "agent"
     return /(?:te|ten|t|et)$/u.test(word) ? "finite" : "other"
   },
-  // "Gründungsjahr" speaks of founding, and of a year.
+  // "Gründungsjahr" has the parts "Gründung" and "Jahr".
   parts: (word) => {
     const kind = [...kinds].find((one) => word.length > one.length + 3 && word.endsWith(one))
     return kind === undefined ? [word] : [word.slice(0, -kind.length).replace(/(?<=\p{L}{4})s$/u, ""), kind]

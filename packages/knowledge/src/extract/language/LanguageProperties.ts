@@ -1,23 +1,23 @@
-/** The properties and classes of an ontology by the words of a language: its labels, and words that speak of the same relation. */
+/** Finds the properties and classes of an ontology by the words of a language: their labels, and words of related meaning. */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { isDateType, isNumberType } from "../../rdf/Vocabulary.ts"
 import type { ProseLanguage } from "./ProseLanguage.ts"
 import { readGroups } from "./VerbLexicon.ts"
 import { fold, labelKey } from "./Words.ts"
 
-/** What the values of a property are. */
+/** The kind of a property's values. */
 export type ValueKind = "date" | "number" | "place" | "entity" | "text"
 
 export interface LanguageProperty {
   readonly iri: string
   readonly kind: ValueKind
-  /** Its values are who did something: a founder, an author. */
+  /** Whether its values are agents: a founder, an author. */
   readonly agentive: boolean
 }
 
 export interface Triggered {
   readonly property: LanguageProperty
-  /** By a word of its own label, or by a word of like meaning. */
+  /** By a word of its own label, or by a word of related meaning. */
   readonly strength: "label" | "related"
 }
 
@@ -53,12 +53,12 @@ export class LanguageProperties {
     }
   }
 
-  /** Undefined for a word that speaks of no property. */
+  /** The properties that a word triggers; undefined if there are none. */
   triggered(word: string): ReadonlyArray<Triggered> | undefined {
     return this.#byStem.get(this.#language.stem(word))
   }
 
-  /** The class whose label begins at a word, and the last word of it; the longest label. */
+  /** The class with the longest label that begins at a word, and the last word of the label. */
   classAt(words: ReadonlyArray<string>, at: number): { readonly iri: string; readonly last: number } | undefined {
     const fitting = (this.#classes.get(this.#language.stem(words[at] ?? "")) ?? []).filter(({ stems }) =>
       stems.every((stem, index) => this.#language.stem(words[at + index] ?? "") === stem),
@@ -67,7 +67,7 @@ export class LanguageProperties {
     return best === undefined ? undefined : { iri: best.iri, last: at + best.stems.length - 1 }
   }
 
-  /** The labels in the language, and those without one. */
+  /** The labels in the language, and those without a language. */
   #labels(iri: string): ReadonlyArray<string> {
     const term = this.#ontology.classes.get(iri) ?? this.#ontology.properties.get(iri)
     const all = [...(term?.labels ?? []), ...(term?.alternativeLabels ?? [])]
@@ -76,7 +76,7 @@ export class LanguageProperties {
       .map(({ text }) => text)
   }
 
-  /** The stems of a label's words without those that only say what kind of value there is. */
+  /** The words of a label, and the stems of those that do not merely name the kind of value. */
   #content(label: string) {
     const language = this.#language
     const words = labelKey(label)

@@ -13,7 +13,7 @@ import { labelKey } from "./Words.ts"
 
 const languages: ReadonlyMap<string, ProseLanguage> = new Map([german, french, spanish].map((language) => [language.tag, language]))
 
-/** Of the built-in extractor; undefined where it reads the prose. A language that could not be detected is read as English. */
+/** Why the built-in extractor does not read the prose of a language; undefined if it does. It reads an undetected language as English. */
 export const unreadProse = (language: string | undefined, ontology: OntologyIndex): UnreadProse | undefined => {
   if (language === undefined || language === "en") return undefined
   if (!languages.has(language)) return "language"
@@ -27,7 +27,7 @@ interface Piece {
 }
 
 export interface NamedPlace extends Piece {
-  /** Classes that the text names for it. */
+  /** Classes that the text gives it. */
   readonly said: ReadonlyArray<string>
   readonly isValue: boolean
 }
@@ -54,13 +54,13 @@ export class LanguageReader {
     this.#terms = new LanguageProperties(ontology, language)
   }
 
-  /** Undefined for a language that has no reader. */
+  /** Undefined for a language without a reader, or without labels in the ontology. */
   static of(language: string, ontology: OntologyIndex): LanguageReader | undefined {
     const known = languages.get(language)
     return known === undefined || unreadProse(language, ontology) !== undefined ? undefined : new LanguageReader(known, ontology)
   }
 
-  /** The sentences of a stretch of prose, which stands under a heading or not. */
+  /** Reads a passage of prose. Its first sentence can refer to the heading as an earlier subject. */
   read(prose: Piece, heading: Piece | undefined): ReadProse {
     let earlier: Piece | undefined = heading
     const said = new Map<string, Set<string>>()
@@ -110,7 +110,7 @@ export class LanguageReader {
     }
   }
 
-  /** "Die Brauerei Nordlicht" is Nordlicht where the text names it so elsewhere. */
+  /** Shortens "Brauerei Nordlicht" to "Nordlicht" if the text elsewhere has the name alone. */
   #whole({ text, start, end, type, isQuoted, first, last }: EntityPhrase, prose: string): Piece {
     const [lead = "", ...rest] = text.split(" ")
     const name = rest.join(" ")
@@ -120,7 +120,7 @@ export class LanguageReader {
   }
 }
 
-/** Whether a name stands somewhere without the word before it. */
+/** Whether the text contains a name without `lead` before it. */
 const standsAlone = (text: string, name: string, lead: string): boolean => {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     const around = `${text[at - 1] ?? " "}${text[at + name.length] ?? " "}`

@@ -1,7 +1,7 @@
 /** Reads numbers as people write them: "1,200.5", "$3 million", "12 %", "3rd", "1.200,50". */
 
 export interface FoundNumber {
-  /** In XML Schema's own form, without a trailing point or needless zeros. */
+  /** The lexical form of XML Schema, without a trailing point or needless zeros. */
   readonly lexical: string
   readonly whole: boolean
 }
@@ -50,7 +50,7 @@ export const readNumber = (text: string, language?: string): FoundNumber | undef
   return { lexical, whole: !lexical.includes(".") }
 }
 
-/** A point groups three digits, a comma is the decimal point. What fits neither is read as elsewhere: "3.5". */
+/** A point groups three digits, a comma is the decimal separator. Digits that do not fit are read as in English: "3.5". */
 const withDecimalComma = (digits: string): string | undefined => {
   const compact = digits.replace(/\s/gu, "")
   const match = /^([+-]?\d{1,3}(?:\.\d{3})+|[+-]?\d+)(?:,(\d+))?$/.exec(compact)
@@ -59,7 +59,7 @@ const withDecimalComma = (digits: string): string | undefined => {
   return match[2] === undefined ? whole : `${whole}.${match[2]}`
 }
 
-/** A mark before exactly three digits groups, unless another kind of mark follows; the last mark of another kind is the point. */
+/** Of two kinds of marks the last is the decimal point. One kind groups if it occurs twice or is a comma before three digits. */
 const withoutGrouping = (digits: string): string | undefined => {
   const compact = digits.replace(/[\s\u00a0]/g, "")
   const marks = [...compact.matchAll(/[.,]/g)].map((match) => match[0])
@@ -72,7 +72,7 @@ const withoutGrouping = (digits: string): string | undefined => {
   return compact.replace(",", ".")
 }
 
-/** Moves the point in the text itself: 3.1 million is 3100000, not 3099999.9999999995. */
+/** Moves the decimal point in the string itself: 3.1 million is 3100000, not 3099999.9999999995. */
 const shifted = (number: string, places: number): string => {
   const [whole = "0", fraction = ""] = number.split(".")
   const padded = fraction.padEnd(places, "0")

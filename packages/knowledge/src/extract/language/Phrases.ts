@@ -1,4 +1,4 @@
-/** A sentence as phrases: names, dates, numbers, words that speak of a property, verbs that hold it together, and what parts it. */
+/** Splits a sentence into phrases: names, dates, numbers, trigger words of properties, auxiliary verbs, pronouns, and breaks. */
 import { type FoundDate, findDates } from "./Dates.ts"
 import type { LanguageProperties, Triggered } from "./LanguageProperties.ts"
 import type { ProseLanguage, WordForm } from "./ProseLanguage.ts"
@@ -46,7 +46,7 @@ export type Phrase =
   | EntityPhrase
   | ValuePhrase
   | TriggerPhrase
-  /** A noun that names a class, without a name. */
+  /** A noun for a class, without a name after it. */
   | (Led & { readonly kind: "class"; readonly iri: string })
   | (Spread & { readonly kind: "pronoun" | "relative" })
   | (Spread & { readonly kind: "verb"; readonly word: string })
@@ -57,7 +57,7 @@ export interface PhrasedSentence {
   readonly words: ReadonlyArray<string>
 }
 
-/** French joins small words to the next one: `l'entreprise`, `d'Oslo`. */
+/** French joins articles and prepositions to the next word: `l'entreprise`, `d'Oslo`. */
 const elision = /^(?:l|d|s|n|qu|j|c|m|t|jusqu|lorsqu)['’](?=\p{L})/iu
 
 const tokensOf = (language: ProseLanguage, text: string, offset: number): ReadonlyArray<Token> =>
@@ -155,7 +155,7 @@ class Phraser {
       if (agents.has(word) || places.has(word) || prepositions.has(word) || (genitives.has(word) && !definite.has(word)))
         return this.#lead(word, undefined, at)
       if (definite.has(word) || indefinite.has(word) || possessives.has(word)) {
-        // A relative pronoun, or a pronoun that stands for a noun: no noun follows.
+        // The same words can be a relative pronoun or a pronoun: then no noun follows.
         if (this.#isRelative(at)) return this.#simple("relative", at)
         if (at === this.#begin && pronouns.has(word) && this.#isVerb(at + 1)) return this.#simple("pronoun", at)
         return this.#lead(this.#preposition, word, at)
@@ -168,7 +168,7 @@ class Phraser {
       }
       if (this.#isAuxiliary(word)) {
         this.#put({ kind: "verb", word, first: at, last: at })
-        // "liegt in", "se trouve à" hold a sentence together and say where something is.
+        // "liegt in" and "se trouve à" are copulas that also trigger properties of a place.
         const triggered = this.#terms.triggered(word)?.filter(({ property }) => property.kind === "place")
         if (triggered !== undefined && triggered.length > 0)
           this.#put({
@@ -189,7 +189,7 @@ class Phraser {
     if (trigger !== undefined) return trigger
     const named = this.#classOrName(at)
     if (named !== undefined) return named
-    // Adjectives and adverbs: the noun they belong to may follow.
+    // Skips adjectives and adverbs: the noun they belong to may follow.
     return at + 1
   }
 
@@ -279,12 +279,12 @@ class Phraser {
     )
   }
 
-  /** A word that speaks of properties: a verb in small letters, or a noun. */
+  /** A trigger word of properties: a verb in lower case, or a noun. */
   #trigger(at: number): number | undefined {
     const word = this.#words[at]!
     const triggered = this.#isNamePart(at) ? undefined : this.#terms.triggered(word)
     if (triggered === undefined || this.#isSmall(word)) return undefined
-    // In a language whose nouns have capitals, a capital tells a noun from a verb.
+    // In a language that capitalises nouns, a capital tells a noun from a verb.
     const { capitalNouns, form } = this.#language
     const shape = form(word)
     const before = this.#phrases.at(-1)
@@ -300,7 +300,7 @@ class Phraser {
         return at + 1
       }
     }
-    // "the brewery" is a class where the ontology has it, and a word of a property only before its owner.
+    // "the brewery" is a class if the ontology has that label, and a trigger word only before its owner.
     if (isNoun && this.#terms.classAt(this.#words, at) !== undefined && !this.#isOwned(at + 1)) return undefined
     this.#put({ kind: "trigger", word, form: shape, isNoun, triggered, ...this.#led(), first: at, last: at })
     return at + 1
@@ -310,7 +310,7 @@ class Phraser {
     return this.#language.genitives.has(this.#words[at] ?? "")
   }
 
-  /** A capital in the middle of a name: "Haus der Gründer". */
+  /** In a language that capitalises names only, a capitalised word inside a sentence is part of a name. */
   #isNamePart(at: number): boolean {
     return !this.#language.capitalNouns && this.#isCapital(at) && at !== this.#begin
   }
@@ -355,8 +355,8 @@ class Phraser {
   }
 
   /**
-   * Capitalised words, with small words that a name may hold between them: "Banco de Bilbao". Not in German, where "von" stands before
-   * who did something far more often than inside a name.
+   * The last token of a name: capitalised words, with connectors between them as in "Banco de Bilbao". German names get no connectors,
+   * since "von" stands before an agent far more often than inside a name.
    */
   #nameEnd(first: number): number {
     const { connectors, capitalNouns } = this.#language

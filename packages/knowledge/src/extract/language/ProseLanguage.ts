@@ -1,18 +1,18 @@
 /**
- * What reading sentences of a language takes: its small words, the forms of its verbs, and words that speak of the same relation. And
- * why the prose of a document is not read, with the next step. Definitions of an API import this, so it loads no code that works on documents.
+ * The data for reading sentences of a language: its function words, the forms of its verbs, and groups of related words. Also the reasons
+ * why the prose of a document is not read, with the next step. API definitions import this file, so it loads no code that reads documents.
  */
 import * as Schema from "effect/Schema"
 
-/** How a word takes part in a sentence, as far as its form shows. */
+/** The grammatical role of a word, as far as its form shows. */
 export type WordForm = "participle" | "agent" | "finite" | "other"
 
 export interface ProseLanguage {
   readonly tag: string
-  /** The article of a noun that is known already, and the one of a noun that is new. */
+  /** Definite and indefinite articles. */
   readonly definite: ReadonlySet<string>
   readonly indefinite: ReadonlySet<string>
-  /** Words that stand for what an earlier sentence is about. */
+  /** Words that refer to the subject of an earlier sentence. */
   readonly pronouns: ReadonlySet<string>
   /** `his`, `her`, `their`. */
   readonly possessives: ReadonlySet<string>
@@ -23,50 +23,50 @@ export interface ProseLanguage {
   readonly perfects: ReadonlySet<string>
   /** `has`, `possesses`. */
   readonly having: ReadonlySet<string>
-  /** Prepositions before who did something. */
+  /** Prepositions before an agent. */
   readonly agents: ReadonlySet<string>
   /** Prepositions before a place. */
   readonly places: ReadonlySet<string>
-  /** Prepositions and articles before what something belongs to. */
+  /** Prepositions and articles before an owner. */
   readonly genitives: ReadonlySet<string>
   /** All other prepositions. */
   readonly prepositions: ReadonlySet<string>
   readonly conjunctions: ReadonlySet<string>
   readonly relatives: ReadonlySet<string>
-  /** Other words that name nothing. */
+  /** Other function words. */
   readonly others: ReadonlySet<string>
-  /** Small words inside a name. */
+  /** Function words that may stand inside a name. */
   readonly connectors: ReadonlySet<string>
   /** A sentence with one of these asserts nothing. */
   readonly negations: ReadonlySet<string>
-  /** So does one with one of these phrases. */
+  /** Nor does one with one of these phrases. */
   readonly hedges: RegExp
-  /** Nouns that are not names, where all nouns have capitals; and titles before names. */
+  /** Capitalised nouns that are not names; and titles before names. */
   readonly commonNouns: ReadonlySet<string>
   readonly titles: ReadonlySet<string>
   /** Endings of nouns that are not names. */
   readonly abstractEndings: RegExp
-  /** Whether nouns have capitals. */
+  /** Whether the language capitalises all nouns. */
   readonly capitalNouns: boolean
-  /** Words of a label that say what kind of value there is: `date`, `place`, `number`. */
+  /** Words of a label that name the kind of value: `date`, `place`, `number`. */
   readonly dateWords: ReadonlySet<string>
   readonly placeWords: ReadonlySet<string>
   readonly numberWords: ReadonlySet<string>
-  /** Powers of ten. */
+  /** The power of ten of each number word. */
   readonly scales: Readonly<Record<string, number>>
-  /** Groups of words that can speak of the same relation. */
+  /** Groups of words that can express the same relation, one group per line. */
   readonly synonyms: string
-  /** Of a folded word. */
+  /** The stem of a folded word. */
   readonly stem: (word: string) => string
   readonly form: (word: string) => WordForm
   /** Parts of a compound that are words of their own. */
   readonly parts: (word: string) => ReadonlyArray<string>
 }
 
-/** Without the marks above and below letters. */
+/** The word without diacritics. */
 export const unmarked = (word: string): string => word.normalize("NFD").replace(/\p{M}/gu, "").replaceAll("ß", "ss")
 
-/** The word without the first of the endings, longest first, that leaves enough of it. */
+/** Removes the first of the endings that leaves at least `least` characters of the word. The longest ending comes first. */
 export const withoutEnding = (word: string, endings: ReadonlyArray<string>, least: number): string => {
   const ending = endings.find((one) => word.length - one.length >= least && word.endsWith(one))
   return ending === undefined ? word : word.slice(0, -ending.length)

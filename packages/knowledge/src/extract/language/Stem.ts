@@ -1,7 +1,7 @@
 /**
- * Takes an English word back to a root it shares with the words derived from it: director, directed, directs and direction
- * all give "direc". Labels of properties are nouns ("publisher"), texts use the verb ("was published by"), so ordinary
- * stemming of inflections alone would not bring them together. The root is a key for comparing, not a word.
+ * Reduces an English word to a root that it shares with the words derived from it: director, directed, directs and direction
+ * all give "direc". Labels of properties are nouns ("publisher"), texts use the verb ("was published by"), so stemming of
+ * inflections alone would not match them. The root is a key for comparison, not a word.
  */
 
 export const stem = (word: string): string => {
@@ -34,7 +34,7 @@ export const withoutPlural = (word: string): string => {
   return /(?:s|x|z|ch|sh)es$/.test(word) ? word.slice(0, -2) : word.replace(/([^su])s$/, "$1")
 }
 
-/** The endings that make nouns and adjectives of verbs, longest first, each with the least that must be left of the word. */
+/** The endings that make nouns and adjectives of verbs, longest first, each with the least length of the remaining word. */
 const derivations: ReadonlyArray<readonly [ending: string, least: number]> = [
   ["ication", 4],
   ["isation", 4],
@@ -92,14 +92,14 @@ const withoutDerivation = (word: string): string => {
 
 const undoubled = (word: string): string => (/([bdfgmnprt])\1$/.test(word) ? word.slice(0, -1) : word)
 
-/** Evens out the rest: "creat", "create" and "cre"; "produc" and "product"; "story" and "stori". */
+/** Unifies the remaining variants: "creat", "create" and "cre"; "produc" and "product"; "story" and "stori". */
 const closed = (word: string): string => {
   const open = word.length > 3 ? word.replace(/[eyi]$/, "") : word
   const short = open.length >= 5 && open.endsWith("at") ? open.slice(0, -2) : open
   return short.length >= 5 && short.endsWith("ct") ? short.slice(0, -1) : short
 }
 
-// English verbs: what their forms look like, and the bases that no rule of endings leads back to.
+// English verbs: the irregular forms with their bases, and the look of the regular ones.
 
 const forms = `
 arise arose arisen|awake awoke awoken|be am are is was were been being|bear bore borne born|beat beaten|become became
@@ -131,7 +131,7 @@ const table: ReadonlyMap<string, string> = new Map(
 
 export const baseForm = (word: string): string | undefined => table.get(word)
 
-/** "written", "founded", "leading": a form that a verb has, and few other words. */
+/** Whether a word looks like a verb form: "written", "founded", "leading". Few other words do. */
 export const isVerbLike = (word: string): boolean => /(?:ed|ing)$/.test(word) || baseForm(word) !== undefined
 
 /** Whether a word is a form of one of these verbs, or the plural of one of these nouns. */

@@ -1,6 +1,6 @@
 /**
- * Words that can speak of the same relation between two things: the verb a text uses, the noun a label uses, and near
- * synonyms of both. An ontology says "employer", a text "works for". General English, of no subject in particular.
+ * Groups of words that can express the same relation: the verb of a text, the noun of a label, and near synonyms of both. An
+ * ontology has "employer", a text "works for". General English, not that of a particular domain.
  */
 import { stem } from "./Stem.ts"
 
@@ -165,7 +165,7 @@ debut premiere open first
 voice dub star
 `
 
-/** For each stem of a list of groups, one group a line, the stems that share a group with it. */
+/** Reads groups of words, one group per line. Returns for each stem the stems that share a group with it. */
 export const readGroups = (lines: string, stemOf: (word: string) => string): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>()
   for (const line of lines.trim().split("\n")) {
@@ -177,7 +177,7 @@ export const readGroups = (lines: string, stemOf: (word: string) => string): Rea
 
 const synonyms = readGroups(groups, stem)
 
-/** The stems of words that speak of the same as the word of this stem. */
+/** The stems that share a group with a stem. */
 export const relatedStems = (stemmed: string): ReadonlySet<string> => synonyms.get(stemmed) ?? none
 
 const none: ReadonlySet<string> = new Set()

@@ -1,7 +1,6 @@
 /**
- * Splits text into words and marks, each with its exact place in UTF-16 code units. A word keeps what belongs to it:
- * hyphens, apostrophes, the points of "U.S.A." and "v2.13", the sign of "C++". Scripts written without spaces are split by
- * the segmenter of the platform.
+ * Splits text into words and marks, each with its exact span in UTF-16 code units. A word keeps its hyphens and apostrophes,
+ * the points of "U.S.A." and "v2.13", and the signs of "C++". `Intl.Segmenter` splits scripts written without spaces.
  */
 
 export interface Token {
@@ -33,7 +32,7 @@ export const tokenize = (text: string, offset = 0): ReadonlyArray<Token> => {
 
 const endsInPossessive = (word: string): boolean => /['’]s$/i.test(word)
 
-/** "Dickens's" is the word and its ending, so that a name is found whether it owns something or not. */
+/** Splits "Dickens's" into the word and its ending, so that a name is also found in the possessive. */
 const possessive = (word: string, start: number): ReadonlyArray<Token> => {
   const cut = start + word.length - 2
   return [
@@ -50,7 +49,7 @@ const segmented = (run: string, start: number): ReadonlyArray<Token> =>
     kind: isWordLike === false ? "mark" : "word",
   }))
 
-/** How words are compared: compatible forms, case and the kinds of apostrophes and hyphens make no difference. */
+/** The form in which words are compared: compatibility forms, case and the kinds of apostrophes and hyphens make no difference. */
 export const fold = (text: string): string =>
   text
     .normalize("NFKC")
@@ -58,17 +57,17 @@ export const fold = (text: string): string =>
     .replace(/[’‘ʼ]/g, "'")
     .replace(/[‐‑–—_]/g, "-")
 
-/** A label or name as the key it is looked up by: its folded words with one space between. */
+/** The lookup key of a label or name: its folded words with one space between. */
 export const labelKey = (text: string): string =>
   tokenize(fold(text).replace(/-/g, " "))
     .filter((token) => token.kind !== "mark")
     .map((token) => token.text)
     .join(" ")
 
-/** How names are compared: without case, space and underscores. */
+/** The form in which names are compared: without case, space and underscores. */
 export const nameKey = (text: string): string => text.toLowerCase().replace(/[\s_]+/g, "")
 
-// The closed classes of English words: those that hold a sentence together rather than name anything.
+// The function words of English, by class.
 
 /** The words of a list. */
 export const wordSet = (words: string): ReadonlySet<string> => new Set(words.trim().split(/\s+/))
@@ -99,7 +98,7 @@ export const nameConnectors =
   wordSet(`of the and for in on to de del della di da do dos das du des la le les el los las von van der den und y e
   et al bin ibn ben zu zum zur am im a an at from with by or 's n o' & vs v`)
 
-/** What stands before the name of a person and is not part of it. */
+/** Titles before the name of a person that are not part of it. */
 export const titlesOfPersons =
   wordSet(`mr mrs ms miss sir lady lord dame dr doctor professor prof king queen prince princess emperor empress duke
   duchess count countess baron president chancellor minister senator governor mayor judge pope cardinal archbishop bishop father saint general
