@@ -1,6 +1,6 @@
 /**
- * An extractor turns a piece of text into facts. The built-in one works offline and always gives the same answer; others ask a
- * model. All work in two steps, entities first and facts between them second, so that each can be stored on its own.
+ * An extractor turns a piece of text into facts. The built-in extractor is offline and deterministic; others call a model. All work
+ * in two steps, first the entities and then the facts between them, so that the result of each step can be stored on its own.
  */
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
@@ -9,17 +9,17 @@ import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { Fact, Mention } from "./Fact.ts"
 import type { UnreadProse } from "./language/ProseLanguage.ts"
 
-/** A piece of a document. Spans in answers count from the beginning of the document, not of the chunk. */
+/** A piece of a document. Spans in results count from the beginning of the document, not of the chunk. */
 export interface Chunk {
   readonly index: number
   readonly text: string
   /** Where the chunk begins in the document. */
   readonly offset: number
-  /** Of the document, as a tag such as `de`. Absent where it could not be detected. */
+  /** The language of the document, as a tag such as `de`. Absent if it could not be detected. */
   readonly language?: string
 }
 
-/** The usage of a step. A price that is not known is undefined, never zero. */
+/** The usage of a step. The cost is undefined if the price is unknown, never zero. */
 export interface Usage {
   readonly calls: number
   readonly inputTokens: number
@@ -29,7 +29,7 @@ export interface Usage {
 
 export const noUsage: Usage = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 }
 
-/** A sum of which one part is not known is not known. */
+/** The sum of two usages. Its cost is undefined if one of the costs is. */
 export const addUsage = (one: Usage, other: Usage): Usage => ({
   calls: one.calls + other.calls,
   inputTokens: one.inputTokens + other.inputTokens,
@@ -47,9 +47,9 @@ export interface KnownEntity {
 export interface ExtractorService {
   /** The name in provenance: `built-in`, `anthropic/claude-…`, `openai/…`. */
   readonly name: string
-  /** Whether answers cost money. A run stores each of these when it arrives, and gives later chunks the entities that are known. */
+  /** Whether answers cost money. A run stores each paid answer when it arrives, and passes the known entities to later chunks. */
   readonly isPaid?: boolean
-  /** Why the prose of a language is not read; undefined where it is. An extractor without it reads every language. */
+  /** Why the extractor does not read the prose of a language; undefined if it does. An extractor without this reads every language. */
   readonly unread?: (language: string | undefined, ontology: OntologyIndex) => UnreadProse | undefined
   readonly entities: (
     chunk: Chunk,
@@ -65,7 +65,7 @@ export interface ExtractorService {
 
 export class Extractor extends Context.Service<Extractor, ExtractorService>()("@detent/knowledge/Extractor") {}
 
-// An extractor could not answer. `retryable` says whether asking again can help.
+// An extractor could not answer. `retryable` says whether another attempt can succeed.
 
 export class ExtractionFailed extends Schema.TaggedError<ExtractionFailed>()("ExtractionFailed", {
   extractor: Schema.String,

@@ -1,10 +1,10 @@
 /**
- * The findings of an extractor in a text: mentions of entities, and facts between them. Each one names the exact words it rests
- * on, so that a reader can check it and a fact whose words are not in the text can be refused.
+ * The findings of an extractor in a text: mentions of entities, and facts between them. Each finding has the exact words it rests
+ * on, so that a reader can check it, and a fact whose words are not in the text can be rejected.
  */
 import * as Schema from "effect/Schema"
 
-/** A stretch of the document, in UTF-16 code units: `document.slice(start, end)` is the quote. */
+/** A range of the document, in UTF-16 code units: `document.slice(start, end)` is the quote. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -12,7 +12,7 @@ export interface Span {
 
 /** Where a part of the text comes from. */
 export const Place = Schema.Union([
-  /** From and to a character of the decoded source. */
+  /** A range of characters of the decoded source. */
   Schema.TaggedStruct("Characters", { start: Schema.Int, end: Schema.Int }),
   /** A value in JSON: `/employees/0/name`. */
   Schema.TaggedStruct("Pointer", { pointer: Schema.String }),
@@ -42,9 +42,9 @@ export type FactObject =
       readonly _tag: "Value"
       readonly text: string
       readonly span: Span
-      /** The IRI of the datatype, `xsd:string` where the ontology says none. */
+      /** The IRI of the datatype; `xsd:string` if the ontology names none. */
       readonly datatype: string
-      /** The value in the datatype's own form: `1984-05-02` for "2 May 1984". */
+      /** The value in the lexical form of the datatype: `1984-05-02` for "2 May 1984". */
       readonly lexical: string
     }
 
@@ -53,7 +53,7 @@ export interface Fact {
   /** The IRI of the property in the ontology. */
   readonly property: string
   readonly object: FactObject
-  /** The words that say so: they contain, or stand around, subject and object. */
+  /** The words that state the fact: they contain subject and object, or stand near them. */
   readonly quote: string
   readonly span: Span
   readonly confidence: number
@@ -88,7 +88,7 @@ export interface SplitFacts {
   readonly review: ReadonlyArray<Fact>
 }
 
-/** Facts for the graph, and those for the review list. */
+/** Splits facts into those for the graph and those for the review list. */
 export const splitByConfidence = (facts: ReadonlyArray<Fact>, threshold: number): SplitFacts => {
   const accepted: Array<Fact> = []
   const review: Array<Fact> = []
@@ -96,6 +96,6 @@ export const splitByConfidence = (facts: ReadonlyArray<Fact>, threshold: number)
   return { accepted, review }
 }
 
-/** A fact is as sure as the least sure of itself, its subject and its object. */
+/** The least of the confidences of the fact, its subject and its object. */
 export const surenessOf = ({ subject, object, confidence }: Fact): number =>
   Math.min(confidence, subject.confidence, object._tag === "Entity" ? object.mention.confidence : 1)

@@ -1,8 +1,7 @@
 /**
- * Takes from a model's answer what holds: names and quotes that are in the text, classes and properties that are in the ontology
- * and fit each other, values that say what the text says. Everything else is rejected, with the reason. Not every server keeps a
- * model to the schema it was given, so the answer as a whole has to be JSON of the right outline, and each item that does not fit is
- * left out alone.
+ * Checks a model's answer. It accepts names and quotes that are in the text, classes and properties that are in the ontology and fit
+ * each other, and values that the text states; it rejects everything else, with the reason. Not every server makes the model follow
+ * the schema, so the answer as a whole must be JSON of the right outline, and an item that does not fit is rejected alone.
  */
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
@@ -19,7 +18,7 @@ const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 export const SaidEntity = Schema.Struct({
   quote: Schema.String,
   class: Schema.String,
-  /** The number of the entity among those that are known, counted from 1. */
+  /** The number of the entity in the prompt's list of known entities, counted from 1. */
   known: optional(Schema.Int),
   confidence: optional(Schema.Finite),
 })
@@ -90,7 +89,7 @@ export interface Checked<A> {
   readonly rejected: ReadonlyArray<Rejection>
 }
 
-/** A model that does not say how sure it is counts as undecided. */
+/** The confidence of an item for which the model gives none. */
 const unsaid = 0.5
 
 export const checkEntities = (
@@ -110,7 +109,7 @@ export const checkEntities = (
       rejected.push(rejectionOf("entity", "UnknownClass", entity))
       continue
     }
-    // A name given twice stands for the second place, a name given more often than it is there for nothing.
+    // The second time the model gives a name, it means the name's second place in the text; without a place left it is ignored.
     const turn = used.get(entity.quote) ?? 0
     const places = finder.findAll(entity.quote)
     const span = places[turn]
@@ -131,7 +130,7 @@ export const checkEntities = (
   return { taken, rejected }
 }
 
-/** One of another class is another entity, regardless of the model. */
+/** A known entity of another class is not the same entity, even if the model says so. */
 const nameOf = (entity: SaidEntity, type: string, known: ReadonlyArray<KnownEntity>): string | undefined => {
   const same = entity.known === undefined || entity.known === null ? undefined : known[entity.known - 1]
   return same?.types.includes(type) ? same.label : undefined
@@ -200,7 +199,7 @@ const checkValue = (said: SaidFact, property: string, quote: Span, { chunk, onto
   return possible.some((datatype) => ontology.acceptsValue(property, datatype)) ? "InvalidValue" : "RangeMismatch"
 }
 
-/** Of several places the one closest to where it is spoken of. */
+/** The place closest to the position `to`. */
 const nearest = (places: ReadonlyArray<Span>, to: number): Span | undefined =>
   places.toSorted((a, b) => distance(a, to) - distance(b, to) || a.start - b.start)[0]
 
@@ -212,25 +211,25 @@ const inDocument = (chunk: Chunk, { start, end }: Span): Span => ({ start: start
 
 const confidenceOf = ({ confidence }: { readonly confidence?: number | null }): number => Math.min(1, Math.max(0, confidence ?? unsaid))
 
-/** Why something a model said was not taken. Counted, so that a model that makes things up is found out. */
+/** Why an item of a model's answer was rejected. Counted by a metric, which shows a model that invents facts. */
 export type RejectionReason =
-  /** Not of the form that was asked for. */
+  /** Not of the requested form. */
   | "Malformed"
-  /** The words are not in the text. */
+  /** The quoted words are not in the text. */
   | "QuoteNotFound"
   | "UnknownClass"
   | "UnknownProperty"
   | "UnknownEntity"
-  /** The property does not hold of such a subject, or does not lead to such an object. */
+  /** The property does not accept the class of the subject, or that of the object. */
   | "DomainMismatch"
   | "RangeMismatch"
-  /** Not written as the datatype demands, or not what the text says. */
+  /** Not in the lexical form of the datatype, or not what the text says. */
   | "InvalidValue"
 
 export interface Rejection {
   readonly of: "entity" | "fact"
   readonly reason: RejectionReason
-  /** The answer of the model. */
+  /** The item as the model gave it, shortened. */
   readonly said: string
 }
 
@@ -252,8 +251,8 @@ export const countRejections = (extractor: string, rejections: ReadonlyArray<Rej
   })
 
 /**
- * Finds quoted words in a text. What a model quotes has to be there to the letter; only white space may differ, since models
- * repair line breaks, and then the place is that of the letters in the text.
+ * Finds quoted words in a text. A quote must be in the text to the letter; only white space may differ, since models repair line
+ * breaks. The spans are always those of the original text.
  */
 export class QuoteFinder {
   readonly #text: string
@@ -263,7 +262,7 @@ export class QuoteFinder {
     this.#text = text
   }
 
-  /** Every place where the words stand as words, in order. */
+  /** All occurrences of the words at word boundaries, in order. */
   findAll(quote: string): ReadonlyArray<Span> {
     const words = quote.trim()
     if (words === "") return []
@@ -278,9 +277,9 @@ export class QuoteFinder {
 }
 
 interface Collapsed {
-  /** With one space for every stretch of white space. */
+  /** The text with one space for every run of white space. */
   readonly text: string
-  /** Where each of its characters stands in the original. */
+  /** The position of each of its characters in the original. */
   readonly origin: ReadonlyArray<number>
 }
 
@@ -302,7 +301,7 @@ const occurrences = (text: string, words: string): ReadonlyArray<Span> => {
   return found
 }
 
-/** "Ada" does not stand in "Canada". Scripts that write no spaces between words have no such ends. */
+/** Whether a span is at word boundaries: "Ada" in "Canada" is not. Scripts without spaces between words have no boundaries. */
 const standsAlone = (text: string, { start, end }: Span): boolean => !joins(text, start) && !joins(text, end)
 
 const joins = (text: string, at: number): boolean => {
@@ -314,8 +313,8 @@ const joins = (text: string, at: number): boolean => {
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}]/u
 
-// Whether a value is written as its datatype demands, and whether it is what the words of the text say. The numbers in a value
-// have to be those in the text: a model may write "2 May 1984" as 1984-05-02, but not as 1985-05-02.
+// Checks that a value has the lexical form of its datatype and says what the text says. The numbers in a value must be those in
+// the text: a model may write "2 May 1984" as 1984-05-02, but not as 1985-05-02.
 
 const integers = new Set(
   [
@@ -334,14 +333,14 @@ const integers = new Set(
 const decimals = new Set(["decimal", "double", "float"].map((name) => xsd.base + name))
 const dates = new Set(["date", "dateTime", "gYear", "gYearMonth"].map((name) => xsd.base + name))
 
-/** Undefined when the value is not written as the datatype demands, or not what the text says. */
+/** The lexical form of a value; undefined if `written` does not have the form of the datatype, or does not say what the text says. */
 export const lexicalOf = (datatype: string, text: string, written: string): string | undefined => {
   const lexical = written.trim()
   if (integers.has(datatype)) return /^[+-]?\d+$/.test(lexical) && saysNumber(text, lexical) ? lexical : undefined
   if (decimals.has(datatype)) return isDecimal(datatype, lexical) && saysNumber(text, lexical) ? lexical : undefined
   if (dates.has(datatype)) return isDate(datatype, lexical) && saysDate(text, lexical) ? lexical : undefined
   if (datatype === `${xsd.base}boolean`) return /^(true|false|1|0)$/.test(lexical) ? lexical : undefined
-  // Text is the text of the document, not the model's version of it.
+  // A string value is the text of the document, not the model's version of it.
   const plain = text.replace(/\s+/gu, " ").trim()
   if (datatype === `${xsd.base}anyURI`) return /^\S+$/.test(plain) ? plain : undefined
   return plain
@@ -364,7 +363,7 @@ const daysIn = (year: number, month: number): number => {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** Words for numbers are left to the model; digits have to be the same, apart from zeros for "million" and the like. */
+/** Number words are left to the model; digits must be the same, apart from trailing zeros for "million" and the like. */
 const saysNumber = (text: string, lexical: string): boolean => {
   const said = westernDigits(text).replace(/\D/g, "").replace(/^0+/, "")
   if (said === "") return !/\p{N}/u.test(text) || /^[+-]?0+(\.0*)?$/.test(lexical)
@@ -372,7 +371,7 @@ const saysNumber = (text: string, lexical: string): boolean => {
   return digits === said || digits.replace(/0+$/, "") === said.replace(/0+$/, "")
 }
 
-/** Every number in the words is one of the value's; a short year stands for the last digits of the long one. */
+/** Whether every number of the text is one of the value's; a two-digit year matches the last digits of the year. */
 const saysDate = (text: string, lexical: string): boolean => {
   const said = westernDigits(text).match(/\d+/g)?.map(Number) ?? []
   const numbers = (lexical.match(/\d+/g) ?? []).map(Number)
@@ -385,7 +384,7 @@ const westernDigits = (text: string): string =>
   text.replace(/\p{Nd}/gu, (digit) => {
     const point = digit.codePointAt(0) ?? 0
     let zero = point
-    // Digits of a script stand together, ten in a row.
+    // Unicode has the ten digits of a script in a row.
     while (point - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
     return String((point - zero) % 10)
   })

@@ -1,4 +1,4 @@
-/** Anthropic's Messages API by HTTP, and the extractor on it. */
+/** Anthropic's Messages API over HTTP, and the extractor on it. */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
@@ -11,12 +11,12 @@ import { cutOff, declined, type ModelClient, type ModelRequest, makePost, notAnA
 import { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./ModelExtractor.ts"
 
 export interface AnthropicClientOptions {
-  /** Not needed by a gateway that asks for none. */
+  /** Not needed for a gateway without authentication. */
   readonly apiKey?: Redacted.Redacted<string>
   readonly model: string
-  /** Of a gateway that speaks the same protocol. Default: https://api.anthropic.com. */
+  /** The base URL of a gateway with the same API. Default: https://api.anthropic.com. */
   readonly baseUrl?: string
-  /** How much a model that thinks before it answers should think; models that do not know of this refuse it. */
+  /** The effort of a reasoning model. Other models reject requests that set it. */
   readonly effort?: "low" | "medium" | "high"
 }
 
@@ -26,7 +26,7 @@ const ownUrl = "https://api.anthropic.com"
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-/** The required part of an answer; gateways leave out much of the rest. */
+/** The fields that the client reads. Only `content` is required: gateways leave out much of the rest. */
 const Reply = Schema.Struct({
   content: Schema.Array(Schema.Struct({ type: Schema.String, text: Schema.optionalKey(Schema.String) })),
   stop_reason: optional(Schema.String),

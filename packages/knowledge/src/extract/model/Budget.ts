@@ -1,7 +1,7 @@
 /**
- * Stops before too much is spent. Every call reserves its maximum cost before it is made, and reports afterwards what it
- * did cost. When the next call no longer fits, the budget waits for the calls in flight, since they mostly cost less than they set
- * aside. If it still does not fit, no further call is made.
+ * A limit on spending. Every call reserves its maximum cost before it is made, and reports its actual cost afterwards. When the
+ * next call no longer fits, the budget waits for the calls in flight, since they mostly cost less than they reserved. If the call
+ * still does not fit, the budget refuses it and all later calls.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -14,11 +14,11 @@ export interface BudgetLimits {
   readonly cost?: number
   /** Input and output together. */
   readonly tokens?: number
-  /** Of `cost`, for messages. */
+  /** The currency of `cost`, for messages. */
   readonly currency?: string
 }
 
-/** The next call does not fit. The findings so far are kept. */
+/** The next call does not fit the budget. The findings so far are kept. */
 export class BudgetExhausted extends Schema.TaggedError<BudgetExhausted>()("BudgetExhausted", {
   of: Schema.Literals(["cost", "tokens"]),
   limit: Schema.Finite,
@@ -40,18 +40,18 @@ export class PriceUnknown extends Schema.TaggedError<PriceUnknown>()("PriceUnkno
   }
 }
 
-/** A sum of prices has more digits than it is worth. */
+/** Drops the meaningless digits of a sum of prices. */
 const rounded = (amount: number): number => Number(amount.toFixed(6))
 
 export interface Budget {
-  /** Makes the call if its maximum usage still fits, waiting for others to end where that may help. */
+  /** Makes the call if its maximum usage fits; waits for calls in flight where that may help. */
   readonly spend: <A, E, R>(
     most: Usage,
     call: Effect.Effect<A, E, R>,
     /** Its actual usage. */
     used: (exit: Exit.Exit<A, E>) => Usage,
   ) => Effect.Effect<A, E | BudgetExhausted | PriceUnknown, R>
-  /** Of calls that have ended. */
+  /** The usage of all calls that have ended. */
   readonly spent: Effect.Effect<Usage>
 }
 
@@ -85,7 +85,7 @@ export const makeBudget = (limits: BudgetLimits, before: Usage = noUsage): Effec
       return undefined
     }
 
-    /** The reservation, why there is none, or what to wait for first. */
+    /** Reserves the maximum usage, refuses it, or returns a deferred to wait for before another attempt. */
     const reserve = (most: Usage): Outcome => {
       if (limits.cost !== undefined && most.cost === undefined) return { _tag: "Refused", error: new PriceUnknown() }
       exhausted ??= overrun(most, spent)
@@ -128,7 +128,7 @@ export const makeBudget = (limits: BudgetLimits, before: Usage = noUsage): Effec
     }
   })
 
-/** Without a limit. Everything is still counted. */
+/** A budget without a limit. It still counts the usage. */
 export const unlimited: Effect.Effect<Budget> = makeBudget({})
 
 const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens

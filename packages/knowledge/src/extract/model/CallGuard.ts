@@ -1,6 +1,6 @@
 /**
- * Everything around a call to a model: the budget, the limiter that makes it wait its turn, the breaker, a time-out and the retry.
- * Only the call itself knows the provider.
+ * Everything around a call to a model: the budget, the rate limiter, the circuit breaker, the timeout and the retry. Only the call
+ * itself depends on the provider.
  */
 import * as Cause from "effect/Cause"
 import * as Duration from "effect/Duration"
@@ -20,11 +20,11 @@ export interface GuardOptions {
   /** The name in errors and provenance: `anthropic/claude-…`. */
   readonly extractor: string
   readonly price: ModelPrice | undefined
-  /** Of the price. Default: that of the default prices. */
+  /** The currency of `price`. Default: that of the default prices. */
   readonly currency?: string
   readonly budget: Budget
   readonly limits: RateLimits
-  /** Shared by all that call the same model. Default: a gate of its own, with `limits`. */
+  /** Shared by all callers of the same model. Default: a gate of its own, with `limits`. */
   readonly gate?: ModelGate
   /** How long one attempt may take. */
   readonly timeout?: Duration.Input
@@ -75,7 +75,7 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
 
     const attempt = <A, R>(most: Tokens, call: Effect.Effect<Answered<A>, ExtractionFailed, R>) =>
       Effect.gen(function* () {
-        // Before waiting for a turn, and again when it has come: the wait may be long.
+        // Checked before the wait for a permit and, by `protect`, after it: the wait may be long.
         yield* breaker.check
         return yield* limiter.withPermit(most.inputTokens + most.outputTokens, (permit) =>
           breaker.protect(timedCall(options.extractor, timed(call)), verdictOf).pipe(
@@ -98,7 +98,7 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
         Effect.suspend(() => {
           let total = noUsage
           const used = (exit: Exit.Exit<Answered<unknown>, unknown>): Usage => {
-            // Without an answer there is no bill.
+            // A call without an answer is not billed.
             const usage = Exit.isSuccess(exit) ? usageOf(options.price, exit.value.tokens) : noUsage
             total = addUsage(total, usage)
             return usage
@@ -114,7 +114,7 @@ export const makeCallGuard = (options: GuardOptions): Effect.Effect<CallGuard> =
     }
   })
 
-/** A wait that the provider asks of one call holds for all of them. */
+/** A wait that the provider asks of one call applies to all calls. */
 const pauseFor = (limiter: RateLimiter, error: ExtractionFailed): Effect.Effect<void> =>
   error.retryAfterMillis === undefined ? Effect.void : limiter.pause(error.retryAfterMillis)
 
@@ -128,7 +128,7 @@ const verdictOf = (exit: Exit.Exit<unknown, ExtractionFailed>): Verdict => {
 
 /** Retries failures that may pass, after waits that double, have jitter, and are never shorter than the provider asks for. */
 export interface RetryPolicy {
-  /** How often a call is made at most. */
+  /** The maximum number of attempts, including the first. */
   readonly attempts: number
   /** The first wait is at most this long, the next twice that, and so on. */
   readonly firstWait: Duration.Input
@@ -137,7 +137,7 @@ export interface RetryPolicy {
 
 export const defaultRetryPolicy: RetryPolicy = { attempts: 5, firstWait: "1 second", longestWait: "1 minute" }
 
-/** The wait after a failed attempt, counted from 1. Half of it is chance, so that callers who failed together part. */
+/** The wait after a failed attempt, counted from 1. Half of it is jitter, so that callers that failed together retry at different times. */
 export const waitAfter = (policy: RetryPolicy, attempt: number, chance: number): number => {
   const first = Duration.toMillis(Duration.fromInputUnsafe(policy.firstWait))
   const longest = Duration.toMillis(Duration.fromInputUnsafe(policy.longestWait))

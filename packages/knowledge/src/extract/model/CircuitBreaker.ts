@@ -1,6 +1,6 @@
 /**
- * A circuit breaker for a service that keeps failing. After some failures in a row it is open: calls fail immediately. After a while a few
- * are let through to see whether it is back; if they all succeed it is closed again, and if one fails it is open again.
+ * A circuit breaker for a service that keeps failing. After `failures` failures in a row it is open: calls fail immediately. After
+ * `openFor` it lets `probes` calls through: if all of them succeed it is closed again, and if one fails it is open again.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -14,20 +14,20 @@ export interface BreakerOptions {
   readonly probes?: number
 }
 
-/** The call was not made. */
+/** The breaker is open and did not make the call. */
 export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
-  /** How long until it is worth trying again. */
+  /** The wait before the next attempt. */
   retryAfterMillis: Schema.Finite,
   /** The failure that opened the circuit. */
   failure: Schema.String,
 }) {
   override get message() {
     const seconds = Math.ceil(this.retryAfterMillis / 1000)
-    return `the service has kept failing and is left alone for now; try again in ${seconds} s; it failed last with: ${this.failure}`
+    return `the service keeps failing, so the circuit breaker is open; try again in ${seconds} s; last failure: ${this.failure}`
   }
 }
 
-/** The verdict of a call on the service. A refusal is an answer: the service works. */
+/** What a call shows about the service. A refusal is an answer, so the service works. */
 export type Verdict = "works" | "nothing" | { readonly failing: string }
 
 export type BreakerState = "closed" | "open" | "probing"
@@ -37,7 +37,7 @@ export interface CircuitBreaker {
     call: Effect.Effect<A, E, R>,
     verdict: (exit: Exit.Exit<A, E>) => Verdict,
   ) => Effect.Effect<A, E | CircuitOpen, R>
-  /** Fails when a call would not be let through, without making one. */
+  /** Fails if the breaker would not let a call through; makes no call. */
   readonly check: Effect.Effect<void, CircuitOpen>
   readonly state: Effect.Effect<BreakerState>
 }
@@ -47,7 +47,7 @@ type State =
   | { readonly _tag: "Open"; readonly until: number; readonly failure: string }
   | { readonly _tag: "Probing"; readonly failure: string; started: number; succeeded: number }
 
-/** The duration of the probes is unknown while they run. */
+/** The wait to suggest while probes run: how long they take is unknown. */
 const probeWait = 1000
 
 export const makeCircuitBreaker = (options: BreakerOptions = {}): Effect.Effect<CircuitBreaker> =>

@@ -1,18 +1,17 @@
 /**
  * Prices and usage of models. Prices change and differ between accounts, so the table is data: the one here is dated and meant to be
- * replaced. A model that is not in the table, or whose price depends on more than a table of this form can say, has no known
- * price, which is not a price of zero.
+ * replaced. A model that is not in the table, or whose price does not fit its form, has an unknown price, which is not a price of zero.
  */
 import * as Schema from "effect/Schema"
 import type { Usage } from "../Extractor.ts"
 
 export const ModelPrice = Schema.Struct({
-  /** As the provider calls it, without a date at the end. */
+  /** The provider's name of the model, without a date at the end. */
   model: Schema.String,
-  /** For a million tokens. */
+  /** The prices of a million tokens. */
   input: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
   output: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
-  /** When this was the price: `2026-04`. */
+  /** The month of the price: `2026-04`. */
   asOf: Schema.String,
 })
 export type ModelPrice = typeof ModelPrice.Type
@@ -45,7 +44,7 @@ export const defaultPrices: PriceTable = {
   ],
 }
 
-/** A model's price, also when its name carries a date: `claude-haiku-4-5-20251001`. Never that of a model called alike. */
+/** A model's price, also when its name ends in a date: `claude-haiku-4-5-20251001`. Never the price of a model with a similar name. */
 export const priceOf = (table: PriceTable, model: string): ModelPrice | undefined =>
   table.models.find((price) => price.model === model) ??
   table.models.find((price) => model.startsWith(price.model) && /^-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$/.test(model.slice(price.model.length)))
@@ -59,7 +58,7 @@ export interface Tokens {
 export const costOf = (price: ModelPrice | undefined, tokens: Tokens): number | undefined =>
   price === undefined ? undefined : (tokens.inputTokens * price.input + tokens.outputTokens * price.output) / 1_000_000
 
-/** One call's. */
+/** The usage of one call. */
 export const usageOf = (price: ModelPrice | undefined, tokens: Tokens): Usage => ({
   calls: 1,
   inputTokens: tokens.inputTokens,
@@ -68,7 +67,7 @@ export const usageOf = (price: ModelPrice | undefined, tokens: Tokens): Usage =>
 })
 
 /**
- * About how many tokens a text takes, without asking the provider: a third of its bytes. English takes a quarter, Chinese one
- * for three bytes, so this errs on the side of too many.
+ * Estimates the tokens of a text without calling the provider: a third of its bytes. English has a token for four bytes, Chinese
+ * one for three, so the estimate is rather too high.
  */
 export const estimateTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / 3)

@@ -1,4 +1,4 @@
-/** Any language model of Effect as the model of an extractor. Its layer decides how it is reached, and keeps its key. */
+/** Any `LanguageModel` of Effect as the model of an extractor. Its layer has the address and the API key. */
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -61,7 +61,7 @@ const tokensOf = (request: ModelRequest, text: string, input: number | undefined
   outputTokens: output ?? estimateTokens(text),
 })
 
-/** An answer that does not fit its schema was billed, and what fits of it is taken. */
+/** An answer that does not fit its schema was billed, so it is passed on: the items in it that fit are still accepted. */
 const failure = (extractor: string, request: ModelRequest, error: AiError): Effect.Effect<Answered<string>, ExtractionFailed> => {
   const { reason } = error
   if (reason._tag === "StructuredOutputError")

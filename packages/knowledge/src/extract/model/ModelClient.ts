@@ -1,6 +1,6 @@
 /**
- * The client of a provider: it answers a prompt in JSON of a given form. All else is the same for every provider and stands
- * here: the faults of an answer that arrived and was billed, and the HTTP request with the meaning of its failures.
+ * The client of a provider: it answers a prompt in JSON of a given form. The parts that all providers share are here: the faults
+ * of an answer that arrived and was billed, and the HTTP request with the meaning of its failures.
  */
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -34,9 +34,9 @@ export interface ModelRequest {
 export interface ModelClient {
   /** The name in provenance and errors: `anthropic/claude-…`. */
   readonly name: string
-  /** As the price table calls it. */
+  /** The name in the price table. */
   readonly model: string
-  /** One call and the text it gave, without trying again. */
+  /** Makes one call, without retries, and returns the text of the answer. */
   readonly complete: (request: ModelRequest) => Effect.Effect<Answered<string>, ExtractionFailed>
 }
 
@@ -46,7 +46,7 @@ export const declined = (extractor: string, said: string): Result.Result<never, 
     new ExtractionFailed({ extractor, reason: "Refused", retryable: false, detail: said.slice(0, 200) || "the model declined to answer" }),
   )
 
-/** The answer did not fit. Another attempt would end at the same place. */
+/** The answer reached the limit of output tokens. Another attempt would end at the same place. */
 export const cutOff = (extractor: string): Result.Result<never, ExtractionFailed> =>
   Result.fail(
     new ExtractionFailed({
@@ -57,7 +57,7 @@ export const cutOff = (extractor: string): Result.Result<never, ExtractionFailed
     }),
   )
 
-/** JSON of another API than the one that was called. Its cost is unknown. */
+/** The response is JSON, but not that of the called API. Its cost is unknown. */
 export const notAnAnswer = (extractor: string, url: string, request: ModelRequest, raw: unknown): Answered<string> => ({
   tokens: { inputTokens: estimateTokens(request.system + request.prompt), outputTokens: 0 },
   answer: Result.fail(
@@ -71,8 +71,8 @@ export const notAnAnswer = (extractor: string, url: string, request: ModelReques
 })
 
 // One POST to a provider. A failure says whether another attempt can succeed, when, and whether other documents would fail the same
-// way. The key is only in a header: no span is made of the request, redirects are refused, since a header would be sent to the address
-// they name, and the key is removed from every message.
+// way. The key is only in a header: the request has no tracing span, redirects are refused, since the header would be sent to their
+// target, and the key is removed from every message.
 
 export interface Endpoint {
   /** The name in errors and provenance: `openai/gpt-5-mini`. */
@@ -84,12 +84,12 @@ export interface Endpoint {
   readonly keyName: string
 }
 
-/** Of an answer, in bytes. The longest answers of models are far below it. */
+/** The maximum size of an answer in bytes. The longest answers of models are far below it. */
 const longestAnswer = 16_000_000
 
 const longestDetail = 500
 
-/** Sends requests through the HttpClient of its caller, or through `fetch`. The answer is JSON of any form. */
+/** Sends requests through the HttpClient in the context, or through `fetch`. The answer is JSON of any form. */
 export const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => Effect.Effect<unknown, ExtractionFailed>> =>
   Effect.map(Effect.serviceOption(HttpClient.HttpClient), (given) => {
     const failed = (fault: Fault, said: string): ExtractionFailed =>
@@ -103,7 +103,7 @@ export const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => E
       })
 
     const unreachable = (error: HttpClientError) =>
-      failed({ ...unavailable, nextStep: "check the address and that it answers" }, innermostReason(error))
+      failed({ ...unavailable, nextStep: "check the base URL and that the server answers" }, innermostReason(error))
 
     const read = (response: HttpClientResponse) =>
       Effect.mapError(textOf(response), (error) => (error === "TooLong" ? failed(tooLong, "the answer is too long") : unreachable(error)))
@@ -165,7 +165,7 @@ interface Fault extends Pick<ExtractionFailed, "reason" | "retryable"> {
 const unavailable: Fault = { reason: "Unavailable", retryable: true, stops: "ModelUnavailable" }
 const overloaded: Fault = { reason: "Overloaded", retryable: true, stops: "ModelUnavailable" }
 const tooLong: Fault = { reason: "TooLong", retryable: false, nextStep: "make the chunks smaller" }
-const notJson: Fault = { reason: "Malformed", retryable: true, nextStep: "check that the address is that of the API" }
+const notJson: Fault = { reason: "Malformed", retryable: true, nextStep: "check that the base URL is that of the API" }
 const refused = (nextStep: string): Fault => ({ reason: "NotAllowed", retryable: false, stops: "ModelRefused", nextStep })
 
 interface Problem {
@@ -174,7 +174,7 @@ interface Problem {
   readonly codes: string
 }
 
-/** Both providers answer with an `error` object; gateways with anything. */
+/** Both providers answer with an `error` object, gateways with any body. */
 const problemIn = (answer: unknown, text: string): Problem => {
   const error = fieldOf(answer, "error") ?? answer
   const said = fieldOf(error, "message")
@@ -191,21 +191,21 @@ const fieldOf = (value: unknown, name: string): unknown =>
 const faultOf = (status: number, { said, codes }: Problem, keyName: string): Fault => {
   const text = `${said} ${codes}`
   if (/prompt is too long|context_length_exceeded|maximum context length/i.test(text)) return tooLong
-  if (/insufficient_quota|credit_balance|spend_limit|billing_error/i.test(text)) return refused("see to the account's credit")
-  if (status >= 300 && status < 400) return refused("the address redirects: set the base URL to the address that it names")
+  if (/insufficient_quota|credit_balance|spend_limit|billing_error/i.test(text)) return refused("check the account's credit")
+  if (status >= 300 && status < 400) return refused("the address redirects: set the base URL to the target of the redirect")
   if (status === 401) return refused(`check the API key in ${keyName}`)
-  if (status === 402) return refused("see to the account's credit")
+  if (status === 402) return refused("check the account's credit")
   if (status === 403) return refused(`check the permissions of the API key in ${keyName}`)
   if (status === 404) return refused("check the name of the model and the base URL")
   if (status === 408) return { reason: "TimedOut", retryable: true }
   if (status === 413) return tooLong
-  if (status === 429) return { reason: "RateLimited", retryable: true, stops: "ModelUnavailable", nextStep: "lower the limits" }
+  if (status === 429) return { reason: "RateLimited", retryable: true, stops: "ModelUnavailable", nextStep: "lower the rate limits" }
   if (status === 503 || status === 529) return overloaded
   if (status === 409 || status >= 500) return unavailable
   return { reason: "NotAllowed", retryable: false, nextStep: "see the provider's message" }
 }
 
-/** In milliseconds. Providers name milliseconds, seconds, or a point in time. */
+/** The wait in milliseconds. Providers send milliseconds, seconds, or a point in time. */
 const retryAfter = (headers: Readonly<Record<string, string | undefined>>, now: number): number | undefined => {
   const millis = amount(headers["retry-after-ms"])
   if (millis !== undefined) return millis

@@ -26,10 +26,10 @@ export interface ModelExtractorOptions {
   readonly maxOutputTokens?: number
 }
 
-/** The lowest tier of the large providers. */
+/** The limits of the large providers' lowest tier. */
 export const defaultLimits: RateLimits = { requestsPerMinute: 50, concurrency: 5 }
 
-/** Models that think before they answer spend these on thinking too. */
+/** Includes the tokens that a reasoning model spends before it answers. */
 const defaultMaxOutputTokens = 8192
 
 /** An extractor whose answers include rejected facts, and that can estimate the cost of a chunk. */
@@ -110,10 +110,10 @@ export const estimateChunk = (chunk: Chunk, ontology: OntologyIndex, price: Mode
   return addUsage(usageOf(price, expected(chunk, entities)), usageOf(price, expected(chunk, facts)))
 }
 
-/** Of the known entities, the ones a prompt names: a model overlooks what stands in too long a list. */
+/** The most known entities in a prompt: a model overlooks entries of a long list. */
 const mostKnown = 40
 
-/** Those that share a word with the chunk come first, then the latest. */
+/** Known entities that share a word with the chunk come first, then the latest. */
 const nearestKnown = (chunk: Chunk, known: ReadonlyArray<KnownEntity>): ReadonlyArray<KnownEntity> => {
   if (known.length <= mostKnown) return known
   const words = wordsOf(chunk.text)
@@ -148,6 +148,6 @@ const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">)
   outputTokens: Math.ceil(estimateTokens(chunk.text) / 3),
 })
 
-/** As if the chunk spoke of everything, since its entities are not known before the first step. */
+/** A mention of every class, since the entities of a chunk are not known before the first step. */
 const oneOfEach = (ontology: OntologyIndex): ReadonlyArray<Mention> =>
   [...ontology.classes.keys()].map((type) => ({ type, text: "", span: { start: 0, end: 0 }, confidence: 1 }))

@@ -1,6 +1,6 @@
 /**
- * OpenAI's Chat Completions and Responses by HTTP, and the extractor on them. Chat Completions is what all compatible servers
- * speak, so it is the default.
+ * OpenAI's Chat Completions and Responses APIs over HTTP, and the extractor on them. All compatible servers offer Chat
+ * Completions, so it is the default.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -14,10 +14,10 @@ import { cutOff, declined, type ModelClient, type ModelRequest, makePost, notAnA
 import { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./ModelExtractor.ts"
 
 export interface OpenAiClientOptions {
-  /** Not needed by a server that asks for none. */
+  /** Not needed for a server without authentication. */
   readonly apiKey?: Redacted.Redacted<string>
   readonly model: string
-  /** Of any server that speaks the same protocol: `http://localhost:11434/v1`. Default: https://api.openai.com/v1. */
+  /** The base URL of any server with the same API: `http://localhost:11434/v1`. Default: https://api.openai.com/v1. */
   readonly baseUrl?: string
   readonly api?: "chat" | "responses"
 }
@@ -58,7 +58,7 @@ interface Reply {
   readonly outputTokens: number | undefined
 }
 
-/** A way of asking: its path, its request, and how its answer is read. */
+/** One of the two APIs: its path, its request body, and the reader of its response. */
 interface Dialect {
   readonly path: string
   readonly body: (model: string, request: ModelRequest, isOwn: boolean) => unknown
@@ -94,7 +94,7 @@ const chat: Dialect = {
       { role: "user", content: request.prompt },
     ],
     response_format: { type: "json_schema", json_schema: { name: request.name, strict: true, schema: request.schema } },
-    // Other servers know the older name of this limit; OpenAI's newer models only the newer one.
+    // Other servers know the older name of this limit; OpenAI's newer models accept only the newer one.
     [isOwn ? "max_completion_tokens" : "max_tokens"]: request.maxOutputTokens,
   }),
   read: (raw) => {

@@ -1,7 +1,7 @@
 /**
  * The prompts of a model, in two steps: first for the entities of a text, then for the facts about them. The same chunk and
- * ontology give the same prompt. The text stands between marks that it cannot hold itself, and is called data: a document may
- * try to give orders.
+ * ontology give the same prompt. Against prompt injection, the text stands between tags with its own hash, which it cannot
+ * contain, and the prompt declares it as data.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { contentHashOf } from "../../storage/Identity.ts"
@@ -100,7 +100,7 @@ const quoted = (text: string): string => {
   return `<${mark}>\n${text}\n</${mark}>`
 }
 
-/** The part of JSON Schema all providers accept: every field required, none besides. */
+/** The schema of an answer, in the part of JSON Schema that all providers accept: every field is required, and no other is allowed. */
 const answer = (name: string, fields: Readonly<Record<string, unknown>>) => ({
   type: "object",
   properties: {
@@ -127,16 +127,16 @@ export interface Entry {
 
 export type Vocabulary = ReadonlyArray<Entry>
 
-/** Providers limit how many names an answer's schema may hold, and a model overlooks what stands in too long a list. */
+/** Providers limit the enum values of an answer's schema, and a model overlooks entries of a long list. */
 const most = 80
 
-/** The classes an entity in the chunk may be of. */
+/** The possible classes of entities in the chunk. */
 export const classesFor = (chunk: Chunk, ontology: OntologyIndex): Vocabulary => {
   const classes = [...ontology.classes.values()].filter(({ declared, deprecated }) => declared && !deprecated).map(({ iri }) => iri)
   return entriesOf(mostRelevant(classes, chunk, ontology), ontology)
 }
 
-/** The properties that can hold of what was found: between two of the mentions, or of one of them and a value. */
+/** The properties that can hold between two of the mentions, or between one of them and a value. */
 export const propertiesFor = (chunk: Chunk, mentions: ReadonlyArray<Mention>, ontology: OntologyIndex): Vocabulary => {
   const types = [...new Set(mentions.map(({ type }) => type))]
   const all = [...ontology.properties.values()].filter(({ deprecated }) => !deprecated)
@@ -153,7 +153,7 @@ export const propertiesFor = (chunk: Chunk, mentions: ReadonlyArray<Mention>, on
   )
 }
 
-/** What any of the types has. Ends early once all there is has been found. */
+/** The union over all types. Stops early at `all` items, since there are no more. */
 const unionOf = <A>(types: ReadonlyArray<string>, of: (type: string) => ReadonlyArray<A>, all: number): ReadonlySet<A> => {
   const found = new Set<A>()
   for (const type of types) {
@@ -163,7 +163,7 @@ const unionOf = <A>(types: ReadonlyArray<string>, of: (type: string) => Readonly
   return found
 }
 
-/** What the words of the chunk name comes first; among equals, what stands for more. */
+/** Terms whose names occur in the chunk come first; among equals, the more general ones. */
 const mostRelevant = (iris: ReadonlyArray<string>, chunk: Chunk, ontology: OntologyIndex): ReadonlyArray<string> => {
   if (iris.length <= most) return iris.toSorted(inOrder)
   const words = wordsOf(chunk.text)
@@ -174,7 +174,7 @@ const mostRelevant = (iris: ReadonlyArray<string>, chunk: Chunk, ontology: Ontol
     .sort(inOrder)
 }
 
-/** How much of the best of the names stands in the text. */
+/** The share of words that occur in the text, for the best of the names. */
 const sharedWords = (text: ReadonlySet<string>, names: ReadonlyArray<ReadonlyArray<string>>): number => {
   let highest = 0
   for (const words of names) {
@@ -183,7 +183,7 @@ const sharedWords = (text: ReadonlySet<string>, names: ReadonlyArray<ReadonlyArr
   return highest
 }
 
-/** The words of each name of a term. Kept: a large ontology is asked for all of them chunk by chunk. */
+/** The words of each name of a term. Cached, since every chunk needs those of all terms of a large ontology. */
 const nameWords = (ontology: OntologyIndex, iri: string): ReadonlyArray<ReadonlyArray<string>> => {
   const kept = keptWords.get(ontology) ?? new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
   keptWords.set(ontology, kept)
@@ -209,7 +209,7 @@ const entriesOf = (iris: ReadonlyArray<string>, ontology: OntologyIndex): Vocabu
   })
 }
 
-/** The last part of the IRI, which is what people who write ontologies call things. */
+/** The last part of the IRI, which in most ontologies is a readable name. */
 const keyOf = (iri: string): string => /[^/#:]+$/.exec(iri)?.[0].replace(/[^\p{L}\p{N}_-]/gu, "_") ?? "term"
 
 const freeKey = (key: string, taken: ReadonlySet<string>): string => {

@@ -1,7 +1,7 @@
 /**
- * Keeps calls to a model within the provider's limits, before they are made: requests and tokens in any minute, and calls at
- * once. Calls wait in the order they came. One limiter stands for one model of one provider in this process; processes that share
- * an account share its limits out among themselves.
+ * Delays calls to a model so that they stay within the provider's limits: requests and tokens in any minute, and concurrent calls.
+ * Calls wait in order of arrival. A process has one limiter per model and provider; processes that share an account need limits
+ * that add up to those of the account.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -20,26 +20,26 @@ export class CallTooLarge extends Schema.TaggedError<CallTooLarge>()("CallTooLar
   tokensPerMinute: Schema.Finite,
 }) {
   override get message() {
-    return `a call of ${this.tokens} tokens does not fit the limit of ${this.tokensPerMinute} tokens a minute; make the chunks smaller or raise the limit`
+    return `a call of ${this.tokens} tokens exceeds the limit of ${this.tokensPerMinute} tokens per minute; make the chunks smaller or raise the limit`
   }
 }
 
 /** The right to make one call. */
 export interface Permit {
-  /** How many tokens it really took. */
+  /** Records the actual number of tokens. */
   readonly settle: (tokens: number) => Effect.Effect<void>
-  /** The call was not made after all. */
+  /** Gives the permit back: the call was not made. */
   readonly refund: Effect.Effect<void>
 }
 
 export interface RateLimiter {
-  /** Makes the call when its turn has come. `tokens` is its expected usage. */
+  /** Waits until the limits allow the call, then makes it. `tokens` is its expected usage. */
   readonly withPermit: <A, E, R>(tokens: number, call: (permit: Permit) => Effect.Effect<A, E, R>) => Effect.Effect<A, E | CallTooLarge, R>
-  /** No call is made for this long: the provider's `retry-after`. */
+  /** Starts no call for this long: the provider's `retry-after`. */
   readonly pause: (millis: number) => Effect.Effect<void>
 }
 
-/** Milliseconds that only grow. The time of day may be set back. */
+/** The monotonic clock in milliseconds. The time of day may be set back. */
 export const monotonicMillis: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
 
 const minute = 60_000
@@ -55,7 +55,7 @@ export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> 
     const allowance = limits.tokensPerMinute ?? Number.POSITIVE_INFINITY
     const running = yield* Semaphore.make(limits.concurrency ?? Number.MAX_SAFE_INTEGER)
     const turn = yield* Semaphore.make(1)
-    // Every call of the last minute, the oldest first.
+    // The calls of the last minute, the oldest first.
     let starts: Array<Start> = []
     let pausedUntil = Number.NEGATIVE_INFINITY
 

@@ -33,7 +33,7 @@ describe("the circuit breaker", () => {
       assert.strictEqual(yield* breaker.state, "open")
       const refused = yield* Effect.flip(succeed(breaker))
       assert.deepInclude(refused, { _tag: "CircuitOpen", retryAfterMillis: 30_000 })
-      assert.include((yield* Effect.flip(breaker.check)).message, "left alone for now; try again in 30 s; it failed last with: no answer")
+      assert.include((yield* Effect.flip(breaker.check)).message, "the circuit breaker is open; try again in 30 s; last failure: no answer")
     }),
   )
 

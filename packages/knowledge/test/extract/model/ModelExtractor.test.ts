@@ -298,7 +298,7 @@ describe("a model as extractor", () => {
     Effect.gen(function* () {
       const error = yield* Effect.flip(askEntities("chat", [{ status: 429, error: "quota", code: "insufficient_quota" }, good]))
       assert.include(error, { reason: "NotAllowed", retryable: false })
-      assert.include(error.message, "see to the account's credit")
+      assert.include(error.message, "check the account's credit")
     }).pipe(Effect.scoped),
   )
 
