@@ -1,7 +1,7 @@
 /**
- * Other processes may change instances that this one has in memory. Before a caller reads one, while a caller waits for one, and
- * while work of one runs here, the store is asked for its position, and an instance that is behind is read again. Senders need
- * none of this: their commit meets the newer sequence.
+ * Follows the commits of other processes to instances that this process has in memory. Before a caller reads an instance, while a
+ * caller waits for it, and while its work runs here, the follower reads its position from the store, and reads the instance again
+ * if memory is behind. Senders need no follower: their commit gets a conflict.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Environment, Tagged } from "@detent/machine/internal"
@@ -19,7 +19,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceStanding, JournalService } from "../store/Journal.ts"
 import type { InstanceLoader } from "./InstanceLoader.ts"
 import type { OpenError } from "./InstanceTable.ts"
-import { makePositionReader, type PositionReader, questionLimit } from "./PositionReader.ts"
+import { makePositionReader, type PositionReader, queryLimit } from "./PositionReader.ts"
 
 /** How many instances are read again at a time. */
 const concurrency = 16
@@ -32,13 +32,13 @@ export class ChangeFollower {
   readonly #findNamed: (name: string) => LiveInstance | undefined
   readonly #positions: PositionReader
   readonly #reloading = new Map<LiveInstance, Deferred.Deferred<Reloaded, OpenError>>()
-  /** By name, and how many callers wait for each. An engine that only observes has one instance in several objects. */
+  /** By name, with the number of callers that wait for each. An engine that only observes may have several objects of one instance. */
   readonly #followed = new Map<string, Map<LiveInstance, number>>()
   /** Names of instances whose work runs here. */
   readonly #working = new Set<string>()
-  /** Of a store in this process: instances that were written to. */
+  /** Instances that were written to. Only for a store in this process. */
   readonly #written = new Set<LiveInstance>()
-  /** Instances to notify other nodes of. */
+  /** Changed instances whose owners on other nodes are notified. */
   readonly #foreign: Array<InstanceKey> = []
   #looking: Fiber.Fiber<void> | undefined
   #unwatch: (() => void) | undefined
@@ -63,9 +63,9 @@ export class ChangeFollower {
   // Before a caller reads
 
   /**
-   * Whether memory is up to date with the store, without asking it: no other process writes, or a commit in flight finds out.
-   * Reading a state costs 0.30 to 0.33 µs of CPU on the memory store, as much as without this check. Where SQLite is asked it is
-   * 23 µs instead of 0.35, and for 50 that are read at once 5 µs each instead of 0.45.
+   * Whether memory is up to date, known without a query: no other process writes, or a commit in flight would get a conflict.
+   * Reading a state costs 0.30 to 0.33 µs of CPU on the memory store, as much as without this check. With a query to SQLite it
+   * costs 23 µs instead of 0.35, and 5 µs instead of 0.45 for each of 50 that are read at once.
    */
   isCurrent(live: LiveInstance): boolean {
     const { sequence, startedAt } = live.record
@@ -77,20 +77,20 @@ export class ChangeFollower {
     return this.#positions.submit(key)
   }
 
-  /** The state of the store where it is newer than memory. Unless a commit is in flight, the instance applies it. */
+  /** The stored state, where it is newer than memory. Unless a commit is in flight, the instance applies it. */
   catchUp(live: LiveInstance): Effect.Effect<Reloaded | undefined, OpenError> {
     return Effect.flatMap(this.#positions.submit(live.key), (position) =>
       isBehind(live, position) ? this.#readAgain(live, position) : Effect.succeed(undefined),
     )
   }
 
-  /** Whether another process has removed an instance that is in memory here. Then it has left memory. */
+  /** Whether another process has removed an instance that is in memory here. If so, it has left memory. */
   wasRemoved(live: LiveInstance): Effect.Effect<boolean, PersistenceFailed> {
     if (this.isCurrent(live)) return Effect.succeed(false)
     return Effect.map(this.#positions.submit(live.key), (position) => isOfAnother(live, position) && live.leaveRemoved())
   }
 
-  /** Callers that find the same instance behind share one reading, unless that began too early. */
+  /** Callers that find the same instance behind share one read, unless it began too early to see the position of the caller. */
   #readAgain(live: LiveInstance, position: InstanceStanding | undefined): Effect.Effect<Reloaded, OpenError> {
     return Effect.suspend(() => {
       const underway = this.#reloading.get(live)
@@ -161,7 +161,7 @@ export class ChangeFollower {
     } else if (this.#working.delete(name)) this.#restIfUnused()
   }
 
-  /** This node changed an instance whose work runs on another node: that one is notified, where the store can. */
+  /** This node changed an instance whose work runs on another node: notifies that node, if the store can. */
   changedForeign(key: InstanceKey) {
     if (this.#journal.changed === undefined || this.isClosed) return
     this.#foreign.push(key)
@@ -178,7 +178,7 @@ export class ChangeFollower {
     return this.#closed !== undefined
   }
 
-  /** Asks the store for nothing more. Instances of an engine that only observes leave, which ends the waits for them. */
+  /** Stops reading from the store. Instances of an engine that only observes leave, which ends the waits for them. */
   close(reason: string): Effect.Effect<void> {
     return Effect.suspend(() => {
       this.#closed = reason
@@ -241,7 +241,7 @@ export class ChangeFollower {
     return [...new Set([...this.#working, ...this.#followed.keys()])].flatMap((name) => this.#followedAs(name))
   }
 
-  /** Another node notifies of changed instances. Without keys, all may have changed. */
+  /** Another node has changed these instances. Without keys, all instances may have changed. */
   #noteChanged(keys: ReadonlyArray<InstanceKey>) {
     const changed = keys.length === 0 ? this.#all : keys.flatMap((key) => this.#followedAs(instanceName(key)))
     if (changed.length > 0) this.#environment.run(Effect.ignore(this.#look(changed)))
@@ -275,8 +275,8 @@ export class ChangeFollower {
 
   #look(followed: ReadonlyArray<LiveInstance>): Effect.Effect<void, PersistenceFailed> {
     const instances = followed.filter((live) => live.record.isRunning && live.isSettled && !live.isLocked)
-    const parts = Array.from({ length: Math.ceil(instances.length / questionLimit) }, (_, index) =>
-      instances.slice(index * questionLimit, (index + 1) * questionLimit),
+    const parts = Array.from({ length: Math.ceil(instances.length / queryLimit) }, (_, index) =>
+      instances.slice(index * queryLimit, (index + 1) * queryLimit),
     )
     return Effect.forEach(parts, (part) => this.#lookAt(part), { discard: true })
   }
@@ -297,7 +297,7 @@ export class ChangeFollower {
   }
 }
 
-/** An instance that the store no longer has counts as changed: reading it shows that it is gone. */
+/** An instance that the store no longer has counts as behind: the next read finds that it was removed. */
 const isBehind = (live: LiveInstance, position: InstanceStanding | undefined): boolean =>
   position === undefined || isOfAnother(live, position) || position.sequence > live.record.sequence
 

@@ -32,7 +32,7 @@ const check = (
         ),
   )
 
-/** Instances that have ended are not opened again and need not fit. */
+/** Checks the instances that have not ended. Ended instances are not opened again, so they need not fit. */
 export const checkAll = (
   journal: JournalService,
   machine: { readonly name: string },

@@ -44,7 +44,7 @@ export interface EngineOptions {
    * Default: 10 seconds.
    */
   readonly lease?: Duration.Input
-  /** Whether an event that met a newer sequence is decided again or fails. Default: `reload`. */
+  /** Whether an event is decided again after a sequence conflict (`reload`), or fails. Default: `reload`. */
   readonly onConflict?: "reload" | "fail"
   /** Instances leave memory when they were not used for this long. Default: 5 minutes. */
   readonly passivateAfter?: Duration.Input
@@ -102,7 +102,7 @@ const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInpu
 /** A lease that ends before the store has confirmed it would never be held, and no work would ever run. */
 export const shortestLease = 50
 
-/** An option that counts something. NaN would not limit anything. */
+/** Returns the value of a numeric option. Throws if it is too small, or NaN, which would not limit anything. */
 export const atLeast = (least: number, option: string, value: number): number => {
   if (value >= least) return value
   throw new DefinitionError({

@@ -180,7 +180,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
           ? Effect.map(table.start(registered, id, input), ({ record }) => record.currentState)
           : remote.start(routing, context, registered, id, input)
       })
-      // A node that lost its lease meanwhile takes another, or starts the instance on the node that has it now.
+      // A node that lost its lease meanwhile acquires a new one, or starts the instance on the node that has it now.
       return Effect.retry(begun, { schedule: context.storeRetry, while: ({ _tag }) => _tag === "LockingFailed" })
     },
     drain,

@@ -1,6 +1,6 @@
 /**
- * Whether two definitions are the same but for the functions in them: a machine that is built twice is one machine, two that
- * share a name by accident are not.
+ * A text that is the same for two definitions that differ only in their functions. A machine that is built twice is one machine;
+ * two machines that share a name by accident are not.
  */
 import type { Compiled } from "@detent/machine/internal"
 

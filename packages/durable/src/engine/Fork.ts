@@ -1,4 +1,4 @@
-/** A new instance from the past of another: to try again differently, or to reproduce a fault. */
+/** Starts a new instance from a past state of another one, to try other events from there or to reproduce a fault. */
 import { type ActorExists, type InvalidState, type MachineStopped, PersistenceFailed } from "@detent/machine"
 import { type Node, timersOnEnter } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -17,7 +17,7 @@ import { retryOnChange } from "./retryOnChange.ts"
 const lostLease = new Error("this node has lost its lease, and the instance is not stored; fork it again")
 
 /**
- * The new instance's timeouts start anew: the deadlines of the old one have passed, or belong to it. Its delayed events wait for
+ * The timeouts of the new instance start anew: those of the old instance have passed, or belong to it. Its delayed events wait for
  * the time that remained at that sequence.
  */
 export const forkInstance = (

@@ -21,7 +21,7 @@ const largestLimit = 10_000
 /** In a long replay towards a page, a state is remembered after this many events. */
 const strideLength = 2000
 
-/** How many states are remembered, of all instances together. The least recently used goes first. */
+/** How many states are remembered, of all instances together. The least recently used is dropped first. */
 const rememberedLimit = 512
 
 interface Remembered {
@@ -78,7 +78,7 @@ export class HistoryReader {
 
   /**
    * The instance with the state at most one stride before a sequence number. A long replay goes stride by stride and remembers
-   * each. Readers of the same instance go one after the other: the second finds what the first remembered.
+   * the state after each. Readers of the same instance take turns: the second uses the states that the first remembered.
    */
   #approach(
     machine: RegisteredMachine,
@@ -132,7 +132,7 @@ export class HistoryReader {
 
   /** The latest known state at or before a sequence number. Undefined: the first state of the instance. */
   #nearest({ record, origin, snapshot }: OpenedInstance, after: number): SnapshotRecord | undefined {
-    // Without the first state, the history before the snapshot is gone.
+    // Without the first state, the history before the snapshot was pruned.
     let best = origin === undefined || (snapshot !== undefined && snapshot.sequence <= after) ? snapshot : undefined
     const name = lifeName(record)
     for (const [key, one] of this.#remembered) {

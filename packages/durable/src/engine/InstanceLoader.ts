@@ -45,12 +45,12 @@ export class InstanceLoader {
   }
 
   /**
-   * Replays an instance. An event that no longer fits holds it: it is listed, and nothing is skipped. Before that it is read once
-   * more, since other nodes may have written between the two reads. Content of a newer version does not hold it.
+   * Replays an instance. If an event no longer fits, the instance is marked as held, and no event is skipped. Before that it is read
+   * once more, since other nodes may have written between the two reads. Content of a newer version does not make it held.
    */
   recover(registered: RegisteredMachine, found: OpenedInstance, journal = this.#journal): Effect.Effect<Reloaded, ReadError> {
     const read = (opened: OpenedInstance) =>
-      // Prefetched events belong to the first reading.
+      // Prefetched events belong to the first read.
       Effect.map(recover(registered, opened === found ? journal : this.#journal, opened), (recovered) => ({ opened, recovered }))
     const confirmed: Effect.Effect<Reloaded, ReadError> = Effect.catchTag(
       retryOnChange(this.#journal, found, read),
@@ -100,7 +100,7 @@ export class InstanceLoader {
       const { value: record } = found
       const { startedAt } = opened.value.record
       const reading = retryOnChange(this.#journal, opened.value, (now) => {
-        // The instance was removed with the event: the id is free in the next instance.
+        // The instance was removed with the event: its dedupe id is free in the next instance.
         if (now.record.startedAt !== startedAt) return Effect.succeed(undefined)
         const isPruned = now.origin === undefined && now.snapshot !== undefined && now.snapshot.sequence >= record.sequence
         return isPruned ? this.#answerOnly(registered, now, record) : this.#replayed(registered, now, record.sequence)
@@ -115,7 +115,7 @@ export class InstanceLoader {
     sequence: number,
   ): Effect.Effect<FirstOutcome | undefined, EventReplayError | PersistenceFailed> {
     return Effect.suspend(() => {
-      // The event itself must be replayed, so that a snapshot after it is of no use.
+      // The event itself must be replayed, so a later snapshot cannot be used.
       const before = { ...opened, snapshot: snapshot !== undefined && snapshot.sequence < sequence ? snapshot : undefined }
       let replayed: ReplayedEvent | undefined
       const replaying = recover(registered, this.#journal, before, sequence, (one) => {
@@ -127,7 +127,7 @@ export class InstanceLoader {
     })
   }
 
-  /** The states around a pruned event are gone. Its answer and the state of the snapshot remain. */
+  /** The outcome of a pruned event: its answer and the state of the snapshot remain, the states before and after it do not. */
   #answerOnly(
     registered: RegisteredMachine,
     opened: OpenedInstance,
@@ -153,7 +153,7 @@ const annotateReached = ({ opened, recovered }: Reloaded): Effect.Effect<void> =
     return Effect.annotateCurrentSpan({ "detent.state": state._tag, "detent.sequence": sequence, "detent.replayed": replayed })
   })
 
-/** The decision of the first time. It is not carried out again. */
+/** The decision that was made the first time. It is not carried out again. */
 const takenAgain = (
   { from, state, event, moved, answer }: Pick<ReplayedEvent, "from" | "state" | "event" | "moved" | "answer">,
   stopped: string | undefined,

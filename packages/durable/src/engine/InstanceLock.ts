@@ -36,11 +36,11 @@ const preset = (duration: Duration.Input, acquireTimeout: Duration.Input): LockC
   nodeId: "node",
 })
 
-/** 30 seconds, waiting 10. */
+/** A lock lasts 30 seconds. `acquire` waits for at most 10 seconds. */
 export const defaultLock: LockConfig = preset("30 seconds", "10 seconds")
-/** For quick operations: 10 seconds, waiting 5. */
+/** For quick operations. A lock lasts 10 seconds. `acquire` waits for at most 5 seconds. */
 export const fastLock: LockConfig = preset("10 seconds", "5 seconds")
-/** For batch jobs: 5 minutes, waiting 30 seconds. */
+/** For batch jobs. A lock lasts 5 minutes. `acquire` waits for at most 30 seconds. */
 export const longRunningLock: LockConfig = preset("5 minutes", "30 seconds")
 
 /** An acquired lock. */
@@ -72,7 +72,7 @@ export interface InstanceLockService {
 
 export const leaseName = ({ machine, id }: InstanceKey): string => `instance/${machine}/${id}`
 
-/** The holder, for the error of a caller that waited in vain. */
+/** The holder, for the error of a caller whose wait has timed out. */
 const holderOf = ({ holder, until }: LockingFailed) => ({
   ...(holder === undefined ? {} : { holder }),
   ...(until === undefined ? {} : { until }),

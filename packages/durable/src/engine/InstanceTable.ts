@@ -46,7 +46,7 @@ export class InstanceTable {
   /** Instances whose first commit is in flight: callers wait for it. */
   readonly #starting = new Map<string, Deferred.Deferred<void>>()
   #settledListener: (() => void) | undefined
-  /** Why no new instance is started. */
+  /** The reason why no instance is started any more. Undefined while the table is open. */
   #closed: string | undefined
 
   constructor(context: InstanceContext, registry: MachineRegistry, loader: InstanceLoader, environment: Environment) {
@@ -57,7 +57,7 @@ export class InstanceTable {
   }
 
   find(key: InstanceKey): LiveInstance | undefined {
-    // The name of an id that is not a string would be that of another instance.
+    // An id that is not a string would have the same name as another instance.
     return typeof key.id === "string" ? this.#live.get(instanceName(key)) : undefined
   }
 
@@ -69,7 +69,7 @@ export class InstanceTable {
     return this.#live.values()
   }
 
-  /** In memory, or being read: it may have been read before now. */
+  /** Whether the instance is in memory or being read: that read may have begun before this call. */
   knows(key: InstanceKey): boolean {
     const name = instanceName(key)
     return this.#live.has(name) || this.#opening.has(name)
@@ -80,7 +80,7 @@ export class InstanceTable {
     return [...this.#live.values()].some(({ key }) => key.machine === machine)
   }
 
-  /** Whether this node has the instance, in memory or not. */
+  /** Whether the instance is placed on this node, in memory or not. */
   isLocal(key: InstanceKey): boolean {
     return this.#context.isLocal(key)
   }
@@ -113,7 +113,7 @@ export class InstanceTable {
 
   // Getting into memory
 
-  /** Stores a new instance. It becomes visible when it is stored. `startedAt`: when a node asked for it. Default: now. */
+  /** Stores a new instance. It becomes visible when it is stored. `startedAt`: when another node requested the start. Default: now. */
   start(machine: RegisteredMachine, id: string, input: unknown, startedAt?: number): Effect.Effect<LiveInstance, StartError> {
     return Effect.withFiber((fiber) => {
       if (!isTraced(fiber)) return this.#start(machine, id, input, undefined, startedAt)
@@ -164,7 +164,7 @@ export class InstanceTable {
           }),
         ),
       )
-      // The caller may give up; once it is stored, the instance lives.
+      // The caller may be interrupted: the instance is stored and started anyway.
       return Fiber.join(fiber)
     })
   }
@@ -194,7 +194,7 @@ export class InstanceTable {
       instance.conclude(opened)
       return instance
     }
-    // It went to another node while it was stored, and begins there.
+    // It moved to another node while it was stored, and begins there.
     if (!this.#context.isLocal(instance.key)) {
       this.#context.wake(instance.key)
       return instance
@@ -204,7 +204,7 @@ export class InstanceTable {
     return instance
   }
 
-  /** The instance of a key, from memory or from the journal. Callers that ask at the same time share one reading. */
+  /** The instance of a key, from memory or from the journal. Callers that ask at the same time share one read. */
   open(key: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
     return Effect.suspend(() => {
       const missing = noInstance(key)
@@ -213,7 +213,7 @@ export class InstanceTable {
       const live = this.#live.get(name)
       if (live !== undefined) return Effect.succeed(live)
       const opening = this.#opening.get(name)
-      // That reading began earlier: the instance may have been started since.
+      // That read began earlier: the instance may have been started since.
       if (opening !== undefined) return Effect.catchTag(Deferred.await(opening), "InstanceNotFound", () => this.open(key))
       const starting = this.#starting.get(name)
       if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.open(key))
@@ -246,7 +246,7 @@ export class InstanceTable {
     })
   }
 
-  /** Opens many instances together. One that cannot be read is left out: its loader has logged and held it. */
+  /** Opens many instances together. An instance that cannot be read is left out: the loader has logged it and marked it as held. */
   openAll(machine: RegisteredMachine, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       // The same key twice would be read twice, with its events.
@@ -259,8 +259,8 @@ export class InstanceTable {
   }
 
   /**
-   * The same for instances that this node has just taken over. One that has more events by now is read again: the node that sent it one
-   * may have become its owner.
+   * The same for instances that this node has just taken over. An instance that has more events by now is read again: the node that
+   * stored them may have become its owner.
    */
   openTaken(machine: RegisteredMachine, taken: ReadonlyArray<OpenedInstance>): Effect.Effect<void, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
@@ -298,7 +298,7 @@ export class InstanceTable {
     return Effect.map(recovering, (instances) => instances.filter((instance) => instance !== undefined))
   }
 
-  /** The same for instances of several machines, as far as those are registered. */
+  /** Opens instances of several machines. Instances of machines that are not registered are left out. */
   openEach(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void, PersistenceFailed> {
     return Effect.forEach(
       Map.groupBy(keys, ({ machine }) => machine),
@@ -334,7 +334,7 @@ export class InstanceTable {
     record(instancesLive, this.#live.size, this.#environment)
   }
 
-  /** Lets instances leave memory that were not used for this long. */
+  /** Passivates instances that were not used for this long. */
   passivate(afterMillis: number): Effect.Effect<void> {
     return Effect.suspend(() => {
       const before = this.#environment.clock.currentTimeMillisUnsafe() - afterMillis
@@ -342,7 +342,7 @@ export class InstanceTable {
     })
   }
 
-  /** Lets these instances leave memory now, unless they are in use. */
+  /** Passivates these instances now, unless they are in use. */
   release(keys: ReadonlyArray<InstanceKey>): Effect.Effect<void> {
     return Effect.suspend(() => leaving(keys.flatMap((key) => this.find(key) ?? [])))
   }
@@ -359,7 +359,7 @@ export class InstanceTable {
     )
   }
 
-  /** Lets instances go to another node. Ends when their accepted events are stored and they have left memory. */
+  /** Moves instances to another node. Ends when their accepted events are stored and they have left memory. */
   depart(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       const leaving = [...this.#live.values()].filter(({ key }) => isLeaving(key))

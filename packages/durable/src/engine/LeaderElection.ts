@@ -28,7 +28,7 @@ export interface Leader {
   readonly resign: Effect.Effect<void>
 }
 
-/** Takes part in the election until the scope closes or the node resigns. A node that stopped never leads again by itself. */
+/** Takes part in the election until the scope closes or the node resigns. A node that resigned never leads again. */
 export const makeLeader = (config: LeaderConfig): Effect.Effect<Leader, never, Leases | Scope.Scope> =>
   Effect.gen(function* () {
     const leases = yield* Leases

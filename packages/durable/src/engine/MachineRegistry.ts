@@ -19,7 +19,7 @@ const anyPlace: CommandPlace = {}
 
 /** A machine with its tables, its codec, and the services its work runs with. */
 export class RegisteredMachine {
-  /** As it was given. */
+  /** The definition as it was given to `register`. */
   readonly definition: unknown
   readonly compiled: Compiled
   readonly codec: Codec
@@ -27,7 +27,7 @@ export class RegisteredMachine {
   readonly environment: Environment
   readonly snapshots: SnapshotPolicy<string>
   readonly keepJournal: boolean
-  /** How long ended instances stay by the definition. */
+  /** How long ended instances are kept, by the definition. */
   readonly retention: Persistence<string>["retention"]
 
   constructor(definition: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
@@ -78,7 +78,7 @@ export const mayHaveWork = ({ declarations }: Compiled): boolean => declarations
 
 export class MachineRegistry {
   readonly #machines = new Map<string, RegisteredMachine>()
-  /** Retention that was given besides the definition, which may be registered again without it. */
+  /** Retention that was set apart from the definition. It stays when the definition is registered again. */
   readonly #kept = new Map<string, Duration.Input>()
   readonly #clock: StoreClock
   readonly #isInUse: (name: string) => boolean
@@ -90,7 +90,7 @@ export class MachineRegistry {
     this.#isInUse = isInUse
   }
 
-  /** Without upcasters, those given before stay in force. */
+  /** Without upcasters, those of an earlier registration stay in use. */
   register(definition: unknown, upcasters: Upcasters | undefined, environment: Environment): RegisteredMachine {
     const compiled = compiledOf(definition)
     if (compiled.openSlot !== undefined) throw unbuilt(compiled.name, compiled.openSlot)
@@ -104,7 +104,7 @@ export class MachineRegistry {
     return registered
   }
 
-  /** A newer version may replace one of which nothing is in memory. Otherwise one name is one machine. */
+  /** A machine without instances in memory may be replaced by another version. Otherwise a name belongs to one definition. */
   #refuseAnother(known: RegisteredMachine, compiled: Compiled) {
     const isSame = fingerprint(known.compiled) === fingerprint(compiled)
     const isReplaced = known.version !== compiled.declarations.version && !this.#isInUse(known.name)
@@ -115,7 +115,7 @@ export class MachineRegistry {
     })
   }
 
-  /** Calls back when a machine is registered for the first time: its timers may have been due for long. */
+  /** Calls back when a machine is registered for the first time: its timers may have been due for a long time. */
   onAdded(listener: () => void) {
     this.#listener = listener
   }
@@ -125,7 +125,7 @@ export class MachineRegistry {
     this.#kept.set(name, retention)
   }
 
-  /** How long ended instances of a machine stay; undefined: forever. */
+  /** How long ended instances of a machine are kept; undefined: forever. */
   retentionOf({ name, retention }: RegisteredMachine): Duration.Input | undefined {
     return this.#kept.get(name) ?? retention
   }

@@ -39,7 +39,7 @@ export const newInstanceCommit = (
   }
 }
 
-/** The error of an id that no instance can have; undefined where one can. */
+/** The error of an invalid instance id; undefined where the id is valid. */
 export const invalidId = (machine: string, id: unknown): InvalidState | undefined => {
   const problem =
     id === ""
@@ -83,7 +83,7 @@ const commitOf = (
   }
 }
 
-/** Stores the first commit. Where the store does not confirm it, the journal is asked. */
+/** Stores the first commit. If the store does not confirm it, reads the journal. */
 export const storeNew = (
   { groupCommit, journal, storeRetry }: Pick<InstanceContext, "groupCommit" | "journal" | "storeRetry">,
   commit: Commit,

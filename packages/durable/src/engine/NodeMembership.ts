@@ -1,6 +1,6 @@
 /**
- * Takes part as a node when the first machine with work is registered. An engine without such machines needs no lease and writes
- * no heartbeats.
+ * Makes the engine a node when the first machine with work is registered. An engine without such machines needs no lease and
+ * writes no heartbeats.
  */
 import type { Environment } from "@detent/machine/internal"
 import type * as Duration from "effect/Duration"
@@ -29,8 +29,8 @@ export class NodeMembership {
   }
 
   /**
-   * Becomes a node. Callers share one attempt, which continues where a caller gives up. During an outage of the store a caller waits
-   * no longer than the store timeout: instances it stores without an owner are taken over when this process, or another, is a node.
+   * Becomes a node. Callers share one attempt, which continues if a caller is interrupted. During an outage of the store a caller
+   * waits no longer than the store timeout: instances that it stores without an owner are taken over once a process is a node.
    */
   readonly join: Effect.Effect<void> = Effect.suspend(() => {
     if (this.#placement !== undefined || this.#isClosed) return Effect.void

@@ -1,6 +1,6 @@
 /**
- * Instances that left memory because of an outage of the store, with work of their state or self-sent events that are not journaled yet. No
- * caller would open them again, so they are opened once the store answers.
+ * Opens instances again that left memory in an outage of the store with state work, or with self-sent events that are not journaled
+ * yet. No caller would open them, so they are opened once the store answers.
  */
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -42,7 +42,7 @@ export class OutageRecovery {
     for (let pause = firstPause; this.#waiting.size > 0; ) {
       yield* Effect.sleep(pause)
       const [first, ...others] = [...this.#waiting.values()]
-      // One instance asks for all, so that a store that does not answer yet is not flooded.
+      // One instance is opened before the others, so that a store that does not answer yet is not flooded.
       const answers = first === undefined || (yield* this.#open(first))
       if (answers) yield* Effect.forEach(others, (key) => this.#open(key), { discard: true, concurrency })
       pause = answers ? firstPause : Math.min(pause * 2, longestPause)
@@ -50,7 +50,7 @@ export class OutageRecovery {
     this.#returning = undefined
   })
 
-  /** False where the store does not answer yet. Any other failure would not pass by itself. */
+  /** Returns false while the store does not answer. After any other failure, the instance is not opened again: it would fail again. */
   #open(key: InstanceKey): Effect.Effect<boolean> {
     return Effect.map(Effect.result(this.#table.open(key)), (result) => {
       if (result._tag === "Failure" && result.failure._tag === "PersistenceFailed") return false

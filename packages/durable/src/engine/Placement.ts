@@ -37,7 +37,7 @@ export interface PlacementService {
   /** Whether the owner is a node that is alive. The store's answer is cached for 250 milliseconds. */
   readonly isAlive: (owner: string) => Effect.Effect<boolean>
   /**
-   * In how many milliseconds the first lease ends of those that `isAlive` found held, where none is extended. Undefined where none is
+   * The milliseconds until the first of the leases that `isAlive` found held ends, if it is not extended. Undefined where none is
    * known.
    */
   readonly nextEnd?: () => number | undefined
@@ -46,7 +46,10 @@ export interface PlacementService {
    * alive.
    */
   readonly bury: (owner: string) => Effect.Effect<boolean>
-  /** Called when this node has lost its lease, before anything else happens: the work it runs must stop. Returns the function that unsubscribes. */
+  /**
+   * Calls the listener when this node has lost its lease, before anything else happens: the work that it runs must stop. Returns
+   * the function that unsubscribes.
+   */
   readonly onLost: (listener: () => void) => () => void
   /** Called when this node has a lease again, under a new name. */
   readonly onRegained: (listener: () => void) => () => void
@@ -56,12 +59,12 @@ export interface PlacementService {
 
 export interface LeasePlacementOptions {
   /**
-   * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed
-   * resumes its work as soon as it is back; without one, when its former lease has ended. Default: a name by which processes on the
-   * same host see whether this one still runs: they take over immediately, and others when the lease has ended.
+   * The name of this node: the same after every restart, and used by one process at a time. With a fixed name, a process that was
+   * killed resumes its work as soon as it is back; otherwise when its former lease has ended. Default: a name by which processes on
+   * the same host detect that this process has ended: they take over immediately, other hosts when the lease has ended.
    */
   readonly nodeId?: string
-  /** The time of a lease: a node that does not extend it counts as dead. It is extended three times in that. Default: 10 seconds. */
+  /** How long a lease lasts. A node that does not extend it counts as dead. It is extended after each third. Default: 10 seconds. */
   readonly lease?: Duration.Input
 }
 
@@ -70,7 +73,7 @@ export class Placement extends Context.Service<Placement, PlacementService>()("@
   static readonly make = (options: LeasePlacementOptions = {}): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
     makeLeasePlacement(options)
 
-  /** The placement in the context. Where there is none: one for the caller alone, made with these options. */
+  /** The placement in the context. If there is none, makes one with these options for the caller alone. */
   static readonly inContextOrMake = (options: LeasePlacementOptions = {}): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
     Effect.flatMap(
       Effect.serviceOption(Placement),
@@ -100,7 +103,7 @@ const longestPauseMillis = 1000
 /** How many buried owners are remembered, so that a node is not buried again for each of its instances. */
 const rememberedGraves = 1000
 
-/** The names of the leases of nodes begin with this, as in the version before: nodes of both versions see each other alive. */
+/** The prefix of the lease names of nodes. The previous version has the same, so that nodes of both versions see each other alive. */
 export const nodeLeasePrefix = "workflow/node/"
 
 const leaseNameOf = (owner: string): string => `${nodeLeasePrefix}${nodeIdOf(owner)}`
@@ -121,7 +124,7 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
     let name = `${nodeId}/${yield* randomName}`
     let life: LeaseHolder | undefined
     let isSuperseded = false
-    /** All names of this process so far: the store may still hold the lease for one that got no answer, or a late one. */
+    /** All names of this process so far: the store may still hold the lease for a name whose request got no answer, or a late one. */
     const ownNames = new Set<string>()
 
     const live = (works: Effect.Effect<void>) => (held: LeaseHolder) =>
@@ -134,12 +137,12 @@ const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<Place
         return Effect.andThen(works, Effect.never)
       })
 
-    /** Only the first lease takes the name over from another process: that one must have ended, and is refused if it has not. */
+    /** Only for its first lease does a process take the name over: the other process must have ended, and is fenced if it has not. */
     const makeRoom = (holder: Lease) =>
       Effect.suspend(() => {
         if (life === undefined || ownNames.has(holder.owner)) return leases.release(holder)
         isSuperseded = true
-        return Effect.logError(`${nodeId} was started again elsewhere: this process no longer runs what has an owner`)
+        return Effect.logError(`${nodeId} was started again elsewhere: this process no longer runs work that has an owner`)
       })
 
     const oneLife = (works: Effect.Effect<void>) =>
@@ -220,8 +223,9 @@ const asking =
 
 interface KnownOwner {
   readonly isAlive: boolean
-  /** How long the answer is cached, and when the lease ends that it found held. By the monotonic clock, in milliseconds. */
+  /** When the answer expires. By the monotonic clock, in milliseconds. */
   readonly until: number
+  /** When the lease of the owner ends, by the same clock. Infinity where no lease is held. */
   readonly endsAt: number
 }
 

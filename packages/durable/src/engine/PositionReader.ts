@@ -1,4 +1,4 @@
-/** Asks the store for the positions of instances. All callers that ask in the same turn, or while a question is in flight, share the next. */
+/** Reads the positions of instances from the store. Calls in the same turn, or while a query is in flight, share the next query. */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
@@ -8,16 +8,16 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceStanding, JournalService } from "../store/Journal.ts"
 
-/** How many instances one statement asks for. */
-export const questionLimit = 1000
+/** How many instances one query reads. */
+export const queryLimit = 1000
 
-/** No answer is older than its question. */
+/** No answer is older than the call that asked for it. */
 export type PositionReader = Batcher<InstanceKey, InstanceStanding | undefined, PersistenceFailed>
 
 export const makePositionReader = (journal: Pick<JournalService, "standings">, { run }: Pick<Environment, "run">): PositionReader =>
   new Batcher({
     run,
-    limit: questionLimit,
+    limit: queryLimit,
     prepare: (key) => key,
     perform: (asked) => {
       const names = asked.map(instanceName)

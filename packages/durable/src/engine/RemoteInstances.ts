@@ -1,7 +1,7 @@
 /**
- * Instances of other nodes: requests of this node to them, and requests of other nodes to the instances here. Events,
- * states and errors travel as JSON by the codecs of their machine, so that nodes with another version of it read them by their
- * upcasters.
+ * Instances of other nodes: requests of this node to them, and requests of other nodes to the instances here. Events, states and
+ * errors are sent as JSON, encoded by the codec of their machine, so that nodes with another version of the machine decode them
+ * with their upcasters.
  */
 import { randomBytes } from "node:crypto"
 import {
@@ -42,7 +42,7 @@ import type { MachineRegistry, RegisteredMachine } from "./MachineRegistry.ts"
 import { newInstanceCommit } from "./NewInstance.ts"
 import type { Answering, Receiver, RemoteAnswer, RemoteRequest, Routing } from "./Routing.ts"
 
-/** Classes that extend another come before it: an error is read as the first that fits. */
+/** A subclass comes before its base class: an error is decoded as the first class that fits. */
 const RemoteError = Schema.toCodecJson(
   Schema.Union([
     InvalidTransition,
@@ -75,7 +75,7 @@ export interface LocalParts {
   readonly journal: JournalService
   readonly registry: MachineRegistry
   readonly table: () => InstanceTable
-  /** This node may have gained instances that have something to do. */
+  /** This node may have gained instances that have work to do. */
   readonly gained: () => void
 }
 
@@ -87,7 +87,7 @@ type Origin = Pick<Envelope, "dedupeId"> & Partial<Pick<Envelope, "failure">>
 export class RemoteInstances {
   readonly #routing: () => Routing | undefined
   readonly #local: LocalParts
-  /** How the ids of events from this process begin, and from no other ever. Short: every event that another node has is stored with one. */
+  /** The prefix of the ids of events from this process. No other process ever uses it. Short, because ids are stored with events. */
   readonly #deliveries = `${deliveryPrefix}${randomBytes(12).toString("base64url")}/`
   #sent = 0
   /** How often instances have left this node. */
@@ -98,7 +98,7 @@ export class RemoteInstances {
     this.#local = local
   }
 
-  /** The routing by which requests for an instance go. Undefined where they are for this node, and no earlier one is in flight. */
+  /** The routing for requests to an instance. Undefined where the instance is on this node and no earlier request is in flight. */
   routeTo(key: InstanceKey): Routing | undefined {
     const routing = this.#routing()
     return routing === undefined || (routing.isLocal(key) && !routing.isAwaited(key)) ? undefined : routing
@@ -162,7 +162,7 @@ export class RemoteInstances {
     })
   }
 
-  /** Sends an event on that came here, and answers its sender. */
+  /** Forwards an event that arrived here to the node that has the instance, and answers its sender. */
   forward(key: InstanceKey, envelope: Envelope): Effect.Effect<void> {
     const routing = this.#routing()
     const registered = this.#local.registry.get(key.machine)
@@ -196,7 +196,7 @@ export class RemoteInstances {
     })
   }
 
-  /** Has the node that has an instance open it. */
+  /** Asks the node that has an instance to open it. */
   wake(key: InstanceKey): Effect.Effect<void> {
     const routing = this.routeTo(key)
     return routing === undefined ? Effect.void : Effect.ignore(routing.request(key, { _tag: "Wake" }))
@@ -230,7 +230,7 @@ export class RemoteInstances {
     )
   }
 
-  /** Hands events to an instance that is here and in memory, without a fiber. Returns how many: the rest takes the longer way. */
+  /** Delivers events to an instance in memory, without a fiber. Returns how many: `#carryOut` handles the remaining requests. */
   #takeInMemory(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): number {
     const registered = this.#local.registry.get(key.machine)
     if (registered === undefined || !this.#isHere(key)) return 0
@@ -241,7 +241,7 @@ export class RemoteInstances {
       try {
         body = registered.codec.decodeEvent(request.event)
       } catch {
-        // The longer way finds the same, and answers with the reason.
+        // `#carryOut` fails in the same way, and answers with the reason.
         return position
       }
       this.#deliver(live, registered.codec, request, body, (answered) => answer(position, answered))
@@ -258,8 +258,8 @@ export class RemoteInstances {
   }
 
   /**
-   * Ends when the instance has the event: the answer may take longer, and must not keep the next request waiting. Where instances have
-   * left this node since the request came, the sender may have sent it to another node, which may have refused it.
+   * Ends when the instance has received the event: the answer may take longer, and must not delay the next request. If instances have
+   * left this node since the request arrived, the sender may have sent it to another node, which may have refused it.
    */
   #carryOut(
     key: InstanceKey,
@@ -306,7 +306,7 @@ export class RemoteInstances {
     const { event: body, id: dedupeId } = request
     return Effect.flatMap(readEvent(codec, key, { sequence: 0, at: 0, tag: "(received)", body, dedupeId }), (read) =>
       Effect.map(this.#open(key), (live) => {
-        // The instance may have gone to another node while it was read, which may have refused the event, and have come back.
+        // While it was read, the instance may have moved to another node, which may have refused the event, and moved back.
         if (!this.#isHere(key) || departures !== this.#departures) return answer(elsewhere("the instance is not here"))
         this.#deliver(live, codec, request, read, answer)
       }),
@@ -324,20 +324,20 @@ export class RemoteInstances {
     }
   }
 
-  /** Failures that may not occur on another node, or a moment later, are retried. */
+  /** Failures that may not occur on another node, or a moment later, are answered with `Elsewhere`: the sender tries again. */
   #refusal(error: RemoteError): RemoteAnswer {
     const isPassing = error._tag === "LockingFailed" || error instanceof NewerVersion
     return isPassing || this.#local.table().isClosed ? elsewhere(error.message) : refused(error)
   }
 
-  /** A start that is asked for again, because its answer was lost, finds the instance it has started. */
+  /** A start that is requested again, because its answer was lost, succeeds: it finds the instance that it has started. */
   #start(
     registered: RegisteredMachine,
     key: InstanceKey,
     { state: body, version, at }: Extract<RemoteRequest, { _tag: "Start" }>,
   ): Effect.Effect<void, RemoteError> {
     const { codec } = registered
-    // The sender asks again, until a node that knows this version has the instance.
+    // The sender tries again, until a node that knows this version has the instance.
     if (version > registered.version) return Effect.fail(newerStart(key, version, registered.version))
     const decoded = Effect.try({
       try: () => codec.decodeState(body, version),
@@ -368,7 +368,7 @@ interface TakenJson {
   readonly body: Json
 }
 
-/** The outcome as the journal writes that of an effectful decision, with the state before. */
+/** Encodes a decision as the journal does an effectful one, with the state before it. */
 const encodeTaken = (codec: Codec, taken: Taken<Tagged, Tagged>): TakenJson => {
   const { _tag: outcome, from, state, event, answer, through } = taken
   const reason = taken._tag === "Stop" ? taken.reason : undefined

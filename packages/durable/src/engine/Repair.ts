@@ -37,7 +37,7 @@ export const repairInstance = (
     if (opened === undefined) return yield* Effect.fail(new InstanceNotFound(key))
     const stored = yield* eventAt(engine.journal, key, sequence)
     if (stored === undefined) return yield* refuse(`has no event ${sequence}; ${yield* rangeOf(engine.journal, opened)}`)
-    if (reading._tag === "Success") return yield* refuse("is not held: only what holds an instance can be repaired")
+    if (reading._tag === "Success") return yield* refuse("is not held: only the event that holds an instance can be repaired")
     const { failure } = reading
     if (failure._tag !== "EventReplayError" || failure instanceof NewerVersion) return yield* Effect.fail(failure)
     if (failure.sequence !== sequence) return yield* refuse(`is held at ${placeOf(failure)}, not by event ${sequence}: ${failure.problem}`)
@@ -56,7 +56,7 @@ export const repairInstance = (
     )
   })
 
-/** The new event with what the guards answer on it now: a replay does not ask them. Delayed events that it has set stay set. */
+/** The new event with the answers of the guards to it: a replay does not call them. Delayed events that the old event set stay set. */
 const bodyOf = (
   journal: JournalService,
   registered: RegisteredMachine,
@@ -78,7 +78,7 @@ const bodyOf = (
     })
   })
 
-/** The error of a later event, which says that the repair of the one before it is done. */
+/** The error of a later event that now holds the instance. It says that the event before is repaired. */
 const heldNext = ({ machine, id, state, event, sequence, problem }: EventReplayError, { tag, ...repaired }: EventRecord) =>
   new EventReplayError({
     machine,

@@ -1,6 +1,6 @@
 /**
  * Removes instances that ended long ago, with their journals and timers: of machines with `.persist({ retention })` by a loop, of
- * any machine by `engine.purge`. Also removes the leases of nodes that are long gone.
+ * any machine by `engine.purge`. Also removes leases that ended long ago.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Duration from "effect/Duration"
@@ -45,7 +45,7 @@ export const purgeEnded = (journal: JournalService, machine: string, options: Pu
     }
   })
 
-/** Programs in JavaScript have no types that keep them from a wrong option. */
+/** JavaScript callers have no types that prevent a wrong option. */
 const millisOf = (machine: string, options: Partial<PurgeOptions> | undefined): number => {
   const ended = options?.endedBefore === undefined ? Option.none() : Duration.fromInput(options.endedBefore)
   if (Option.isSome(ended)) return Duration.toMillis(ended.value)
@@ -59,14 +59,14 @@ export interface Retained {
   readonly retention: Duration.Input
 }
 
-/** A pause of about a minute, then the removal of all that ended longer ago than its retention. */
+/** Pauses for about a minute, then removes all instances that ended longer ago than their retention. */
 export const purgeTurn = (journal: JournalService, retained: () => Iterable<Retained>): Effect.Effect<void, PersistenceFailed> =>
   Effect.gen(function* () {
     yield* Effect.sleep(intervalMillis * (0.8 + 0.4 * (yield* Random.next)))
     for (const { machine, retention } of retained()) yield* purgeEnded(journal, machine, { endedBefore: retention })
   })
 
-/** Removes what the machines' retention says for as long as the scope lasts. */
+/** Removes ended instances by the retention of their machines, for as long as the scope lasts. */
 export const startRetention = (
   journal: JournalService,
   leases: LeasesService,

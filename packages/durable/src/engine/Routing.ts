@@ -1,10 +1,10 @@
 /**
- * Instances that are divided between nodes: each belongs to one node at a time, is in memory there only, and the other nodes send
- * their requests to it. A `Placement` without a routing divides nothing: every process takes every instance into memory, and
- * events that meet there are decided again.
+ * Divides instances between nodes: each is placed on one node at a time and is in memory only there, and other nodes send their
+ * requests to that node. Without a routing in the `Placement`, every process may have every instance in memory, and an event that
+ * gets a sequence conflict is decided again.
  *
- * A routing need not be right to be safe. A node that takes an instance for its own after it has lost it meets the fence of its
- * lease or a newer sequence at its commit.
+ * A routing need not be up to date to be safe. If a node commits to an instance that it has lost, the store refuses the commit by
+ * the fence of its lease or by the sequence.
  */
 import { hash } from "node:crypto"
 import type { PersistenceFailed } from "@detent/machine"
@@ -12,12 +12,12 @@ import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { InstanceKey, Json, ShardFilter } from "../store/Commit.ts"
 
-/** How many shards of instances are kept: beyond that they are computed again. */
+/** How many computed shards are cached. When there are more, the cache is emptied. */
 const keptLimit = 10_000
 
 /**
  * The shard of an instance: the first 16 bits of an MD5 of its name. PostgreSQL computes the same, see `inShards` in PostgresStore.ts.
- * It is asked for several times for every event, so that the shards of instances that are in use are kept.
+ * It is needed several times for every event, so the shards of instances are cached.
  */
 export const makeShardOf = (count: number): ((key: InstanceKey) => number) => {
   let kept = new Map<string, Map<string, number>>()
@@ -44,13 +44,13 @@ export const makeShardOf = (count: number): ((key: InstanceKey) => number) => {
 /** A request to the node that has an instance. */
 export type RemoteRequest =
   /**
-   * An event as its machine's codec writes it. The same id again is the same event. `silent`: without the decision in the answer.
+   * An event as its machine's codec encodes it. The same id again is the same event. `silent`: without the decision in the answer.
    * `first`: the node made the id for this event, and has not sent it before.
    */
   | { readonly _tag: "Send"; readonly event: Json; readonly id: string; readonly silent?: boolean; readonly first?: boolean }
-  /** Start it with this state, as its codec writes it. The same `at` again is the same start. */
+  /** Starts the instance in this state, as its codec encodes it. The same `at` again is the same start. */
   | { readonly _tag: "Start"; readonly state: Json; readonly version: number; readonly at: number }
-  /** It may have something to do there: it is opened. */
+  /** Opens the instance, because it may have work to do. */
   | { readonly _tag: "Wake" }
 
 export type RemoteAnswer =
@@ -66,11 +66,11 @@ export interface Receiver {
   /** Whether it knows the machine. */
   readonly serves: (machine: string) => boolean
   /**
-   * Takes requests for one instance in their order. Each is answered once, by its position. Returns undefined where the instance has
-   * all of them already, and otherwise an Effect that ends when it has. Nothing else may be received for the instance until then.
+   * Takes requests for one instance in their order. Each is answered once, by its position. Returns undefined if the instance has
+   * received all of them, otherwise an Effect that ends when it has. Nothing else may be received for the instance until then.
    */
   readonly receive: (key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering) => Effect.Effect<void> | undefined
-  /** This node has gained shards: instances with something to do are opened. */
+  /** This node has gained shards: instances with work to do are opened. */
   readonly gained: () => void
   /**
    * Instances leave this node; `isLeaving` says which. `leaving`: ends when their accepted events are stored. `lost`: another node may
@@ -82,7 +82,7 @@ export interface Receiver {
 export type Answering = (position: number, answer: RemoteAnswer) => void
 
 export interface Routing {
-  /** Whether this node has the instance. */
+  /** Whether the instance is placed on this node. */
   readonly isLocal: (key: InstanceKey) => boolean
   /**
    * Whether a caller must use `request` although the instance is local: earlier requests for it are still in flight, and the new
@@ -101,7 +101,7 @@ export interface Routing {
   readonly shards: () => ShardFilter
   /**
    * Registers a part that answers requests of other nodes, until the scope closes. Then the node gives up its shards, so that
-   * others have them before this part ends.
+   * other nodes have them before this part ends.
    */
   readonly serve: (receiver: Receiver) => Effect.Effect<void, never, Scope.Scope>
 }

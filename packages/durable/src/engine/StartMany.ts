@@ -1,9 +1,10 @@
 /**
- * Many new instances together. Those that rest in their first state are only stored, in few statements, and never enter
- * memory: of 20,000 on SQLite one costs 21 to 30 µs of CPU in calls of 2,000, against 52 to 67 µs with `start`, 1,000 at once.
+ * Starts many instances together. Instances without work to do in their first state are only stored, in few statements, and never
+ * enter memory: of 20,000 on SQLite, each costs 21 to 30 µs of CPU in calls of 2,000, against 52 to 67 µs with `start`, 1,000 at
+ * once.
  *
  * The caller's fiber stores them, not the engine's own flushes. Inside `sql.withTransaction` they are part of that
- * transaction, so that rows of your own are there with them or not at all.
+ * transaction, so that they are stored together with the caller's own rows, or not at all.
  */
 import { type Beginning, InvalidState, PersistenceFailed } from "@detent/machine"
 import { firstState, identified, type Node, type Tagged } from "@detent/machine/internal"
@@ -28,10 +29,10 @@ export interface StartEntry<out Input> {
 /** The state an instance began in, or why it was not started. */
 export type Started<S> = Result.Result<S, StartError>
 
-/** More than this in one statement gains no throughput. */
+/** The most instances of one statement. More gain no throughput. */
 const statementLimit = 1000
 
-/** How many instances that have something to do are started at a time. */
+/** How many instances with work to do are started at a time. */
 const concurrency = 100
 
 export const startAll = (
@@ -61,7 +62,7 @@ export const startAll = (
       else if (rests(registered, beginning)) {
         const commit = newInstanceCommit(engine.context, registered, id, beginning, at)
         if (commit instanceof InvalidState) started[position] = Result.fail(commit)
-        // Nothing of it runs here, so that any node may store it, also one that has lost its lease.
+        // Nothing of the instance runs here, so any node may store it, even one that has lost its lease.
         else
           resting.push({ position, state: beginning.state, commit: commit.fence === undefined ? commit : { ...commit, fence: undefined } })
       } else if (joined) started[position] = Result.fail(workInTransaction(registered, id))
@@ -97,14 +98,14 @@ interface Position extends StartEntry<unknown> {
   readonly position: number
 }
 
-/** Whether nothing remains to be done once it is stored. */
+/** Whether the instance has no work to do once it is stored. */
 const rests = (machine: RegisteredMachine, { state, hooks, sends, requests, timers, delays }: Beginning<Tagged, Tagged>): boolean => {
   const node = machine.compiled.nodes.get(state._tag) as Node
   const isIdle = node.final || (!machine.hasWork(node, state) && timers.length === 0 && delays.length === 0)
   return isIdle && hooks.length === 0 && sends.length === 0 && requests.length === 0
 }
 
-/** No two of a statement are of the same instance: the second fails, because it exists. All are of one machine. */
+/** Splits instances into statements. The same id twice goes into two: the second start fails, because the instance exists. */
 const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray<Resting>> => {
   const batches: Array<Array<Resting>> = []
   let ids = new Set<string>()
@@ -122,7 +123,7 @@ const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray
   return batches
 }
 
-/** Where the store does not confirm the commits, the journal is asked. */
+/** Stores the commits. If the store does not confirm them, reads the journal. */
 const storeConfirmed = (
   engine: EngineParts,
   some: ReadonlyArray<Resting>,
@@ -167,5 +168,5 @@ const workInTransaction = ({ name }: RegisteredMachine, id: string): Persistence
     machine: name,
     id,
     operation: "startAll",
-    cause: new Error("it has something to do once it is stored, which cannot begin inside a transaction; start it after that"),
+    cause: new Error("it has work to do once it is stored, which cannot begin inside a transaction; start it after the transaction"),
   })

@@ -1,9 +1,8 @@
 /**
  * The spans and the metrics of the engine.
  *
- * A span for each event from its sender to its answer, for timers, recoveries and group commits. Attributes are tags, names and
- * numbers, never the content of an event or a state. Where no tracer is installed, an event has an empty field and costs nothing
- * else.
+ * There is a span for each event, from its sender to its answer, and for timers, recoveries and group commits. Attributes are tags,
+ * names and numbers, never the content of an event or a state. Without a tracer, an event has an empty field and no other cost.
  *
  * Metrics are updated per flush, recovery, timer or refusal, never per accepted event, so that no event pays for them.
  */
@@ -83,7 +82,7 @@ export class Tracing {
     return span
   }
 
-  /** The trace of an event that came without one: of a timer, of the instance itself, of a sender without a tracer. */
+  /** The trace of an event that arrived without one: from a timer, from the instance itself, or from a sender without a tracer. */
   incoming(key: InstanceKey, { event, internal, timer }: Incoming, parent?: Tracer.AnySpan): EventTrace {
     const attributes = { ...instanceAttributes(key), "detent.event": timer?.name ?? event._tag, "detent.internal": internal }
     if (timer === undefined) return new EventTrace(this, this.span("detent.send", parent, attributes))
@@ -91,7 +90,7 @@ export class Tracing {
   }
 }
 
-/** The trace of one event: decided, committed, carried out, one part after the other. */
+/** The trace of one event. Its parts follow one after the other: decided, committed, carried out. */
 export class EventTrace {
   readonly span: Tracer.Span
   readonly #tracing: Tracing
@@ -123,7 +122,7 @@ export class EventTrace {
     this.#next("detent.commit", { "detent.sequence": sequence })
   }
 
-  /** The event is stored. Makes a span of each command that it requested; from here on it is carried out. */
+  /** The event is stored. Makes a span for each command that it requested, and begins the part in which it is carried out. */
   stored(sequence: number, commands: ReadonlyArray<CommandRecord>) {
     const { span } = this
     for (const { slot, key } of commands) {
@@ -135,7 +134,7 @@ export class EventTrace {
     this.#next("detent.carryOut", {})
   }
 
-  /** The store did not take it. It may be tried again. */
+  /** The event is not stored, or not confirmed. It may be decided again. */
   notStored(why: { readonly _tag: string }) {
     this.#part?.attribute("detent.outcome", why._tag)
     this.#over(Exit.fail(why))
@@ -202,10 +201,10 @@ export const record = <Input>(metric: Metric.Metric<Input, unknown>, input: Inpu
 export const flushes = Metric.counter("detent_flushes_total", { description: "group commits written" })
 export const commitsStored = Metric.counter("detent_commits_total", { description: "instance commits stored" })
 export const eventsStored = Metric.counter("detent_events_total", { description: "events journaled" })
-export const commitFailures = Metric.counter("detent_commit_failures_total", { description: "group commits the store failed at" })
+export const commitFailures = Metric.counter("detent_commit_failures_total", { description: "group commits that failed" })
 export const flushMillis = Metric.histogram("detent_flush_milliseconds", {
   description: "how long the store took for a group commit",
-  // Without an infinite one: values above the last are in `+Inf` anyway, and two of those are not a valid exposition.
+  // No infinite boundary: values above the last one are in `+Inf` anyway, and two such buckets are not a valid exposition.
   boundaries: Array.from({ length: 13 }, (_, power) => 2 ** power),
 })
 export const eventsRefused = Metric.counter("detent_events_refused_total", { description: "events that were refused" })
@@ -215,17 +214,17 @@ export const eventsRepeated = Metric.counter("detent_events_repeated_total", {
 export const instancesGivenUp = Metric.counter("detent_instances_given_up_total", {
   description: "instances that left memory because their position in the journal was unknown",
 })
-export const conflicts = Metric.counter("detent_conflicts_total", { description: "commits that met a newer sequence" })
-export const recoveries = Metric.counter("detent_recoveries_total", { description: "instances brought back from the journal" })
+export const conflicts = Metric.counter("detent_conflicts_total", { description: "commits refused because of a newer sequence" })
+export const recoveries = Metric.counter("detent_recoveries_total", { description: "instances recovered from the journal" })
 export const instancesHeld = Metric.counter("detent_instances_held_total", {
   description: "instances held because an event no longer fits",
 })
 export const timersFired = Metric.counter("detent_timers_fired_total", { description: "timers that became events" })
 export const timersStale = Metric.counter("detent_timers_stale_total", { description: "due timers whose state had been left" })
-export const timersDead = Metric.counter("detent_timers_dead_total", { description: "timers given up" })
+export const timersDead = Metric.counter("detent_timers_dead_total", { description: "timers that became dead letters" })
 export const instancesLive = Metric.gauge("detent_instances_live", { description: "instances held in memory" })
 
-/** Exposes the counters as 0, so that an increase from nothing is one. */
+/** Exposes the counters as 0, so that their first increase is visible as one. */
 export const exposeCounters: Effect.Effect<void> = Effect.forEach(
   [
     flushes,

@@ -7,16 +7,16 @@ import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
 
-/** A timer whose time has come. */
+/** A timer that is due. */
 export interface DueTimer {
   readonly name: string
   readonly key: InstanceKey
   readonly timer: TimerRecord
 }
 
-/** The pace at which due timers are taken. */
+/** The pace at which due timers fire. */
 export interface Pace {
-  /** More may be due than fire at once. */
+  /** Called before the first portion of due timers fires. */
   readonly begin: () => void
   /** Ends when more timers may fire. */
   readonly turn: Effect.Effect<void>
@@ -40,13 +40,13 @@ interface Instant {
 /** Longer sleeps overflow the timers of the JavaScript engine. */
 const longestSleep = 2 ** 31 - 1
 
-/** With more cancelled timers than this, and more than live ones, the heap is built anew. */
+/** With more cancelled timers than this, and more cancelled than live ones, the heap is rebuilt. */
 const garbageLimit = 1000
 
-/** How many due timers fire at once, so that the store works on them while the next are decided. */
+/** How many due timers fire in the first portion, so that the store works on them while the next are decided. */
 const firstPortion = 128
 
-/** The number doubles each time, up to this: it yields to other fibers after four to seven milliseconds. */
+/** The portion doubles each time, up to this size: the heap yields to other fibers after four to seven milliseconds. */
 const largestPortion = 1024
 
 export class TimerHeap {
@@ -73,8 +73,8 @@ export class TimerHeap {
     return this.#size
   }
 
-  /** More timers are due than fire at once. */
-  get isTelling(): boolean {
+  /** Whether due timers are being fired, portion by portion. */
+  get isFiring(): boolean {
     return this.#isFiring
   }
 

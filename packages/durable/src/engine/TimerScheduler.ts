@@ -22,7 +22,7 @@ export class TimerScheduler {
   readonly #table: InstanceTable
   readonly #environment: Environment
   readonly #groupCommit: GroupCommit
-  /** Timers of instances out of memory that are due later than this are left to the sweeper. */
+  /** While very many timers are armed, timers of instances out of memory that are due later than this are left to the sweeper. */
   readonly #nearMillis: number
 
   constructor(store: TimersService, table: InstanceTable, environment: Environment, groupCommit: GroupCommit, nearMillis: number) {
@@ -36,10 +36,10 @@ export class TimerScheduler {
 
   /** Due timers of this process are being fired, or their events are being stored. */
   get isFiring(): boolean {
-    return this.heap.isTelling || this.#groupCommit.isStoringFired
+    return this.heap.isFiring || this.#groupCommit.isStoringFired
   }
 
-  /** An instance has left memory. Where very many timers are armed, its far deadlines are left to the sweeper. */
+  /** An instance has left memory. If very many timers are armed, its far deadlines are left to the sweeper. */
   forgetFar(name: string) {
     if (this.heap.size <= armedLimit) return
     this.heap.cancelAfter(name, this.#environment.clock.currentTimeMillisUnsafe() + this.#nearMillis)
@@ -56,7 +56,7 @@ export class TimerScheduler {
     })
   }
 
-  /** Its state was left before it fired. */
+  /** The state of the timer was left before it fired. */
   stale(key: InstanceLife, timer: TimerRecord) {
     record(timersStale, 1, this.#environment)
     this.#complete(key, timer)
@@ -69,7 +69,7 @@ export class TimerScheduler {
   #complete(key: InstanceLife, timer: TimerRecord) {
     this.#environment.run(
       Effect.catch(this.#store.complete({ ...key, ...timer }), (error) =>
-        Effect.logWarning(`timer ${timer.name} of ${key.machine} ${key.id} could not be removed; the sweeper does it`, error.message),
+        Effect.logWarning(`timer ${timer.name} of ${key.machine} ${key.id} could not be removed; the sweeper removes it`, error.message),
       ),
     )
   }

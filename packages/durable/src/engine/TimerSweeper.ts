@@ -44,14 +44,14 @@ const claim = (engine: EngineParts, graceMillis: number): Firing["claim"] =>
       owner: nameOf(engine),
       claimMillis: config.sweeper.claimMillis,
       shards: engine.context.placement?.routing?.shards(),
-      // When this process is killed, others need not wait until its claims end.
+      // If this process is killed, other processes need not wait until its claims end.
       ...(fence === undefined ? {} : { fence }),
     })
-    // Instances that are not in memory are read together. Where that fails, each timer finds out for itself.
+    // Instances that are not in memory are read together. If that fails, each timer opens its own instance.
     return Effect.tap(claiming, (claimed) => Effect.ignore(table.openEach(claimed.timers)))
   })
 
-/** The failed operation and its cause, without the machine: a sweep is for all of them. */
+/** The failed operation and its cause, without the machine: a sweep covers all machines. */
 export const failureOf = ({ operation, cause }: PersistenceFailed): string =>
   `${operation} failed: ${cause instanceof Error ? cause.message : String(cause)}`
 
@@ -59,13 +59,13 @@ const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> 
   const { config, timers, timerStore } = engine
   const release = Effect.as(Effect.ignore(timerStore.release(timer, nameOf(engine))), "failed" as const)
   return Effect.catch(timers.fire(timer), (error) => {
-    // A refusal is an answer: the event was decided on, and the instance has removed the timer.
+    // A refusal is an answer: the event was decided, and the instance has removed the timer.
     if (error._tag === "TransitionRefused" || error._tag === "InvalidTransition" || error._tag === "MachineStopped") {
       return Effect.as(Effect.ignore(timerStore.complete(timer)), "stale" as const)
     }
     // Another node has changed the instance with a newer version since it was claimed.
     if (error instanceof NewerVersion) return release
-    // A held instance keeps its deadlines: it has to meet them once it is repaired. The claim ends by itself.
+    // A held instance keeps its timers, which fire once it is repaired. The claim ends by itself.
     if (error._tag === "EventReplayError") return Effect.succeed("failed" as const)
     if (timer.attempts < config.sweeper.maxAttempts) return release
     return Effect.as(
@@ -90,7 +90,7 @@ export const startSweeper = (engine: EngineParts, leader: Leader | undefined): E
     // Timers that are overdue at the start have waited long enough.
     let grace = 0
     const claiming = Effect.gen(function* () {
-      // While many timers of this process are due at once, they are late because they are many. Others may still be missed.
+      // While this process fires many due timers, they are late only because they are many. The wait is bounded: others may be missed.
       for (let waited = 0; timers.isFiring && waited < intervalMillis; waited += graceMillis + 1) yield* Effect.sleep(graceMillis + 1)
       yield* engine.clock.refresh
       leads = leader === undefined || (yield* leader.isLeader)
@@ -112,7 +112,7 @@ export const startSweeper = (engine: EngineParts, leader: Leader | undefined): E
       longestPause: (found) =>
         Effect.map(Random.next, (random) => Math.ceil(intervalMillis * (1 + jitter * random)) + (found === 0 ? backoffMillis : 0)),
       retryMillis,
-      // Timers of a machine that was just registered may have waited for long, like all that are overdue at the start.
+      // Timers of a machine that was just registered may be overdue for a long time, like all timers at the start.
       woken: () => {
         grace = 0
       },

@@ -1,7 +1,6 @@
 /**
- * Commits of instances are written by the engine's own flushes. Inside a transaction of the caller they would not be part of it:
- * on PostgreSQL they would stay when the transaction is rolled back, on SQLite each would wait for the other. So such calls are
- * refused.
+ * Refuses calls inside a transaction of the caller. The engine's own flushes write the commits of instances, so they would not be
+ * part of that transaction: on PostgreSQL they would stay when it is rolled back, on SQLite each would wait for the other.
  */
 import { PersistenceFailed } from "@detent/machine"
 import type { Environment, Host } from "@detent/machine/internal"

@@ -16,7 +16,7 @@ const patienceMillis = 30_000
 /** Effect workflows are instances too, but are not registered here. */
 const workflowPrefix = "workflow/"
 
-/** Without `commands`, other processes execute them. */
+/** Without `commands`, other processes execute the commands, and only timers are checked. */
 export const warnOfUnregistered = (
   engine: EngineParts,
   commands: Option.Option<CommandsService>,
@@ -34,7 +34,7 @@ export const warnOfUnregistered = (
       const timed = yield* engine.timerStore.unserved(engine.registry.names, patienceMillis)
       for (const name of timed.filter(isUnknown)) yield* warn(name, "due timers")
       if (Option.isNone(commands)) return
-      // Another process may execute them, only slowly: then some of them are being executed.
+      // Does not return machines whose commands another process executes slowly: some of those are being executed.
       for (const name of (yield* commands.value.unserved(patienceMillis)).filter(isUnknown)) yield* warn(name, "commands")
     })
     let pause = firstLookMillis
@@ -49,5 +49,5 @@ export const warnOfUnregistered = (
     return forkLoop("warning of unregistered machines", turn)
   })
 
-/** The likely name of its definition. */
+/** The likely variable name of the machine's definition. */
 const variableOf = (name: string): string => name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())

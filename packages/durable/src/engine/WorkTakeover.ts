@@ -30,26 +30,26 @@ const pageSize = 500
  */
 const firstPageSize = 250
 
-/** While other nodes own work, a node looks for dead ones this often. With the lease it gives the time until work is taken over. */
+/** While other nodes own work, a node checks for dead owners this often. Lease plus interval give the time until work is taken over. */
 const intervalMillis = 500
 const longestIntervalMillis = 5000
 
 /**
- * How long after the end of a lease a node looks whether it was extended. Nodes that wait for the same lease look at different times, so
- * that most of them find its work taken over.
+ * How long after the end of a lease a node checks whether it was extended. Nodes that wait for the same lease check at different
+ * times, so that most of them find its work already taken over.
  */
 const afterEndMillis = { least: 10, most: 60 }
 
-/** How long an instance that is behind its row is waited for before the row is read again. */
+/** The wait for an instance in memory that is behind its row, before the row is read again. */
 const behindMillis = 50
 
-/** The parts of the engine that it uses. */
+/** The parts of the engine that the takeover uses. */
 interface Parts {
   readonly journal: JournalService
   readonly registry: MachineRegistry
   readonly table: InstanceTable
   readonly follower: ChangeFollower
-  /** Has the node that has an instance open it. */
+  /** Asks the node that has an instance to open it. */
   readonly wake: (key: InstanceKey) => void
 }
 
@@ -58,10 +58,10 @@ export class WorkTakeover {
   readonly #node: NodeMembership
   readonly #aloneMillis: number
   readonly #passes = Semaphore.makeUnsafe(1)
-  /** Machines of which the store did not confirm a change of owners. */
+  /** Machines for which the store did not confirm a change of owners. */
   readonly #unconfirmed = new Set<string>()
   readonly #woken = Latch.makeUnsafe(false)
-  /** Shards have come to this node since the last look: the instances that other nodes owned in them are this node's. */
+  /** This node has gained shards since the last pass: the instances in them that other nodes owned are placed on this node now. */
   #hasGained = false
 
   /** `leaseMillis`: the time of a lease. A node that is alone checks twice in that time, and so sees others in time. */
@@ -71,23 +71,23 @@ export class WorkTakeover {
     this.#aloneMillis = Math.max(intervalMillis, Math.min(leaseMillis / 2, longestIntervalMillis))
   }
 
-  /** Instances have come to this node: it checks immediately. */
+  /** This node has gained instances: it checks immediately. */
   gained() {
     this.#hasGained = true
     this.#woken.openUnsafe()
   }
 
-  /** Takes over one instance that is being opened, where its owner is not alive. Returns its owner after that. */
+  /** Takes over one instance that is being opened, if its owner is not alive. Returns the owner after that. */
   claim({ machine, id, owner }: Pick<InstanceRecord, "machine" | "id" | "owner">): Effect.Effect<string | undefined, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
       if (placement === undefined || placement.fence() === undefined || !this.#engine.table.isLocal({ machine, id })) return owner
       const node = placement.node()
-      // Where instances are divided between nodes, this one has it: a node that is still named as its owner has given it up.
+      // If instances are divided between nodes, this node has the instance: a node that is still stored as its owner has given it up.
       if (owner === node || !(yield* this.#isDead(placement, owner, placement.routing !== undefined))) return owner
       const taken = yield* this.#unconfirmedUnlessDone(machine, this.#engine.journal.changeOwner([{ machine, id }], owner, node))
       if (taken.length > 0) return node
-      // Another node was first, or this one by its own loop.
+      // Another node has taken it over first, or the loop of this node has.
       const now = yield* this.#engine.journal.open({ machine, id })
       return Option.match(now, { onNone: () => owner, onSome: ({ record }) => record.owner })
     })
@@ -99,7 +99,7 @@ export class WorkTakeover {
     return Effect.flatMap(placement.isAlive(owner), (isAlive) => (isAlive ? Effect.succeed(false) : placement.bury(owner)))
   }
 
-  /** Looks at all instances. */
+  /** Checks the owners of all instances of the registered machines. */
   start(): Effect.Effect<void, never, Scope.Scope> {
     return this.#repeat((hasGained) =>
       Effect.map(
@@ -109,7 +109,7 @@ export class WorkTakeover {
     )
   }
 
-  /** Looks at instances that are open here, for a process that leaves others alone: their owner may die after they were opened. */
+  /** Checks only instances that are open here, for a process that resumes no others: their owner may die after they were opened. */
   startOpened(): Effect.Effect<void, never, Scope.Scope> {
     return this.#repeat(() => this.#takeOverOpened())
   }
@@ -132,7 +132,7 @@ export class WorkTakeover {
     })
   }
 
-  /** Repeats for as long as the scope lasts, from when this process is a node, and immediately when the node has a new lease. */
+  /** Repeats the pass for as long as the scope lasts. Begins when this process is a node. A new lease of the node ends the pause. */
   #repeat(pass: (hasGained: boolean) => Effect.Effect<boolean, PersistenceFailed>): Effect.Effect<void, never, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const { table } = this.#engine
@@ -165,7 +165,7 @@ export class WorkTakeover {
         )
         const chance = yield* Random.next
         const pause = (isShared ? intervalMillis : this.#aloneMillis) * (0.8 + 0.4 * chance)
-        // The lease of a node that missed its heartbeats ends before the next look.
+        // The lease of a node that missed its heartbeats may end before the next pass.
         const end = this.#node.placement?.nextEnd?.() ?? Number.POSITIVE_INFINITY
         const afterEnd = end + afterEndMillis.least + (afterEndMillis.most - afterEndMillis.least) * chance
         yield* Effect.timeoutOption(this.#woken.await, Math.ceil(Math.min(pause, afterEnd)))
@@ -176,8 +176,8 @@ export class WorkTakeover {
 
   /**
    * Takes over the instances of a machine whose owner is not alive, and starts their work here. One pass at a time. Returns whether
-   * other nodes own work of the machine. `isNew`: the machine is, or shards are, new to this node. Where instances are divided
-   * between nodes, those that other nodes own in the shards of this one have come to it since.
+   * other nodes own work of the machine. `isNew`: the machine or some shards are new to this node. If instances are divided between
+   * nodes, it then takes over the instances in its shards that other nodes still own.
    */
   takeOver(machine: RegisteredMachine, isNew: boolean): Effect.Effect<boolean, PersistenceFailed> {
     const pass = Effect.gen({ self: this }, function* () {
@@ -195,7 +195,7 @@ export class WorkTakeover {
     return this.#passes.withPermit(pass)
   }
 
-  /** Where a change of owners fails, the store may have made it anyway. */
+  /** If a change of owners fails, the store may have made it anyway: the next pass looks for the instances of the machine. */
   #unconfirmedUnlessDone<A>(machine: string, change: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A, PersistenceFailed> {
     return Effect.tapError(change, () => Effect.sync(() => this.#unconfirmed.add(machine)))
   }
@@ -238,7 +238,7 @@ export class WorkTakeover {
     const pages = Effect.gen({ self: this }, function* () {
       const filter = { machine: machine.name, owner: owner ?? null, newestVersion: machine.version }
       for (let after: string | undefined, limit = firstPageSize; ; limit = pageSize) {
-        // A node that has lost its lease meanwhile must not take anything.
+        // A node that has lost its lease meanwhile must not take over anything.
         if (table.isClosed || placement.fence() === undefined) return
         const node = placement.node()
         const taking = journal.takeOver({ ...filter, ...shardsOf(placement) }, node, limit, after)
@@ -251,7 +251,7 @@ export class WorkTakeover {
     })
     return Effect.gen(function* () {
       const exit = yield* Effect.exit(pages)
-      // The instances that were taken over are opened also where the next page cannot be read.
+      // The instances that were taken over are opened even if the next page cannot be read.
       yield* opening
       return yield* exit
     })
@@ -271,7 +271,7 @@ export class WorkTakeover {
     const keys = taken.map(({ record: { machine, id } }) => ({ machine, id }))
     let isFirst = true
     return Effect.gen({ self: this }, function* () {
-      // An instance that went to another node meanwhile names this one as its owner there.
+      // An instance that moved to another node meanwhile still has this node as its stored owner: the other node must open it.
       for (const key of keys) if (!table.isLocal(key)) this.#engine.wake(key)
       const opening = isFirst ? table.openTaken(machine, taken) : table.openAll(machine, keys)
       isFirst = false
@@ -281,7 +281,7 @@ export class WorkTakeover {
     }).pipe(Effect.retry({ schedule: Schedule.spaced("250 millis"), while: () => placement.node() === node && !table.isClosed }))
   }
 
-  /** A commit of this node may be unconfirmed: until that is resolved the instance does not move to what it has read. */
+  /** A commit of this node may be unconfirmed: until it is resolved, the instance does not apply newer reads of the journal. */
   #runLater(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
     const isOver = () => this.#node.placement?.node() !== node || this.#engine.table.isClosed
     return Effect.andThen(
@@ -292,13 +292,13 @@ export class WorkTakeover {
 
   /**
    * Starts the work of an instance that is in memory here. Since the owner was changed, another node may have entered a state with
-   * work, and runs it: the row says which node is the owner, of what this node has read.
+   * work, and runs it: the stored row decides which node is the owner, and memory must be at the sequence of that row.
    */
   #runInMemory(live: LiveInstance, node: string): Effect.Effect<void, PersistenceFailed> {
     const { follower, journal, table } = this.#engine
     return Effect.gen({ self: this }, function* () {
       yield* follower.catchUp(live)
-      // It has left memory: it was removed, and its id may have another instance, whose row names this node.
+      // It was removed, and has left memory. Its id may have another instance, whose row has this node as owner.
       if (table.find(live.key) !== live) return yield* Effect.asVoid(table.openAll(live.machine, [live.key]))
       const stored = yield* journal.open(live.key)
       if (Option.isNone(stored) || stored.value.record.owner !== node) return

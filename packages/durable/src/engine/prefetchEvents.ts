@@ -8,7 +8,7 @@ import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 const shortTail = 100
 
 export interface PrefetchedEvents {
-  /** Has the events of these instances since their snapshots, where those are few. */
+  /** A journal with the events of these instances since their snapshots in memory, where they are few. */
   readonly journal: JournalService
   /** The sequence number of the last event that was read of an instance. Undefined where none was. */
   readonly newest: (key: InstanceKey) => number | undefined
@@ -35,6 +35,6 @@ export const prefetchEvents = (journal: JournalService, opened: ReadonlyArray<Op
       newest: (key) => tails.get(instanceName(key))?.at(-1)?.sequence,
     }
   })
-  // Each is then read by itself, so that only the unreadable one fails.
+  // After a failure each instance is read by itself, so that only the unreadable one fails.
   return Effect.orElseSucceed(read, () => nothing)
 }

@@ -1,7 +1,7 @@
 /**
- * Reading an instance takes two questions, one for its record and one for its events. In between another node may save a newer
- * snapshot and prune the events before it, or remove the instance and start another of the same id: then the reading begins again,
- * and the instance is sound.
+ * Reading an instance takes two queries, one for its record and one for its events. In between, another node may save a newer
+ * snapshot and prune the events before it, or remove the instance and start another of the same id. Then the read fails although
+ * the instance is sound, and begins again.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as Option from "effect/Option"
 import { InstanceNotFound } from "../errors.ts"
 import type { JournalService, OpenedInstance } from "../store/Journal.ts"
 
-/** Ends, because each round has found a newer snapshot or a later life. */
+/** Terminates, because each retry requires a newer snapshot, a prune, or a later instance of the same id. */
 export const retryOnChange = <A, E>(
   journal: JournalService,
   opened: OpenedInstance,

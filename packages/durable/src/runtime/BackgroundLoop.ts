@@ -22,7 +22,7 @@ export interface LoopOutage {
   readonly problem: string
 }
 
-/** The loops of one process that are down. Store layers provide one, so that all loops on a store report to the same. */
+/** The loops of one process that are down. Store layers provide the service, so that all loops on a store report to the same one. */
 export interface LoopHealthService {
   readonly failed: (name: string, problem: string, at: number) => void
   readonly succeeded: (name: string) => void
@@ -48,7 +48,7 @@ export class LoopHealth extends Context.Service<LoopHealth, LoopHealthService>()
 const firstBackoffMillis = 250
 const longestBackoffMillis = 10_000
 
-/** One turn, given an effect that reports that it works. A turn without end runs it as soon as it does its work. */
+/** One turn of a loop. A turn that does not end gets the effect `works`, and runs it as soon as it works: that ends the outage. */
 export type Turn<E, R> = Effect.Effect<unknown, E, R> | ((works: Effect.Effect<void>) => Effect.Effect<unknown, E, R>)
 
 /**
@@ -87,7 +87,7 @@ export const backgroundLoop = <E, R>(
     }
   })
 
-/** An outage of the store is one line. A defect is a fault of the program, and where it came from is part of the warning. */
+/** An outage of the store is logged in one line. A defect is a fault of the program, so the warning includes its stack trace. */
 const logOutage = (name: string, problem: string, cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   const line = `${name} failed and is tried again until it succeeds: ${problem}`
   if (Cause.hasDies(cause)) return Effect.logWarning(line, cause)

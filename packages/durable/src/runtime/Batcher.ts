@@ -53,7 +53,7 @@ export class Batcher<Item, A = void, E = never, Prepared = Item> {
     this.#options = options
   }
 
-  /** Adds an item, and succeeds or fails as it does. */
+  /** Adds an item, and succeeds or fails with its exit. */
   submit(item: Item): Effect.Effect<A, E> {
     return Effect.callback((resume) => this.add(item, resume))
   }
@@ -75,7 +75,7 @@ export class Batcher<Item, A = void, E = never, Prepared = Item> {
     }
   }
 
-  /** Refuses new items, and ends when all that were added are completed. */
+  /** Refuses new items. Ends when all items that were added are completed. */
   readonly close: Effect.Effect<void> = Effect.callback((resume) => {
     if (this.#mode === "idle") this.#mode = "closed"
     if (this.#mode === "closed") return resume(Effect.void)
@@ -145,7 +145,7 @@ export class Batcher<Item, A = void, E = never, Prepared = Item> {
     return thrown.length === 0 ? Effect.void : Effect.logError("a caller of a batch failed on its exit", ...thrown)
   }
 
-  /** The fiber ends when nothing is waiting, or because it is interrupted: then the rest is interrupted with it. */
+  /** The fiber ends when nothing is waiting, or because it is interrupted: then the remaining items are interrupted with it. */
   #end(exit: Exit.Exit<void>) {
     if (Exit.isFailure(exit)) {
       const rest = [...this.#inFlight, ...this.#waiting]

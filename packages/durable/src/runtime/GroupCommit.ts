@@ -1,6 +1,6 @@
 /**
- * Group commit: while one flush is on its way to the store, all other commits that are ready gather for the next. There is no
- * artificial delay; with 50 busy instances a flush carries about 50 of them, and one fsync serves all.
+ * Group commit: while one flush is in flight, all other commits that are ready wait for the next flush. There is no artificial
+ * delay; with 50 busy instances a flush contains about 50 commits, and one fsync serves all.
  */
 import { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
@@ -13,17 +13,17 @@ import type { Pace } from "../engine/TimerHeap.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
 
-/** More than this in one statement gains no throughput and costs latency. */
+/** The most commits of a flush. More in one statement gain no throughput and cost latency. */
 const flushLimit = 500
 
 /**
- * While the store works on a full flush, more of them are made. Medians of p99 on a busy machine: 1,000 timers due at once
+ * How many full flushes may be in flight at the same time. Medians of p99 on a busy machine: 1,000 timers due at once
  * were stored in 80 ms with one at a time and 53 ms with two; 20,000 in 638 ms with two and 577 ms with four.
  */
 const flightLimit = 4
 
 /**
- * While due timers are decided on, fewer: the CPU that the store and its answers take is missing there. Of 20,000
+ * The limit while due timers are being decided: the CPU time of the store and its answers would delay the decisions. Of 20,000
  * due at once, p99 was decided after 122 ms with one, 335 with two, 278 with four, and stored after 495, 569 and 497.
  */
 const decidingLimit = 1
@@ -31,13 +31,13 @@ const decidingLimit = 1
 /** How many fired timers may wait for the store. Each takes about a kilobyte of memory meanwhile. */
 const firedLimit = 25_000
 
-/** A source of commits. It makes its commit only when its flush begins, so that the commit has all that was decided by then. */
+/** A source of commits. It makes its commit only when its flush begins, so that the commit contains all decisions made by then. */
 export interface CommitSource {
   takeCommit(): Commit | undefined
   committed(outcome: CommitOutcome | Unconfirmed): void
 }
 
-/** The store failed as a whole, and did not confirm whether it had stored the commit before. */
+/** The whole flush failed: it is unknown whether the store has stored the commit. */
 export interface Unconfirmed {
   readonly _tag: "Unconfirmed"
   readonly error: PersistenceFailed
@@ -51,9 +51,9 @@ export class GroupCommit {
   #fired: Array<CommitSource> = []
   #firedUnderway = 0
   #paced: Array<() => void> = []
-  /** A flush is about to begin: it takes all commits that are ready by then. */
+  /** A flush is about to begin: it takes all commits that are ready when it begins. */
   #gathering = false
-  /** Flushes on their way to the store. */
+  /** The number of flushes in flight. */
   #flights = 0
   #isDeciding = false
   #requested: ((queues: ReadonlySet<string>) => void) | undefined
@@ -72,12 +72,12 @@ export class GroupCommit {
     return !this.#gathering && this.#flights === 0 && this.#length === 0
   }
 
-  /** Events of fired timers are not stored yet. */
+  /** Whether events of fired timers are not stored yet. */
   get isStoringFired(): boolean {
     return this.#fired.length + this.#firedUnderway > 0
   }
 
-  /** The pace at which due timers are decided on while the store works on others. */
+  /** The pace at which due timers are decided while the store works on earlier ones. */
   readonly pace: Pace = {
     begin: () => {
       this.#isDeciding = true
@@ -108,7 +108,7 @@ export class GroupCommit {
     return this.#waiting.length + this.#fired.length
   }
 
-  /** Beside one that is on its way, another flush begins only if it is full, or half full of fired timers. */
+  /** While a flush is in flight, another one begins only if it is full, or half full of fired timers. */
   #gather() {
     const limit = this.#isDeciding && this.#fired.length < firedLimit ? decidingLimit : flightLimit
     if (this.#gathering || this.#flights >= limit || this.#length === 0) return
@@ -117,7 +117,7 @@ export class GroupCommit {
     this.#run(this.#flushNext)
   }
 
-  /** Yields first, so that all that becomes ready in the same turn shares the flush. */
+  /** Yields first, so that all commits that become ready in the same turn share the flush. */
   readonly #flushNext: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
     yield* Effect.yieldNow
     // Half of a flush is kept for timers, so that other events cannot delay them.

@@ -8,7 +8,7 @@
  *     held -> lost        the store refused an extension, or the deadline passed
  *     held -> released    the holder released the lease
  *
- * Neither mode is ever left: to hold the lease again means to acquire it again, under a newer token.
+ * Both modes are final: to hold the lease again, the owner acquires it again, under a newer token.
  */
 import { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
@@ -102,7 +102,7 @@ export class LeaseHolder {
     return this.#mode === "held"
   }
 
-  /** Calls the listener, synchronously, when the lease is lost; never once it is released. Called immediately where it is lost already. */
+  /** Calls the listener synchronously when the lease is lost, or immediately if it is lost already. Never after a release. */
   onLost(listener: () => void) {
     if (this.#mode === "lost") listener()
     else if (this.#mode === "held") this.#listeners.push(listener)

@@ -29,7 +29,7 @@ export class StoreClock {
     return this.#offset
   }
 
-  /** The store returned its time between two moments of this process. An offset that fits both is kept, and 0 is preferred. */
+  /** Reads the store's time between two readings of the process clock. Keeps an offset that fits both, and prefers 0. */
   readonly measure: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
     const before = yield* Clock.currentTimeMillis
     const store = yield* this.#journal.clock

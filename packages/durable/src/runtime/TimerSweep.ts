@@ -33,7 +33,7 @@ export interface Firing {
   /** Claims due timers, in the order of their deadlines. */
   readonly claim: Effect.Effect<Claimed, PersistenceFailed>
   readonly fire: (timer: ClaimedTimer) => Effect.Effect<Outcome>
-  /** How long the claims last. A timer that takes longer counts as failed, and does not keep the sweep from the others. */
+  /** How long the claims last. A timer that takes longer counts as failed, and does not delay the sweep. */
   readonly claimMillis: number
 }
 
@@ -56,7 +56,7 @@ export interface TimerSweepOptions extends Firing {
   readonly batchSize: number
   /** Milliseconds until the next timer can be claimed; negative where it is overdue. */
   readonly nextDue: Effect.Effect<Option.Option<number>, PersistenceFailed>
-  /** The longest pause after a sweep that found this many: other processes set timers too. */
+  /** The longest pause after a sweep that found this many timers. It is bounded because other processes set timers too. */
   readonly longestPause: (found: number) => Effect.Effect<number>
   /** The pause after a sweep in which timers failed. They are still due, and would be claimed again immediately. */
   readonly retryMillis: number
@@ -88,7 +88,7 @@ export class TimerSweep {
   readonly turn: Effect.Effect<void, PersistenceFailed> = Effect.gen({ self: this }, function* () {
     const { batchSize, longestPause, nextDue, retryMillis, woken } = this.#options
     this.#wakeup.clear()
-    // While the sweep reads, every timer that is set wakes it again: it may not have seen that one.
+    // While the sweep reads, every timer that is set wakes it again: the read may not have seen that timer.
     this.#wakesAt = Number.POSITIVE_INFINITY
     const swept = yield* sweepOnce(this.#options)
     const found = swept.fired + swept.stale + swept.failed + swept.dead

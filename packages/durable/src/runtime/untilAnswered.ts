@@ -1,4 +1,4 @@
-/** Asks a store that fails again and again, at most 2 seconds apart, until it answers. For requests without which the caller cannot continue. */
+/** Repeats a request to a failing store, at most 2 seconds apart, until it answers. For callers that cannot continue without the answer. */
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"

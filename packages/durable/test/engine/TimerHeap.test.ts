@@ -70,7 +70,7 @@ describe("timer queue", () => {
       yield* TestClock.adjust(1000)
       yield* settle
       assert.deepStrictEqual(fired, [128])
-      assert.isTrue(queue.isTelling)
+      assert.isTrue(queue.isFiring)
       assert.deepStrictEqual(pacing, ["begin"])
       // A timer that is cancelled meanwhile does not fire.
       queue.sync("i-699", { machine: "m", id: "i-699" }, timersOf())
@@ -80,7 +80,7 @@ describe("timer queue", () => {
       yield* Deferred.succeed(room[1] as Deferred.Deferred<void>, undefined)
       yield* settle
       assert.deepStrictEqual(fired, [128, 256, 315])
-      assert.isFalse(queue.isTelling)
+      assert.isFalse(queue.isFiring)
       assert.deepStrictEqual(pacing, ["begin", "end"])
       assert.strictEqual(queue.size, 0)
     }),

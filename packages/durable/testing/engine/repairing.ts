@@ -99,7 +99,7 @@ export const repairing = ({ describe, test }: Kit) =>
         const before = yield* rig.events(key)
         const error = yield* Effect.flip(engine.repair(strict, "o", 1, E.Put({ price: 1000 })))
         expect(error).toMatchObject({ _tag: "RepairRefused", machine: "order", id: "o", sequence: 1 })
-        expect(error.message).toBe("order o is not held: only what holds an instance can be repaired")
+        expect(error.message).toBe("order o is not held: only the event that holds an instance can be repaired")
         for (const sequence of [5, 0, -1, 1.5]) {
           expect((yield* Effect.flip(engine.repair(strict, "o", sequence, E.Pay()))).message).toBe(
             `order o has no event ${sequence}; its journal has 1 to 1`,
