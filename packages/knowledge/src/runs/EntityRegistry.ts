@@ -1,5 +1,5 @@
 /**
- * The entities a run has met so far, so that a later chunk speaks of them by the same IRI. Saved with every checkpoint and
+ * The entities that a run has found so far, so that a later chunk refers to them by the same IRI. Saved with every checkpoint and
  * restored on resume. Registering is a union: the same entities in any order, any number of times, give the same registry.
  */
 import * as Schema from "effect/Schema"
@@ -14,7 +14,7 @@ export const EntityRef = Schema.Struct({
 })
 export type EntityRef = typeof EntityRef.Type
 
-/** In the order of their IRIs, so that the same entities are the same bytes. */
+/** Sorted by IRI, so that the same entities encode to the same bytes. */
 export const EntityRegistry = Schema.Struct({ entities: Schema.Array(EntityRef) })
 export type EntityRegistry = typeof EntityRegistry.Type
 
@@ -33,7 +33,7 @@ export const register = (registry: EntityRegistry, found: ReadonlyArray<EntityRe
 
 const tidy = (entity: EntityRef): EntityRef => ({ ...entity, types: [...new Set(entity.types)].sort() })
 
-/** The label is the one met first; where two were met in the same chunk, the lesser, so that order does not matter. */
+/** Takes the label that was found first; of two in the same chunk, the first in sort order, so that the call order does not matter. */
 const union = (one: EntityRef, other: EntityRef): EntityRef => {
   const first = one.foundInChunk - other.foundInChunk || order(one.label, other.label)
   return {

@@ -1,6 +1,6 @@
 /**
- * One step of a document, a few chunks: its findings are stored together with its checkpoint. A step with a checkpoint is never
- * extracted again, in any process.
+ * Extracts one step of a document, which is a few chunks. Its findings are stored in one transaction with its checkpoint: a step with a
+ * checkpoint is never extracted again, in any process.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -38,15 +38,15 @@ export interface StepInput extends Equipment {
   readonly run: ExtractionRun
   readonly batchIndex: number
   readonly chunks: ReadonlyArray<Chunk>
-  /** Of the chunks: see `textHashOf`. */
+  /** The hash of the chunks: see `textHashOf`. */
   readonly textHash: string
   /** Entities that earlier chunks of the document named. */
   readonly known?: ReadonlyArray<KnownEntity>
-  /** The text of the document from the end of the batch before to the end of this one. */
+  /** The text of the document from the end of the previous step to the end of this one. */
   readonly text: string
-  /** Statements of the batches before, with where they end: facts in the overlap of two batches count once. */
+  /** Statements of earlier steps with their end offsets: facts in the overlap of two steps count once. */
   readonly earlier: ReadonlyMap<string, number>
-  /** Entities of the batches before, by `metAs`: an entity counts once in a document. */
+  /** Entities of earlier steps, by `metAs`: an entity counts once in a document. */
   readonly met: ReadonlySet<string>
 }
 
@@ -56,7 +56,7 @@ export interface FinishedStep {
   readonly step: RunStep
   /** The entities of these chunks. */
   readonly registry: EntityRegistry
-  /** Statements that a later batch may find again, with where they end. */
+  /** Statements that a later step may find again, with their end offsets. */
   readonly statements: ReadonlyMap<string, number>
 }
 
@@ -69,7 +69,7 @@ export const metAs = ({ iri }: EntityRef): string => iri.slice(iri.lastIndexOf("
 export const textHashOf = (chunks: ReadonlyArray<Chunk>): string =>
   contentHashOf(JSON.stringify(chunks.map(({ offset, text }) => [offset, text])))
 
-/** Its large artifacts are in their files when this returns; the rest is the caller's to store. */
+/** Extracts the step. Its large artifacts are in their files when this returns; the caller stores the rows. */
 export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepError, ArtifactStore | RunStore> =>
   Effect.gen(function* () {
     const { run, batchIndex, chunks, extractor, ontology, known = [] } = input
@@ -84,7 +84,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     const answers = extractor.isPaid === true ? { answers: yield* loadAnswers(run.runId, extractor.name, chunks) } : {}
     const found = yield* findInChunks({ chunks, extractor, ontology, source, concurrency, reviewBelow, known, ...answers })
     const { registry, usage } = found
-    // Facts of an earlier step are in the graph.
+    // A fact that an earlier step accepted is in the graph, and needs no review.
     const review = found.review.filter((fact) => !input.earlier.has(statementOf(fact, source)))
     const statements = new Map(found.facts.map((fact) => [statementOf(fact, source), fact.span.end]))
     const at = yield* Clock.currentTimeMillis
@@ -129,22 +129,22 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     return { result, step, registry, statements: new Map([...input.earlier, ...statements]) }
   })
 
-// The findings of a step: entities, then facts between them, checked, as a graph and as a registry. Nothing of it is
-// stored here, so that it can be had without a run too.
+// The findings of a step: entities, then the facts between them, as a graph and as a registry. This part stores nothing, so that
+// callers can use it without a run.
 
 export interface FindingInput {
   readonly chunks: ReadonlyArray<Chunk>
   readonly extractor: ExtractorService
   readonly ontology: OntologyIndex
-  /** Of the graph. */
+  /** The document, run and extractor that the triples of the graph name. */
   readonly source: FactSource
-  /** How many chunks are worked on concurrently. */
+  /** How many chunks are extracted concurrently. */
   readonly concurrency: number
-  /** Facts less sure than this go to the review list. */
+  /** Facts with a lower confidence go to the review list. */
   readonly reviewBelow: number
   /** Entities that earlier chunks of the document named. */
   readonly known?: ReadonlyArray<KnownEntity>
-  /** Of an extractor that is paid. */
+  /** The stored answers of a paid extractor. */
   readonly answers?: ModelAnswers
 }
 
@@ -153,7 +153,7 @@ export interface ChunkFindings {
   readonly graph: string
   readonly facts: ReadonlyArray<Fact>
   readonly review: ReturnType<typeof splitByConfidence>["review"]
-  /** Only what these chunks met: the registry of a document is the union over its batches. */
+  /** Only the entities of these chunks: the registry of a document is the union over its steps. */
   readonly registry: EntityRegistry
   readonly usage: Usage
 }
@@ -226,8 +226,8 @@ const registryOf = ({ source }: FindingInput, found: ReadonlyArray<Found>): Enti
   return register(emptyRegistry, refs)
 }
 
-// Answers of a model, stored when they arrive and until the checkpoint of their chunks covers them. After a crash in between, they are
-// neither asked for nor paid for again.
+// Answers of a model are stored when they arrive, until the checkpoint of their chunks covers them. After a crash in between, the model
+// is neither called nor paid again for them.
 
 const Entities = Schema.fromJsonString(Schema.Struct({ mentions: Schema.Array(StoredMention) }))
 const Facts = Schema.fromJsonString(Schema.Struct({ facts: Schema.Array(StoredFact) }))
@@ -242,7 +242,7 @@ interface FoundFacts {
   readonly usage: Usage
 }
 
-/** Returns the stored answer to the same question, or asks and stores the answer. */
+/** Returns the stored answer to the same question, or calls the model and stores its answer. */
 interface ModelAnswers {
   readonly entities: <E>(
     chunk: Chunk,

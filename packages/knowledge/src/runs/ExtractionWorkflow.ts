@@ -1,8 +1,8 @@
 /**
- * The extraction of one document as an Effect workflow: the document is read and cut as a stream, and each step is
- * stored with its checkpoint. Reading again after a crash is cheap; a batch that has a checkpoint is not extracted again.
+ * The extraction of one document as an Effect workflow: the document is read and chunked as a stream, and each step, a batch of
+ * chunks, is stored with its checkpoint. Reading again after a crash is cheap; a step that has a checkpoint is not extracted again.
  *
- * Batches are not activities: an activity's result in the journal would say the same as the checkpoint, one commit later.
+ * Steps are not activities: an activity's result in the journal would repeat the checkpoint, one commit later.
  */
 
 import { hash } from "node:crypto"
@@ -40,9 +40,9 @@ export const RunResult = Schema.Struct({
   runId: RunId,
   batches: Count,
   ...foundCounts,
-  /** Of the document, as a tag such as `de`. */
+  /** The language of the document, as a tag such as `de`. */
   language: Schema.optionalKey(Schema.String),
-  /** Why its prose was left out. */
+  /** Why its prose was not read. */
   unread: Schema.optionalKey(UnreadProse),
 })
 export type RunResult = typeof RunResult.Type
@@ -65,23 +65,23 @@ export const ExtractionWorkflow = Workflow.make("extraction", {
 type Payload = typeof ExtractionWorkflow.payloadSchema.Type
 
 /**
- * The same id as `Workflow.executionId`, but synchronous. Its digest comes from another thread, for each document at a moment of
- * its own: executions that begin together would be stored one by one.
+ * The same id as `Workflow.executionId`, but synchronous. An asynchronous digest is ready at another moment for each document, so that
+ * executions that start together would not share a commit.
  */
 export const executionIdOf = (payload: Payload): string =>
   hash("sha256", `${ExtractionWorkflow._tag}-${ExtractionWorkflow.idempotencyKey(payload)}`, "hex").slice(0, 32)
 
-/** Starts the execution unless it is there, and waits for its end. */
+/** Starts the execution unless it exists, and waits for its end. */
 export const execute = (payload: Payload): Effect.Effect<RunResult, RunFailed, WorkflowEngine> =>
   Effect.flatMap(WorkflowEngine, (engine) => engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload }))
 
-/** Starts the execution unless it is there. */
+/** Starts the execution unless it exists. */
 export const start = (payload: Payload): Effect.Effect<void, RunFailed, WorkflowEngine> =>
   Effect.flatMap(WorkflowEngine, (engine) =>
     Effect.asVoid(engine.execute(ExtractionWorkflow, { executionId: executionIdOf(payload), payload, discard: true })),
   )
 
-/** Ends the execution immediately, in the middle of a call: it has nothing to compensate, and its rows stay. */
+/** Interrupts the execution immediately, even during a call: it has nothing to compensate, and its rows are kept. */
 export const interrupt = (payload: Payload): Effect.Effect<void, never, WorkflowEngine> =>
   Effect.flatMap(WorkflowEngine, (engine) => engine.interruptUnsafe(ExtractionWorkflow, executionIdOf(payload)))
 
@@ -90,7 +90,7 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
     Effect.gen(function* () {
       const standing = yield* standingOf(payload.runId)
       const { run } = standing
-      // A crash may have come between the run's end and that of its execution: an ended run does not resume by itself.
+      // The process may have crashed after the run ended and before its execution did: an ended run does not resume by itself.
       if (run.status === "cancelled" || run.status === "failed" || resumptionOf(run) !== payload.resumption) return yield* superseded(run)
       return yield* extraction(payload, standing).pipe(
         Effect.mapError(runFailed(run.runId)),
@@ -99,18 +99,18 @@ export const layer: Layer.Layer<never, never, WorkflowEngine | RunStore | Artifa
     }),
   )
 
-/** The accumulated findings of a document, batch after batch. */
+/** The accumulated findings of a document, step by step. */
 interface Progress {
   readonly total: RunResult
-  /** The language of the document; known from its first chunks on. */
+  /** The language of the document; known after its first step was read. */
   readonly reading: DocumentReading | undefined
-  /** Whether the run's end is stored, with its last batch. */
+  /** Whether the run's end was stored with its last step. */
   readonly isEnded: boolean
-  /** The entities of the batches so far. Kept for extractors that use them. */
+  /** The entities of the steps so far. Kept for extractors that use them. */
   readonly known: EntityRegistry
-  /** Statements of the batches before, with where they end; none where a batch was found stored. */
+  /** Statements of earlier steps with their end offsets; none when the previous step was stored already. */
   readonly statements: Option.Option<ReadonlyMap<string, number>>
-  /** Entities of the batches before; none where a batch was found stored. */
+  /** Entities of earlier steps; none when the previous step was stored already. */
   readonly met: Option.Option<Set<string>>
 }
 
@@ -159,7 +159,7 @@ const extraction = (payload: Payload, { run, lastBatch }: RunStanding) =>
           }),
       ),
     )
-    // A document that was cut short at the end of a batch has all its batches as they were, and yet is another one.
+    // A document that was truncated exactly at the end of a step has no changed step, and yet has changed.
     if (Option.exists(lastBatch, (last) => last >= total.batches)) return yield* changed({ run, batchIndex: total.batches })
     const { language, unread } = total
     if (!isEnded) yield* endRun(run, { status: "succeeded", version: { ...passing.version(), ...spoken(language, unread) } })
@@ -173,13 +173,13 @@ const spoken = (language: string | undefined, unread: DocumentReading["unread"])
   ...(unread === undefined ? {} : { unread }),
 })
 
-/** From the text of the first step, which is the same however often the document is read. */
+/** Detects the language from the text of the first step, which is the same in every execution. */
 const readingOf = (text: string, declared: string | undefined, { ontology, extractor }: Equipment): DocumentReading => {
   const { language, hasProse } = documentLanguage(text, declared, ontology)
   return spoken(language, hasProse ? extractor.unread?.(language, ontology) : undefined)
 }
 
-/** In a document with more entities, later ones may count again. */
+/** In a document with more entities, the further ones may count more than once. */
 const mostMet = 500_000
 
 /** Adds to the set, which the progress of one document owns. */
@@ -188,7 +188,7 @@ const alsoMet = (met: Set<string>, entities: ReadonlyArray<EntityRef>): Set<stri
   return met
 }
 
-/** The entities of the batches that an earlier execution stored. */
+/** The entities of the steps that an earlier execution stored. */
 const storedMet = (runId: RunId, batches: number) =>
   Effect.gen(function* () {
     const met = new Set<string>()
@@ -196,10 +196,10 @@ const storedMet = (runId: RunId, batches: number) =>
     return met
   })
 
-/** Entities that are not in it are named again by a later chunk; resolution finds that both are one. */
+/** How many known entities the extractor gets. A later chunk names other ones anew; resolution merges them. */
 const mostKnown = 2000
 
-/** The latest stay. Restored after a restart, it is the same, so that the same questions are asked. */
+/** Keeps the latest entities. A resumed run restores the same registry, so that it asks the model the same questions. */
 const remembered = (known: EntityRegistry, entities: ReadonlyArray<EntityRef>): EntityRegistry => {
   const all = register(known, entities)
   if (all.entities.length <= mostKnown) return all
@@ -211,17 +211,17 @@ const remembered = (known: EntityRegistry, entities: ReadonlyArray<EntityRef>): 
 const inOrder = ({ entities }: EntityRegistry): ReadonlyArray<EntityRef> =>
   entities.toSorted((one, other) => one.foundInChunk - other.foundInChunk)
 
-/** A snapshot that is lost costs no more than the entities it named: later chunks name them again. */
+/** The entities of a stored step. Empty when the snapshot is lost: later chunks name its entities anew. */
 const storedEntities = (runId: RunId, batchIndex: number) =>
   loadArtifact(runId, entitiesKey(batchIndex)).pipe(
     Effect.flatMap((text) => Effect.orDie(Schema.decodeEffect(EntityRegistryJson)(text))),
     Effect.map(({ entities }) => entities),
     Effect.catchTag(["ArtifactMissing", "ArtifactDamaged", "BlobNotFound"], (lost) =>
-      Effect.as(Effect.logWarning(`run ${runId}: the entities of batch ${batchIndex} cannot be restored: ${lost.message}`), []),
+      Effect.as(Effect.logWarning(`run ${runId}: the entities of step ${batchIndex} cannot be restored: ${lost.message}`), []),
     ),
   )
 
-/** A run that had nothing stored when it began has nothing of its first batch: most documents have but one. */
+/** The stored result of a step. A run without checkpoints saves the query for its first step, and most documents have only one. */
 const storedStep = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">, lastBatch: Option.Option<number>) =>
   batchIndex === 0 && Option.isNone(lastBatch)
     ? Effect.succeedNone
@@ -232,7 +232,7 @@ const storedStep = ({ run, batchIndex }: Pick<StepInput, "run" | "batchIndex">, 
         ),
       )
 
-/** Only the last batch is smaller than the others: it takes the run's end along, and the disk is waited for once. */
+/** Extracts and stores a step. Only the last step is smaller than the others: it shares a commit with the run's end. */
 const newStep = (input: StepInput, before: RunResult, passing: PassingDocument) =>
   Effect.gen(function* () {
     const { run, chunks } = input
@@ -253,7 +253,7 @@ const newStep = (input: StepInput, before: RunResult, passing: PassingDocument) 
     return { total, isEnded: isLast, registry, statements: Option.some(statements) }
   })
 
-/** Those that end where the chunks have begun. */
+/** The statements that end after the start of the chunks. */
 const reaching = (statements: ReadonlyMap<string, number>, [first]: ReadonlyArray<Chunk>): ReadonlyMap<string, number> =>
   new Map([...statements].filter(([, end]) => end > (first?.offset ?? 0)))
 
@@ -329,8 +329,8 @@ const superseded = ({ runId, status, errorMessage }: ExtractionRun) =>
   new RunFailed({
     runId,
     code: "RunSuperseded",
-    detail: `it is ${status} and no longer this execution's; resume it${Option.match(errorMessage, { onNone: () => "", onSome: (said) => ` (${said})` })}`,
-    // Another execution is at the run, or has ended it well: asked for again, the run gives its result.
+    detail: `it is ${status} and no longer belongs to this execution; resume it${Option.match(errorMessage, { onNone: () => "", onSome: (said) => ` (${said})` })}`,
+    // Another execution works on the run or has completed it: a repeated request gets its result.
     retryable: status === "running" || status === "succeeded",
   })
 
@@ -351,9 +351,9 @@ export interface PassingDocument {
   /** Notes the language that the document declares. */
   readonly declare: (language: string) => Effect.Effect<void>
   readonly declared: () => string | undefined
-  /** The text from where the last taking ended up to a place in the document. */
+  /** Takes the text up to an offset in the document, from where the last call ended. */
   readonly takeUntil: (end: number) => string
-  /** Of a document that has been read to its end. */
+  /** The hash and title of a document that has been read to its end. */
   readonly version: () => { readonly inputHash: ContentHash; readonly title: string }
 }
 

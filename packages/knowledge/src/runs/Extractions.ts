@@ -33,14 +33,14 @@ export interface ExtractionRequest extends ExtractionSetting {
   readonly sourceUri: StorageUri
   readonly contentType?: string
   readonly config?: Partial<PipelineConfig>
-  /** Which attempt at which document of which batch this is: asked for again, it is the same run. Without it, a run of its own. */
+  /** The batch and attempt of the run: a repeated request gets the same run. Without it, every request is a new run. */
   readonly part?: Part
 }
 
 interface Part {
   readonly batchId: BatchId
   readonly attempt: number
-  /** The attempt of the batch: a run that was cancelled with it is not resumed before the next one. */
+  /** The attempt of the batch: a run that was cancelled in this attempt is resumed only in the next one. */
   readonly batchAttempt?: number
 }
 
@@ -51,15 +51,15 @@ export class RunNotFound extends Schema.TaggedError<RunNotFound>()("RunNotFound"
 }
 
 export interface ExtractionsService {
-  /** Starts a run and waits for its end. If it was started before, it is that run. */
+  /** Starts a run, or joins the one that was started before, and waits for its end. */
   readonly run: (request: ExtractionRequest) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
-  /** Stores runs that will be started, as `queued`. Those that are there already stay as they are. */
+  /** Stores runs as `queued`, to be started later. Runs that exist already are left unchanged. */
   readonly queue: (requests: ReadonlyArray<ExtractionRequest & { readonly part: Part }>) => Effect.Effect<void, RunFailed>
-  /** Starts a run and gives its id. */
+  /** Starts a run and returns its id. */
   readonly start: (request: ExtractionRequest) => Effect.Effect<RunId, RunFailed>
   /**
-   * Like `run`; and a run that failed or was cancelled before a time is resumed. One that failed since has failed: so a program
-   * that starts again does not try forever. A document that is set aside stays so.
+   * Like `run`, and resumes a run that failed or was cancelled before `failuresSince`. A later failure stands, so that a program that
+   * restarts does not retry forever. A document that is set aside stays set aside.
    */
   readonly complete: (request: ExtractionRequest, failuresSince: number) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed>
   /** Resumes a run that failed or was cancelled, after its last checkpoint. Of two concurrent callers, one gets the conflict. */
@@ -67,7 +67,7 @@ export interface ExtractionsService {
     id: RunId,
     request: ExtractionRequest,
   ) => Effect.Effect<ExtractionWorkflow.RunResult, RunFailed | RunNotFound | RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Ends a run in progress. Its rows are kept, with the reason of its end. */
+  /** Cancels a run in progress. Its rows are kept, with the reason. */
   readonly cancel: (
     id: RunId,
     why?: string,
@@ -75,9 +75,9 @@ export interface ExtractionsService {
   readonly get: (id: RunId) => Effect.Effect<ExtractionRun, RunNotFound | RunStoreFailed>
   /** The findings of the run so far, as sorted lines of N-Triples, each once. */
   readonly lines: (id: RunId) => Stream.Stream<string, ArtifactError | SortFailed>
-  /** The text that the spans of its facts count in, as far as the run has read. */
+  /** The text that the spans of the run's facts refer to, as far as the run has read. */
   readonly text: (id: RunId) => Effect.Effect<string, ArtifactError>
-  /** The entities the run has met so far. */
+  /** The entities that the run has found so far. */
   readonly registry: (id: RunId) => Effect.Effect<EntityRegistry, ArtifactError>
 }
 
@@ -89,17 +89,17 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
   )
 }
 
-/** Why a run is cancelled when its batch fails: the batch may continue with it in the same attempt, where its process died. */
+/** The reason of a run that is cancelled because its batch fails. If the process dies before that, the same attempt resumes the run. */
 export const endedWithBatch = "its batch was ended"
 
 const cancelledWith = "its batch was cancelled in attempt "
 
-/** Why a run is cancelled when its batch is: the next attempt resumes it, and no process that is still at this one does. */
+/** The reason of a run that is cancelled with its batch. The next attempt resumes it; a process that is still in this attempt does not. */
 export const cancelledWithBatch = (attempt: number) => `${cancelledWith}${attempt + 1}`
 
 export const isEndedWithBatch = (why: string) => why === endedWithBatch || why.startsWith(cancelledWith)
 
-/** The version of the stored findings: another version extracts every document again. */
+/** The version of the stored findings. When it changes, every document is extracted again. */
 export const schemaVersion = "1.1.0"
 
 const make = Effect.gen(function* () {
@@ -138,7 +138,7 @@ const make = Effect.gen(function* () {
       return yield* newRun(request, runId, part, ContentHash.make(ontology.hash.slice(0, 16)), status)
     })
 
-  /** Stored as running immediately: a queued run is begun by the same write. */
+  /** Stores the run as `running`. The same write starts a queued run. */
   const created = (request: ExtractionRequest) =>
     Effect.flatMap(madeRun(request, "running"), (run) => Effect.mapError(runs.create(run), runFailed(run.runId)))
 
@@ -166,7 +166,7 @@ const make = Effect.gen(function* () {
 
   const execute = (run: ExtractionRun, request: ExtractionRequest) => provided(ExtractionWorkflow.execute(payloadOf(run, request)))
 
-  /** Sets the run back to `running`, also where an outage kept its end from being stored. */
+  /** Sets the run back to `running`, also when an outage kept its end from being stored. */
   const takenUp = (id: RunId) =>
     Effect.gen(function* () {
       const run = yield* get(id)
@@ -177,14 +177,15 @@ const make = Effect.gen(function* () {
         ? yield* runs.changeStatus(failed, { expectedVersion: failed.statusVersion, status: "running", at })
         : failed
     }).pipe(
-      // Another process has taken it up just now.
+      // Another process has just resumed it.
       Effect.catchTag("RunStatusConflict", () => get(id)),
       Effect.mapError(runFailed(id)),
     )
 
   /**
-   * An execution that ended because the store was away for long continues once, since its end could be stored: here, or when the
-   * batch is started again. Only once: a store may take small writes and refuse large ones, and the extractor is paid for each try.
+   * Repeats an execution that failed because the store was unavailable for long: here, or when the restarted batch finds that failure.
+   * The store is back, since it holds the failure. Only once: a store may accept small writes and refuse large ones, and a paid
+   * extractor is paid for each try.
    */
   const insisting = (run: ExtractionRun, request: ExtractionRequest) =>
     Effect.catchIf(execute(run, request), isStoreAway, () => Effect.flatMap(takenUp(run.runId), (again) => execute(again, request)))
@@ -198,15 +199,15 @@ const make = Effect.gen(function* () {
       if (isOver) return yield* Effect.interrupt
       const isToResume =
         (run.status === "failed" && endedAt < failuresSince && !isSetAside(run)) ||
-        // A batch is cancelled and resumed within a millisecond. And its process may die when it has ended its runs and not yet stored
-        // that the batch has failed: then the batch continues with them.
+        // `<=`: a batch may be cancelled and resumed within a millisecond. And a process may die after it has ended the runs and before it
+        // has stored that the batch failed: then the batch continues with these runs.
         (run.status === "cancelled" && (endedAt <= failuresSince || Option.exists(run.errorMessage, isEndedWithBatch)))
       if (!isToResume) return yield* insisting(run, request)
       const change = { expectedVersion: run.statusVersion, status: "running", at: yield* DateTime.now } as const
       return yield* runs.changeStatus(run, change).pipe(
         Effect.mapError((error) => (error._tag === "RunStatusConflict" ? error : runFailed(run.runId)(error))),
         Effect.flatMap((resumed) => insisting(resumed, request)),
-        // Another process has resumed it just now: it is still the same run.
+        // Another process has just resumed it: it is still the same run.
         Effect.catchTag("RunStatusConflict", () => complete(request, failuresSince)),
       )
     })

@@ -1,7 +1,7 @@
 /**
- * Which extractor a run uses, and with which ontology. Both are made once for many runs: an ontology takes long to fold, and the
- * built-in extractor learns from the examples of its batch. A model has one rate limit and one circuit breaker however many batches ask
- * it; a batch has one budget however many documents it has.
+ * Chooses and builds the extractor and the ontology of a run. Both are built once for many runs: an ontology takes long to index, and
+ * the built-in extractor learns from the examples of its batch. All batches share one rate limit and one circuit breaker per model; all
+ * documents of a batch share one budget.
  */
 import * as Cache from "effect/Cache"
 import * as Config from "effect/Config"
@@ -39,7 +39,7 @@ import type { RunStoreFailed } from "./RunFailed.ts"
 /** The extraction settings of a run. */
 export interface ExtractionSetting {
   readonly ontologyUri: StorageUri
-  /** One example a line; only the built-in extractor learns from them. */
+  /** One example per line; only the built-in extractor learns from them. */
   readonly examplesUri?: StorageUri
   /** Default: the extractor of this process. */
   readonly selection?: ExtractorSelection
@@ -60,20 +60,20 @@ export interface Estimator {
 }
 
 export interface ExtractorsService {
-  /** A model counts what it costs in the account of the run's batch. */
+  /** Returns the ontology and the extractor of a run. A model charges its usage to the account. */
   readonly equip: (setting: ExtractionSetting, account?: Account) => Effect.Effect<Equipment, EquipmentError>
   readonly ontology: (uri: StorageUri) => Effect.Effect<OntologyIndex, EquipmentError>
   /** The extractor for a new batch, in the form that the batch stores: the requested one, the configuration's, or the built-in one. */
   readonly choose: (wanted: Wanted) => Effect.Effect<ExtractorSelection, ExtractorRefused>
-  /** Fails where a batch with this extractor could not make a single call. */
+  /** Fails when a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
   readonly estimator: (selection: ExtractorSelection) => Estimator
-  /** The amount an account has spent on models, as far as this process knows. */
+  /** The model usage charged to an account, as far as this process knows. */
   readonly spent: (account: string) => Effect.Effect<(Usage & { readonly currency: string }) | undefined>
 }
 
 export class Extractors extends Context.Service<Extractors, ExtractorsService>()("@detent/knowledge/Extractors") {
-  /** The built-in extractor, taught with the examples of each setting, on the workers in the context, or on workers of its own. */
+  /** The built-in extractor, which learns from the examples of each setting, on the worker pool in the context or on its own pool. */
   static readonly layerBuiltIn: Layer.Layer<Extractors, never, Storage> = Layer.suspend(() => Extractors.layerWith({}))
 
   /** The extractor that a batch or the settings name. Default: the built-in one. */
@@ -83,13 +83,13 @@ export class Extractors extends Context.Service<Extractors, ExtractorsService>()
       Effect.flatMap(WorkerPool, (pool) => makeExtractors(taughtOn(pool), settings)),
     ).pipe(Layer.provide(WorkerPool.layerInContext))
 
-  /** The same as `layerBuiltIn` on workers that are there already. */
+  /** Like `layerBuiltIn`, always on the worker pool in the context. */
   static readonly layerPooled: Layer.Layer<Extractors, never, Storage | WorkerPool> = Layer.effect(
     Extractors,
     Effect.flatMap(WorkerPool, (pool) => makeExtractors(taughtOn(pool), {})),
   )
 
-  /** The same in the thread that asks, which does nothing else meanwhile: for a document or two. */
+  /** Like `layerBuiltIn`, but blocks the calling thread: for a document or two. */
   static readonly layerUnpooled: Layer.Layer<Extractors, never, Storage> = Layer.effect(
     Extractors,
     Effect.suspend(() => makeExtractors(taughtHere, {})),
@@ -118,7 +118,7 @@ const taughtOn =
       return PooledBuiltIn.make(pool, { examples })
     })
 
-/** The caller's thread does. */
+/** The caller's thread reads the examples and learns from them. */
 const taughtHere: ExtractorFor = (storage, examplesUri) =>
   Effect.gen(function* () {
     if (examplesUri === undefined) return BuiltIn.make()
@@ -126,10 +126,10 @@ const taughtHere: ExtractorFor = (storage, examplesUri) =>
     return BuiltIn.make({ examples: yield* Effect.fromResult(readExamples({ uri: examplesUri, text })) })
   })
 
-/** Few batches run concurrently; a dropped entry is made again. */
+/** Few batches run concurrently; an evicted entry is built again. */
 const capacity = 8
 
-/** By their addresses. A failure may be over when the same is asked for again, so it is not kept. */
+/** Caches values by key. Failures are not cached: the next lookup may succeed. */
 const cached = <Key extends string | undefined, A, E>(lookup: (key: Key) => Effect.Effect<A, E>) =>
   Effect.map(
     Cache.make({ capacity, lookup }),
@@ -147,7 +147,7 @@ const ontologies = Effect.gen(function* () {
     const end = source.indexOf("\n")
     return load(source.slice(0, end), source.slice(end + 1))
   })
-  // A file of the user may change at any time. One that is stored under its hash is another file when it changes.
+  // A user's file may change at any time, so it is cached by its content. A file that is stored under its hash never changes.
   return (uri: StorageUri) =>
     storedUnderHash.test(uri) ? byAddress(uri) : Effect.flatMap(getText(storage, uri), (text) => byContent(`${uri}\n${text}`))
 })
@@ -182,7 +182,7 @@ const makeExtractors = (
     }
   })
 
-/** Of a run that belongs to no batch and has nothing stored. */
+/** The account of a run that belongs to no batch and has nothing stored. */
 const unkept: Account = { id: "", spent: Effect.succeed(noUsage) }
 
 const estimatorOf = (extractor: ExtractorName, { currency, price }: Pick<ModelExtractors, "currency" | "price">): Estimator => ({
@@ -191,7 +191,7 @@ const estimatorOf = (extractor: ExtractorName, { currency, price }: Pick<ModelEx
   estimate: (chunk, ontology) => (isModel(extractor) ? estimateChunk(chunk, ontology, price(extractor)) : noUsage),
 })
 
-/** One extractor that the program gives, for all batches. */
+/** Uses the program's own extractor for all batches. */
 const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService, never, Storage> =>
   Effect.gen(function* () {
     const ontology = yield* ontologies
@@ -215,7 +215,7 @@ const makeFixed = (extractor: ExtractorService): Effect.Effect<ExtractorsService
     }
   })
 
-// The models of a process. Their keys come from the environment when a model is first used, and stay in memory.
+// The models of a process. Their API keys are read from the environment when a model is first used, and stay in memory.
 
 /** The extractor cannot be used here. */
 export class ExtractorRefused extends Schema.TaggedError<ExtractorRefused>()("ExtractorRefused", {
@@ -228,14 +228,14 @@ export class ExtractorRefused extends Schema.TaggedError<ExtractorRefused>()("Ex
   }
 }
 
-/** Where a budget is kept: all runs of a batch share one. */
+/** The owner of a budget: all runs of a batch share one account. */
 export interface Account {
   readonly id: string
-  /** The stored amount spent. */
+  /** The stored usage. */
   readonly spent: Effect.Effect<Usage, RunStoreFailed>
 }
 
-/** The requests of the caller and the manifest. The first that names an extractor decides. */
+/** The extractors that the caller and the manifest name. The caller's takes precedence. */
 export interface Wanted extends ExtractorSelection {
   readonly manifest?: ExtractorName
 }
@@ -243,20 +243,20 @@ export interface Wanted extends ExtractorSelection {
 interface ModelExtractors {
   /** The extractor to use, with its budget: the requested one, then the configuration's, then the built-in one. */
   readonly choose: (wanted: Wanted) => Effect.Effect<ExtractorSelection & { readonly extractor: ExtractorName }, ExtractorRefused>
-  /** Fails where a batch with this extractor could not make a single call. */
+  /** Fails when a batch with this extractor could not make a single call. */
   readonly check: (selection: ExtractorSelection) => Effect.Effect<void, ExtractorRefused>
   readonly extractor: (selection: ExtractorSelection, account: Account) => Effect.Effect<ModelExtractor, ExtractorRefused | RunStoreFailed>
-  /** None for an unknown price. */
+  /** Undefined for an unknown price. */
   readonly price: (extractor: ExtractorName) => ModelPrice | undefined
   readonly currency: string
-  /** The amount an account has spent, as far as this process knows. None where it called no model. */
+  /** The usage charged to an account, as far as this process knows. Undefined when it called no model. */
   readonly spent: (account: string) => Effect.Effect<Usage | undefined>
 }
 
 const isModel = (extractor: ExtractorName | undefined): extractor is Exclude<ExtractorName, "built-in"> =>
   extractor !== undefined && extractor !== "built-in"
 
-/** Budgets of batches that ended long ago are dropped. One that is needed again starts from the stored amount. */
+/** Beyond this number the oldest budget is evicted. When it is needed again, it starts from the stored usage. */
 const mostBudgets = 256
 
 const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelExtractors, never, Scope.Scope> =>
@@ -272,7 +272,7 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
       ...(tokensPerMinute === undefined ? {} : { tokensPerMinute }),
       ...(concurrency === undefined ? {} : { concurrency }),
     }
-    /** An empty variable is as good as none. */
+    /** An empty variable counts as not set. */
     const inEnvironment = <A>(config: Config.Config<A>): Effect.Effect<A | undefined> =>
       Effect.map(Effect.option(Effect.provideService(config, ConfigProvider.ConfigProvider, environment)), Option.getOrUndefined)
 
@@ -283,7 +283,7 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
     const configured: ExtractorName | undefined =
       settings.extractor === undefined || typeof settings.extractor === "string" ? settings.extractor : "language-model"
 
-    /** That of the configuration is an address of the provider that the configuration names. */
+    /** The configured base URL applies only to the provider that the configuration names. */
     const baseUrlOf = ({ extractor, baseUrl }: ExtractorSelection) =>
       Effect.gen(function* () {
         if (baseUrl !== undefined) return baseUrl
@@ -295,7 +295,7 @@ const makeModelExtractors = (settings: KnowledgeSettings): Effect.Effect<ModelEx
 
     const refused = (extractor: string, problem: string, nextStep: string) => new ExtractorRefused({ extractor, problem, nextStep })
 
-    /** None where a server of the user's own needs none. */
+    /** The API key. Optional with a base URL: a server of the user's own may need none. */
     const keyOf = (extractor: ExtractorName, baseUrl: string | undefined) =>
       Effect.gen(function* () {
         const name = providerOf(extractor) === "openai" ? "OPENAI_API_KEY" : "ANTHROPIC_API_KEY"
@@ -413,7 +413,7 @@ const providerOf = (extractor: ExtractorName | undefined): string | undefined =>
 
 const modelOf = (extractor: ExtractorName): string => extractor.slice(extractor.indexOf(":") + 1)
 
-/** The prices of the user come first. */
+/** The user's prices take precedence over the default ones. */
 const pricesOf = (given: PriceTable | undefined): PriceTable =>
   given === undefined
     ? defaultPrices

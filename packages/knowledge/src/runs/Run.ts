@@ -1,6 +1,6 @@
 /**
- * One attempt at extracting one document, with its checkpoints and artifacts. Its status carries a version: a change names the version
- * it was decided on, so that of two concurrent changes one is refused.
+ * One attempt at extracting one document, with its checkpoints and artifacts. Status changes use optimistic concurrency: a change names
+ * the status version it is based on, so that one of two concurrent changes is refused.
  */
 import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
@@ -20,11 +20,11 @@ export const PipelineConfig = Schema.Struct({
   windowSize: Positive,
   /** How much of a chunk the next one repeats, in characters. */
   overlap: Count,
-  /** How many chunks are worked on concurrently. */
+  /** How many chunks are extracted concurrently. */
   concurrency: Positive,
-  /** How many chunks make one batch, the unit that is repeated after a crash. */
+  /** How many chunks make one step, the unit that is repeated after a crash. */
   batchSize: Positive,
-  /** Facts less sure than this go to the review list. */
+  /** Facts with a lower confidence go to the review list. */
   reviewBelow: Confidence,
 }).check(Schema.makeFilter((config) => config.overlap < config.windowSize, { expected: "an overlap smaller than the window" }))
 export type PipelineConfig = typeof PipelineConfig.Type
@@ -39,14 +39,14 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   status: RunStatus,
   statusVersion: Count,
   documentId: DocumentId,
-  /** The batch it is part of; a document can also be extracted by itself. */
+  /** The batch that the run belongs to; none for a document that is extracted by itself. */
   batchId: Schema.OptionFromNullOr(BatchId),
   attempt: Count,
   ontologyHash: ContentHash,
   schemaVersion: Schema.String,
-  /** Where the document is. It is not copied: its hash shows whether it is still the one the run began with. */
+  /** The address of the document. It is not copied: its hash shows whether it has changed since the run started. */
   inputUri: StorageUri,
-  /** Known once it has been read. */
+  /** Known once the document has been read. */
   inputHash: Schema.OptionFromNullOr(ContentHash),
   config: PipelineConfig,
   createdAt: Schema.DateTimeUtc,
@@ -55,9 +55,9 @@ export class ExtractionRun extends Schema.Class<ExtractionRun>("ExtractionRun")(
   errorMessage: Schema.OptionFromNullOr(Schema.String),
   /** The title of the document. Known once it has been read. */
   title: Schema.optionalKey(Schema.String),
-  /** Of the document, as a tag such as `de`. Absent where it could not be detected. */
+  /** The language of the document, as a tag such as `de`. Absent when it could not be detected. */
   language: Schema.optionalKey(Schema.String),
-  /** Why the extractor left out the prose of the document. Absent where it read it. */
+  /** Why the extractor did not read the prose of the document. Absent when it did. */
   unread: Schema.optionalKey(UnreadProse),
 }) {}
 
@@ -75,7 +75,7 @@ export const documentNode = ({ documentId, inputUri, inputHash, title, language,
 export const ExtractionRunJson = Schema.fromJsonString(Schema.toCodecJson(ExtractionRun))
 
 /**
- * How far a run got: the last finished step and the entities known by then. Known by run and batch index, so that
+ * The progress of a run: a finished step and the entities known by then. Identified by run and batch index, so that
  * saving it again changes nothing. The graphs themselves are artifacts and are merged at the end.
  */
 export class RunCheckpoint extends Schema.Class<RunCheckpoint>("RunCheckpoint")({
@@ -99,7 +99,7 @@ export class RunArtifact extends Schema.Class<RunArtifact>("RunArtifact")({
 
 export const RunArtifactJson = Schema.fromJsonString(Schema.toCodecJson(RunArtifact))
 
-/** The graph of one step, known by run and batch index. The document's graph is merged from these. */
+/** The graph of one step, identified by run and batch index. The document's graph is merged from these. */
 export class BatchArtifact extends Schema.Class<BatchArtifact>("BatchArtifact")({
   runId: RunId,
   batchIndex: Count,
@@ -122,7 +122,7 @@ export class RunStatusConflict extends Schema.TaggedError<RunStatusConflict>()("
   }
 }
 
-/** A run does not go from the one status to the other. */
+/** A run cannot change from the one status to the other. */
 export class RunStatusRefused extends Schema.TaggedError<RunStatusRefused>()("RunStatusRefused", {
   runId: RunId,
   from: RunStatus,
@@ -156,13 +156,13 @@ export interface StatusChange {
   readonly expectedVersion: number
   readonly status: RunStatus
   readonly at: DateTime.Utc
-  /** Why it failed. */
+  /** Why the run failed or was cancelled. */
   readonly error?: string
-  /** Of the document, which has been read to its end. */
+  /** Set when the document has been read to its end. */
   readonly version?: DocumentVersion
 }
 
-/** The run after a change of its status, or why it stays as it is. */
+/** Returns the run with its new status, or why the change is refused. */
 export const changeStatus = (
   run: ExtractionRun,
   change: StatusChange,

@@ -1,7 +1,7 @@
 /**
- * The artifacts of runs, in rows or files: small contents in their row, written with the checkpoint they belong to, larger
- * ones there too but packed, and the largest as files under paths that name their content. Either way a content is checked
- * against its hash when it is read.
+ * The artifacts of runs, in rows or files. Small contents are in their row, written in the transaction of their checkpoint; larger
+ * ones too, but compressed; the largest are files whose paths contain their hash. Every content is checked against its hash when it
+ * is read.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import * as Effect from "effect/Effect"
@@ -15,18 +15,18 @@ import { ArtifactMissing, type ArtifactRow, type StoredArtifact } from "./RunRow
 import { RunStore } from "./RunStore.ts"
 
 /**
- * In characters: what ten chunks of text give is in the row, and shares its commit. A file takes folders, a sync of the disk of
- * its own, and 2.5 ms of CPU time more.
+ * In characters: the findings of ten chunks of text are in the row, and share its commit. A file takes folders, its own disk sync,
+ * and 2.5 ms more of CPU time.
  */
 const largestInRow = 500_000
 
 /**
- * In characters: longer contents are packed. A document of 6 kB leaves 159,000 characters, which pack into 14,500 bytes in 0.4 ms
- * of CPU time; SQLite, which writes everything twice, then takes 0.3 ms for them instead of 2 to 2.5.
+ * In characters: longer contents are compressed. A document of 6 kB yields 159,000 characters, which compress to 14,500 bytes in 0.4 ms
+ * of CPU time; SQLite, which writes everything twice, then takes 0.3 ms for them instead of 2 to 2.5 ms.
  */
 const largestUnpacked = 8000
 
-/** In bytes: a character of a text takes three at most. Content that unpacks to more was never packed here. */
+/** In bytes: a character takes three at most. Content that decompresses to more was not written by this program. */
 const unpacking = { maxOutputLength: 3 * largestInRow }
 
 const packing = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -39,7 +39,7 @@ export interface Prepared {
   readonly hash: ContentHash
 }
 
-/** The row of an artifact, which the caller stores. A large content is in its file when this returns. */
+/** Returns the row of an artifact, which the caller stores. Large content is in its file when this returns. */
 export const prepareArtifact = (
   run: RunId,
   key: string,
@@ -48,7 +48,7 @@ export const prepareArtifact = (
 ): Effect.Effect<Prepared, StorageError, ArtifactStore> =>
   Effect.gen(function* () {
     const name = ArtifactKey.make(key)
-    // Encoded once, to be hashed and to be kept.
+    // Encoded once, for the hash and for compression.
     const bytes = content.length > largestUnpacked ? new TextEncoder().encode(content) : undefined
     const hash = contentHashOf(bytes ?? content)
     const path = pathOfArtifact(run, hash, name)
@@ -86,7 +86,7 @@ export const contentOf = ({
   return actual === expected ? Effect.succeed(kept.toString()) : Effect.fail(new ArtifactDamaged({ path, expected, actual }))
 }
 
-/** Content that cannot be unpacked, or unpacks to more than was ever packed, is returned as it is, and fails the check of its hash. */
+/** Content that cannot be decompressed, or becomes too large, is returned unchanged, and fails the check of its hash. */
 const unpacked = (packed: Uint8Array): Buffer => {
   try {
     return zstdDecompressSync(packed, unpacking)

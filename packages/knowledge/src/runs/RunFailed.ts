@@ -1,6 +1,5 @@
 /**
- * Why a run ended without a graph, in a form that can be stored with it; and failures of the database of runs, with how long they are
- * retried.
+ * The failures of runs, in a form that is stored with the run; and the failures of the run database, with how long they are retried.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -21,9 +20,9 @@ export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   /** The tag of the error: `DocumentEmpty`, `ExtractionFailed`. */
   code: Schema.String,
   detail: Schema.String,
-  /** Whether the same run may succeed when it is resumed, without anything being changed first. */
+  /** Whether the run may succeed when it is resumed without any change. */
   retryable: Schema.Boolean,
-  /** Set where every other document would fail the same way: the batch stops with this code. */
+  /** Set when every other document would fail the same way: the batch stops with this code. */
   stops: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
@@ -31,7 +30,7 @@ export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
   }
 }
 
-/** Any tagged error as the failure of a run. */
+/** Turns any tagged error into the failure of a run. */
 export const runFailed = (runId: RunId) => (error: { readonly _tag: string; readonly retryable?: boolean; readonly stops?: string }) => {
   if (error instanceof RunFailed) return error
   if (error instanceof ExtractionFailed && error.reason === "LimitExceeded") return setAside(runId, error.detail)
@@ -46,11 +45,11 @@ export const runFailed = (runId: RunId) => (error: { readonly _tag: string; read
   })
 }
 
-/** Whether this process may not read or write where it has to: then no document of the batch is to blame, and each would fail. */
+/** Whether this process lacks access to the storage: then every document of the batch would fail the same way. */
 const isSourceRefused = (error: { readonly _tag: string }): boolean =>
   error instanceof AddressRefused || (error instanceof StorageFailed && error.noAccess === true)
 
-/** The code of a run whose document exceeded a limit as often as it may. */
+/** The code of a run whose document exceeded a limit too often. */
 export const setAsideCode: DocumentSetAside["_tag"] = "DocumentSetAside"
 
 const setAside = (runId: RunId, problem: string) =>
@@ -61,36 +60,35 @@ const setAside = (runId: RunId, problem: string) =>
     retryable: false,
   })
 
-/** Whether a run ended because its document exceeded a limit: such a run is not resumed with its batch. */
+/** Whether a run ended because its document exceeded a limit: a resumed batch does not resume that run. */
 export const isSetAside = ({ runId, status, errorMessage }: ExtractionRun): boolean =>
   status === "failed" &&
   Option.exists(errorMessage, (message) =>
     message.startsWith(new RunFailed({ runId, code: setAsideCode, detail: "", retryable: false }).message),
   )
 
-/** Whether the database was away, and nothing of the document is to blame. */
+/** Whether the run failed because the database was unavailable, not because of its document. */
 export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable
 
-/** The document is not the one the run began with, so that its earlier findings cannot be combined with new ones. */
+/** The document has changed since the run started, so that its earlier findings cannot be combined with new ones. */
 export class DocumentChanged extends Schema.TaggedError<DocumentChanged>()("DocumentChanged", {
   uri: Schema.String,
   batchIndex: Schema.Int,
 }) {
   override get message() {
-    return `${this.uri} was changed since the run began; put it back as it was and resume, or start a new run`
+    return `${this.uri} has changed since the run started; restore it and resume, or start a new run`
   }
 }
 
-// The database did not take or give a run's data. Nothing was half written.
-
+/** The database could not read or write a run's data. Nothing was written in part. */
 export class RunStoreFailed extends Schema.TaggedError<RunStoreFailed>()("RunStoreFailed", {
   operation: Schema.String,
-  /** Whether the database is unavailable, full or in use, rather than this run's data invalid: the request can be repeated as it is. */
+  /** Whether the database is unavailable, full or in use, and the run's data valid: the same request may succeed later. */
   retryable: Schema.Boolean,
   cause: Schema.Defect(),
 }) {
   override get message() {
-    return `${this.problem}; see to the database, then resume`
+    return `${this.problem}; check the database, then resume`
   }
 
   get problem() {
@@ -103,7 +101,7 @@ export const runStoreFailed =
   (cause: SqlError): RunStoreFailed =>
     new RunStoreFailed({ operation, retryable: isAway(cause), cause })
 
-const passing: ReadonlySet<string> = new Set([
+const transientTags: ReadonlySet<string> = new Set([
   "ConnectionError",
   "DeadlockError",
   "SerializationError",
@@ -111,38 +109,38 @@ const passing: ReadonlySet<string> = new Set([
   "StatementTimeoutError",
 ])
 
-/** Of SQLite: no memory, read-only, a disk that fails or is full. */
-const passingNumbers: ReadonlySet<number> = new Set([7, 8, 10, 13])
+/** SQLite result codes: no memory, read-only, a disk error, a full disk. */
+const transientCodes: ReadonlySet<number> = new Set([7, 8, 10, 13])
 
-/** Whether the same may be taken later. The drivers classify only a part of it. */
+/** Whether the database may accept the same statement later. The drivers classify only some of these errors. */
 const isAway = ({ reason: { _tag, cause } }: SqlError): boolean => {
-  if (passing.has(_tag)) return true
+  if (transientTags.has(_tag)) return true
   if (_tag !== "UnknownError") return false
-  // PostgreSQL: connections, a standby, no more room or memory, a server that is stopped or starts, its disk.
+  // PostgreSQL: connection errors, a read-only standby, no disk space or memory, a server that stops or starts, I/O errors.
   if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^(08|25006|53|57P|58)/.test(cause.code)) return true
-  return Predicate.hasProperty(cause, "errno") && typeof cause.errno === "number" && passingNumbers.has(cause.errno & 0xff)
+  return Predicate.hasProperty(cause, "errno") && typeof cause.errno === "number" && transientCodes.has(cause.errno & 0xff)
 }
 
-/** The words of the database, which the driver hides behind "failed to execute statement". */
+/** The database's own message, which the driver hides behind "failed to execute statement". */
 const wordsOf = (error: unknown): string => {
   const cause = isSqlError(error) ? error.reason.cause : undefined
   return cause instanceof Error && cause.message !== "" ? cause.message : describe(error)
 }
 
-// An operation on a database that is unavailable for a moment, because it restarts or a connection broke, is tried again, so that nothing
-// a run has found is lost. After the patience it fails, and the work can be resumed.
+// An operation on a database that is briefly unavailable, because it restarts or a connection broke, is retried, so that no findings of a
+// run are lost. After `limit` it fails, and the work can be resumed.
 
 /** Longer than a database takes to start, or its standby to take over. */
 export const defaultPatience: Duration.Input = "30 seconds"
 
-/** Soon at first, and every two seconds in the end. */
+/** Retries with exponential backoff from 50 ms to two seconds, until the limit has passed. */
 export const patienceOf = (limit: Duration.Input) =>
   Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")]).pipe(Schedule.upTo({ duration: limit }))
 
 /** However many callers wait, an outage is logged once at its start and once at its end. */
 export const storePatience = (limit: Duration.Input) => {
   const schedule = patienceOf(limit)
-  const retried = `the database is asked again for up to ${Duration.format(Duration.fromInputUnsafe(limit))}`
+  const retried = `the operation is retried for up to ${Duration.format(Duration.fromInputUnsafe(limit))}`
   let isAway = false
 
   const away = ({ problem, retryable }: RunStoreFailed) =>
@@ -155,7 +153,7 @@ export const storePatience = (limit: Duration.Input) => {
   const back = Effect.suspend(() => {
     if (!isAway) return Effect.void
     isAway = false
-    return Effect.logInfo("the database of runs is there again")
+    return Effect.logInfo("the run database is available again")
   })
 
   return <A, R>(effect: Effect.Effect<A, RunStoreFailed, R>): Effect.Effect<A, RunStoreFailed, R> =>

@@ -1,4 +1,4 @@
-/** Rows of the run tables, as written and as read. A row that cannot be read is a defect, which names it: no other program writes them. */
+/** Encodes and decodes rows of the run tables. An unreadable row is a defect that names its run: no other program writes these tables. */
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
@@ -12,7 +12,7 @@ import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
 import { ExtractionRun, PipelineConfig, RunStatus } from "./Run.ts"
 
-/** A row makes no sense: another program wrote it, or the file is damaged. It is thrown, since no caller can act on it. */
+/** A row cannot be decoded: another program wrote it, or the file is damaged. It is thrown, since no caller can act on it. */
 class RunRowUnreadable extends Schema.TaggedError<RunRowUnreadable>()("RunRowUnreadable", {
   table: Schema.String,
   run: Schema.String,
@@ -23,7 +23,7 @@ class RunRowUnreadable extends Schema.TaggedError<RunRowUnreadable>()("RunRowUnr
   }
 }
 
-/** A checkpoint names an artifact that is not there. */
+/** A checkpoint names an artifact that does not exist. */
 export class ArtifactMissing extends Schema.TaggedError<ArtifactMissing>()("ArtifactMissing", { run: Schema.String, key: Schema.String }) {
   override get message() {
     return `run ${this.run} has no artifact ${this.key}; restore it from a backup, or retry the batch, which makes it again`
@@ -43,7 +43,7 @@ export const rowReader = <A, I>(table: string, schema: Schema.Codec<A, I>): ((ro
   }
 }
 
-/** PostgreSQL's client gives a bigint for a bigint, SQLite's a number. */
+/** For a bigint column, PostgreSQL's client returns a JavaScript bigint, SQLite's a number. */
 const withNumbers = (row: object): object =>
   Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]))
 
@@ -113,7 +113,7 @@ export const runOf = (row: object): ExtractionRun => {
     ...(found.language === null ? {} : { language: found.language }),
     ...(found.unread === null ? {} : { unread: found.unread }),
   }
-  // The row was checked just now.
+  // The schema of the row has just checked the fields.
   return new ExtractionRun(fields, { disableChecks: true })
 }
 
@@ -126,10 +126,10 @@ export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNu
 /** The counts of findings. */
 export const foundCounts = {
   chunks: Count,
-  /** An entity counts once in a document, with the step that meets it first. */
+  /** An entity counts once in a document, in the step that finds it first. */
   entities: Count,
   facts: Count,
-  /** Facts too unsure for the graph. */
+  /** Facts too uncertain for the graph, which are on the review list. */
   forReview: Count,
   calls: Count,
   inputTokens: Count,
@@ -138,7 +138,7 @@ export const foundCounts = {
   cost: Schema.optionalKey(Schema.Finite),
 }
 
-/** The counts of a finished step, and the hash of its text: a document that was changed since gives another. */
+/** The counts of a finished step, and the hash of its text, which shows whether the document has changed since. */
 export const StepResult = Schema.Struct({ ...foundCounts, textHash: Schema.String })
 export type StepResult = typeof StepResult.Type
 
@@ -157,7 +157,7 @@ export const checkpointOf: (row: object) => StoredCheckpoint = rowReader("run_ch
 
 export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
 export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
-/** The text of a step; those of a document, put together, are the text that spans count in. */
+/** The text of a step. The texts of all steps of a document, joined, are the text that spans refer to. */
 export const contentKey = (batchIndex: number) => `content_${batchIndex}.txt`
 export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
 
@@ -166,9 +166,9 @@ const ArtifactRow = Schema.Struct({
   artifact_key: ArtifactKey,
   content_path: ArtifactPath,
   content_hash: ContentHash,
-  /** Null where it is packed, or a file. */
+  /** Null when the content is compressed or in a file. */
   content: Schema.NullOr(Schema.String),
-  /** Null where it is as it is, or a file. */
+  /** The compressed content. Null when it is uncompressed or in a file. */
   packed: Schema.NullOr(Schema.Uint8Array),
   created_at: Schema.Int,
 })
@@ -269,7 +269,7 @@ const GraphPlaceRow = Schema.Struct({
   completed_at: Schema.NullOr(Schema.Int),
   /** Null for a run without any step. */
   batch_index: Schema.NullOr(Count),
-  /** Null for a graph that is not there. */
+  /** Null for a graph that is missing. */
   artifact_key: Schema.NullOr(Schema.String),
 })
 
@@ -285,7 +285,7 @@ const documentOf = (place: typeof GraphPlaceRow.Type | typeof ReviewPlaceRow.Typ
   ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
 })
 
-/** Which graph a row is about, before it is known to be there. */
+/** The document and step of a graph, and whether the graph is stored. */
 export const graphPlaceOf = (row: object) => {
   const place = readGraphPlace(row)
   return {
@@ -308,7 +308,7 @@ const ReviewPlaceRow = Schema.Struct({
 
 const readReviewPlace = rowReader("run_artifacts", ReviewPlaceRow)
 
-/** Which document a review list is about, and below which confidence facts went to it. */
+/** The document of a review list, and the confidence below which its facts were listed. */
 export const reviewPlaceOf = (row: object) => {
   const place = readReviewPlace(row)
   return {

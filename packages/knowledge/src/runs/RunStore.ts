@@ -1,5 +1,5 @@
 /**
- * Where runs stand, in the tables of the specification. All that one step of a run changes is one write, and the writes of
+ * The store of runs, in the tables of the specification. All changes of one step of a run are one write, and the writes of
  * many runs share a transaction.
  */
 import * as Arr from "effect/Array"
@@ -41,28 +41,28 @@ import {
 import { migrateRuns, runTables } from "./RunTables.ts"
 import { gathered, type NewStatus, type PurgedRuns, purgeRuns, type RunStep, type RunWrite, reopenRun, runWrites } from "./RunWrites.ts"
 
-/** Where a run stands. */
+/** A run and its progress. */
 export interface RunStanding {
   readonly run: ExtractionRun
-  /** The last step that is stored, by its index. */
+  /** The index of the last stored step. */
   readonly lastBatch: Option.Option<number>
 }
 
-/** One run's graphs as they are kept, and which version of its document it read. */
+/** The stored graphs of a run, and the version of the document that it read. */
 export interface RunGraph extends DocumentNode {
   readonly graphs: ReadonlyArray<StoredArtifact>
 }
 
-/** A part of a run's review list as it is kept, and which version of its document the run read. */
+/** A stored part of a run's review list, and the version of the document that the run read. */
 export interface StoredReview extends Omit<DocumentNode, "extractedAt"> {
   readonly artifact: StoredArtifact
   readonly reviewBelow: number
 }
 
 export interface RunStoreService {
-  /** Stores runs that wait. Those that are there already stay as they are. */
+  /** Stores queued runs. Runs that exist already are left unchanged. */
   readonly queue: (runs: ReadonlyArray<ExtractionRun>) => Effect.Effect<void, RunStoreFailed>
-  /** Stores a run, or begins it where it was queued. One that is there already is given back as it is. */
+  /** Stores a run, or starts it if it was queued. Returns any other existing run unchanged. */
   readonly create: (run: ExtractionRun) => Effect.Effect<ExtractionRun, RunStoreFailed>
   readonly get: (id: RunId) => Effect.Effect<Option.Option<ExtractionRun>, RunStoreFailed>
   readonly standing: (id: RunId) => Effect.Effect<Option.Option<RunStanding>, RunStoreFailed>
@@ -70,24 +70,24 @@ export interface RunStoreService {
   readonly ofBatch: (batch: BatchId) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
   /** The runs of a batch for some of its documents. */
   readonly ofDocuments: (batch: BatchId, documents: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<ExtractionRun>, RunStoreFailed>
-  /** The running ones of a batch. */
+  /** The running runs of a batch. */
   readonly runningOf: (batch: BatchId) => Effect.Effect<ReadonlyArray<RunId>, RunStoreFailed>
-  /** Cancels the runs of a batch that wait. */
+  /** Cancels the queued runs of a batch. */
   readonly cancelQueued: (batch: BatchId, why: string) => Effect.Effect<void, RunStoreFailed>
   /** How many runs of a batch are in each status. */
   readonly counts: (batch: BatchId) => Effect.Effect<Readonly<Record<RunStatus, number>>, RunStoreFailed>
   /** The progress of each run of a batch, and the usage of models for it. With documents, only of their runs. */
   readonly workOf: (batch: BatchId, documents?: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<RunId, RunWork>, RunStoreFailed>
   /**
-   * The runs of a batch that succeeded, by document, with the graphs of their steps: a page after a document. A
-   * content that is not small is left out, and loaded by itself.
+   * One page of the succeeded runs of a batch, in the order of documents, with the graphs of their steps. Content that is not small is
+   * left out: the caller loads it separately.
    */
   readonly graphsOf: (
     batch: BatchId,
     after: string,
     limit: number,
   ) => Effect.Effect<ReadonlyArray<RunGraph>, RunStoreFailed | ArtifactMissing>
-  /** The review lists of the runs of a batch that succeeded, in the order of documents: a page after one of them. */
+  /** One page of the review lists of the succeeded runs of a batch, in the order of documents. */
   readonly reviewsOf: (
     batch: BatchId,
     after: { readonly documentId: string; readonly key: string },
@@ -97,26 +97,26 @@ export interface RunStoreService {
     run: ExtractionRun,
     change: StatusChange,
   ) => Effect.Effect<ExtractionRun, RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Stores a finished step, unless it has a checkpoint: then the artifacts of the checkpoint stay unchanged. */
+  /** Stores a finished step. A step that has a checkpoint already is left unchanged, with its artifacts. */
   readonly saveStep: (step: RunStep) => Effect.Effect<void, RunStoreFailed>
-  /** The same with the last step, and the run's end with it. A caller that gets a conflict has stored the step anyway. */
+  /** Stores the last step and the run's end in one transaction. On a status conflict, the step is stored anyway. */
   readonly saveEnd: (
     step: RunStep,
     run: ExtractionRun,
     change: StatusChange,
   ) => Effect.Effect<void, RunStoreFailed | RunStatusConflict | RunStatusRefused>
-  /** Counts the active runs: their writes wait a moment for each other. */
+  /** Counts `work` as an active run: group commit waits a moment for the writes of other active runs. */
   readonly working: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
-   * A run that succeeded and whose graph is damaged or gone is failed from now on, and the step has no checkpoint any
-   * more: resumed, the run extracts that one again. One that runs again is left alone.
+   * Marks a succeeded run whose graph is damaged or lost as failed, and removes the checkpoint of that step: the resumed run extracts
+   * the step again. A run in any other status is left alone.
    */
   readonly reopen: (run: RunId, graph: string, why: string) => Effect.Effect<void, RunStoreFailed>
-  /** Batches, after one, whose last run ended before a time, and of which something is left to remove. */
+  /** One page of the batches whose last run ended before a time, and which still have data to remove. */
   readonly endedBatches: (before: number, after: string, limit: number) => Effect.Effect<ReadonlyArray<BatchId>, RunStoreFailed>
   /**
-   * Removes the runs of a batch with all they stored. The ones to keep lose their graphs and entities: their text and review list
-   * stay. The caller removes the files.
+   * Removes the runs of a batch with all their rows. The `kept` runs lose only their graphs and entities, and keep their text and
+   * review list. The caller removes the files.
    */
   readonly purge: (batch: BatchId, kept: ReadonlySet<string>) => Effect.Effect<PurgedRuns, RunStoreFailed>
   readonly saveArtifact: (artifact: ArtifactRow) => Effect.Effect<void, RunStoreFailed>
@@ -125,9 +125,9 @@ export interface RunStoreService {
   readonly artifact: (run: RunId, key: string) => Effect.Effect<Option.Option<StoredArtifact>, RunStoreFailed>
   /** Stores an answer of a model until the checkpoint of its chunk covers it. */
   readonly saveAnswer: (answer: AnswerRow) => Effect.Effect<void, RunStoreFailed>
-  /** The stored answers for some chunks of a run, first and last. */
+  /** The stored answers for the chunks of a run from `first` to `last`. */
   readonly answers: (run: RunId, first: number, last: number) => Effect.Effect<ReadonlyArray<StoredAnswer>, RunStoreFailed>
-  /** The stored totals of a batch, or of a run that belongs to none: facts, and the cost of models. */
+  /** The stored totals of a batch, or of a run that belongs to none: entities, facts, and model usage. */
   readonly totals: (of: BatchId | RunId) => Effect.Effect<RunTotals, RunStoreFailed>
 }
 
@@ -138,7 +138,7 @@ export class RunStore extends Context.Service<RunStore, RunStoreService>()("@det
     Effect.suspend(() => make(defaultPatience)),
   )
 
-  /** The same, which retries an unreachable database for the given time. */
+  /** Like `layer`, but retries an unreachable database for the given time. */
   static readonly layerWith = ({
     patience,
   }: {
@@ -146,13 +146,13 @@ export class RunStore extends Context.Service<RunStore, RunStoreService>()("@det
   }): Layer.Layer<RunStore, MigrationError | SqlError, SqlClient> => Layer.effect(RunStore, make(patience))
 }
 
-/** In characters, or in bytes of what is packed. A page holds hundreds of these, and is in memory as a whole. */
+/** In characters, or in bytes of compressed content. A page holds hundreds of contents in memory. */
 const smallContent = 16_384
 
-/** Rows of one insert, of 16 parameters each: a statement takes 32,766. */
+/** Rows per insert, of 18 parameters each: a statement takes 32,766. */
 const queuedAtOnce = 1000
 
-/** More than this in one transaction gains nothing and keeps others waiting. */
+/** Writes per transaction. More gain nothing and make other transactions wait. */
 const writesAtOnce = 250
 
 const make = (patience: Duration.Input) =>
@@ -173,12 +173,12 @@ const make = (patience: Duration.Input) =>
     const patiently = storePatience(patience)
     const reading = <A, R>(effect: Effect.Effect<A, SqlError, R>) => patiently(failing("read")(effect))
 
-    let underWay = 0
+    let activeRuns = 0
 
     const writes = runWrites(sql)
     const gather = yield* gathered<RunWrite, boolean, RunStoreFailed>(
       writesAtOnce,
-      () => underWay,
+      () => activeRuns,
       (all) => failing("write")(writes(all)),
       ({ retryable }) => retryable,
     )
@@ -190,7 +190,7 @@ const make = (patience: Duration.Input) =>
         Effect.map(([row]) => Option.map(Option.fromUndefinedOr(row), runOf)),
       )
 
-    /** Returns the run, or fails where another writer was first. A retried write may find its own first attempt stored, whose answer was lost. */
+    /** Returns the run, or fails when another writer was first. A retry may find its own first attempt stored, whose response was lost. */
     const writeStatus = (one: Extract<RunWrite, { readonly status: NewStatus }>) =>
       Effect.gen(function* () {
         const { run, expected } = one.status
@@ -210,7 +210,7 @@ const make = (patience: Duration.Input) =>
 
     const firstCheckpoint = (rows: ReadonlyArray<object>) => Option.map(Option.fromUndefinedOr(rows[0]), checkpointOf)
 
-    /** Of the result of a checkpoint `c`. */
+    /** A field of the result of a checkpoint `c`. */
     const field = (name: string) =>
       sql.onDialectOrElse({
         pg: () => sql.literal(`(c.result_json::json->>'${name}')::double precision`),
@@ -223,7 +223,7 @@ const make = (patience: Duration.Input) =>
 
     const sum = (name: string) => sql.literal(`cast(coalesce(sum(${name}), 0) as double precision) as ${name}`)
 
-    /** The sums of it, and how many calls have no known price. */
+    /** The sums of the usage, and how many rows have calls without a known price. */
     const spent = sql`${sum("calls")}, ${sum("input_tokens")}, ${sum("output_tokens")}, ${sum("cost")},
       cast(coalesce(sum(case when cost is null and calls > 0 then 1 else 0 end), 0) as double precision) as unpriced`
 
@@ -324,11 +324,11 @@ const make = (patience: Duration.Input) =>
         ),
       working: (work) =>
         Effect.suspend(() => {
-          underWay++
+          activeRuns++
           return Effect.ensuring(
             work,
             Effect.sync(() => {
-              underWay--
+              activeRuns--
             }),
           )
         }),
@@ -388,11 +388,11 @@ const make = (patience: Duration.Input) =>
 
 const reviewOf = (row: object): StoredReview => ({ ...reviewPlaceOf(row), artifact: artifactOf(row) })
 
-/** A run that was queued keeps the time it was made at. */
+/** Ignores `created_at`: a run that was queued keeps its own. */
 const isSameRun = (one: ExtractionRun, other: ExtractionRun): boolean =>
   JSON.stringify({ ...rowOfRun(one), created_at: 0 }) === JSON.stringify({ ...rowOfRun(other), created_at: 0 })
 
-/** Rows of one run stand together. A stored graph that is missing must not be read as an empty one. */
+/** Groups rows by run. Fails for a missing graph, which must not be read as an empty one. */
 const graphsOfRows = (rows: ReadonlyArray<object>): Effect.Effect<ReadonlyArray<RunGraph>, ArtifactMissing> =>
   Effect.suspend(() => {
     const graphs = new Map<RunId, DocumentNode & { readonly graphs: Array<StoredArtifact> }>()

@@ -1,6 +1,6 @@
 /**
- * The tables of runs: in the schema `detent` on PostgreSQL, under the same names without it on SQLite. Made when they are first needed;
- * forward only. An earlier version had them in the first schema of the search path, from where they are moved.
+ * The tables of runs: in the schema `detent` on PostgreSQL, under the same names without it on SQLite. Migrations run when the tables are
+ * first needed, forward only. Tables that an earlier version created in the first schema of the search path are moved.
  */
 import * as Effect from "effect/Effect"
 import * as Migrator from "effect/unstable/sql/Migrator"
@@ -10,7 +10,7 @@ import type { Fragment } from "effect/unstable/sql/Statement"
 
 const schema = "detent"
 
-/** A table as statements name it. */
+/** The name of a table in statements. */
 export const tableIn = (sql: SqlClient, name: string): Fragment =>
   sql.onDialectOrElse({ pg: () => sql.literal(`${schema}.${name}`), orElse: () => sql.literal(name) })
 
@@ -22,7 +22,7 @@ export const runTables = (sql: SqlClient) => ({
   answers: tableIn(sql, "model_answers"),
 })
 
-/** Small artifacts stand in their row; a file each would take a sync of the disk each. */
+/** Small artifacts are stored in their row: a file for each would take a disk sync for each. */
 const initial = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql`create table ${runTables(sql).runs} (
@@ -72,7 +72,7 @@ const initial = Effect.gen(function* () {
   )`
 })
 
-/** Contents of middling size, packed with Zstandard: a graph is a tenth of its text then, in the log and in the file. */
+/** Contents of medium size, compressed with Zstandard: a graph shrinks to a tenth, in the write-ahead log and in the database file. */
 const packed = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* sql.onDialectOrElse({
@@ -105,7 +105,7 @@ const titled = Effect.gen(function* () {
   yield* sql`alter table ${runTables(sql).runs} add column title text`
 })
 
-/** The language of a document, and why its prose was left out. */
+/** The language of a document, and why its prose was not read. */
 const languages = Effect.gen(function* () {
   const sql = yield* SqlClient
   const { runs } = runTables(sql)
@@ -119,7 +119,7 @@ const migrations = "knowledge_migrations"
 const lockKey = 0x646574656e74
 
 /**
- * Moves tables into the schema, if an earlier version has made them elsewhere. `isOurs` says whether it has: another program may have
+ * Moves tables into the schema, if an earlier version created them elsewhere. `isOurs` tells whether it did: another program may have
  * tables of the same name.
  */
 export const moveTables = (names: ReadonlyArray<string>, isOurs: (sql: SqlClient) => Effect.Effect<boolean, SqlError>) =>
@@ -147,7 +147,7 @@ const moveRunTables = moveTables(
   (sql) => isThere(sql, migrations),
 )
 
-/** Two processes may start at the same time: the migrator locks its table, which has to be there first. */
+/** Migrates the tables. Two processes may start at the same time: the migrator locks its table, which has to exist first. */
 export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError, SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient
   yield* moveRunTables
@@ -157,7 +157,7 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     created_at timestamp not null default current_timestamp,
     name varchar(255) not null
   )`.pipe(
-    // `if not exists` does not keep two processes from creating the same concurrently; the loser finds it there.
+    // `if not exists` does not keep two processes from creating the table concurrently; the retry of the loser finds it.
     Effect.retry({ times: 5 }),
   )
   const lock = sql.onDialectOrElse({

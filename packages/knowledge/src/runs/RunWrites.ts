@@ -15,12 +15,12 @@ import type { ExtractionRun } from "./Run.ts"
 import { type ArtifactRow, type CheckpointRow, rowOfRun } from "./RunRows.ts"
 import { runTables } from "./RunTables.ts"
 
-/** The rows of one step of a run, all or nothing. */
+/** The rows of one step of a run, which one transaction stores. */
 export interface RunStep {
   readonly artifacts: ReadonlyArray<ArtifactRow>
   readonly checkpoint: CheckpointRow
   readonly graph: { readonly path: string; readonly hash: string; readonly chunks: number }
-  /** The chunks whose stored answers of a model the checkpoint covers, first and last. */
+  /** The first and last chunk whose stored model answers the checkpoint covers. */
   readonly answered?: { readonly first: number; readonly last: number }
 }
 
@@ -34,11 +34,11 @@ export type RunWrite =
   | { readonly _tag: "Create"; readonly run: ExtractionRun }
   | { readonly _tag: "Status"; readonly status: NewStatus }
   | { readonly _tag: "Step"; readonly step: RunStep }
-  /** The last step of a run, and its end with it. */
+  /** The last step of a run together with its end. */
   | { readonly _tag: "End"; readonly step: RunStep; readonly status: NewStatus }
   | { readonly _tag: "Artifact"; readonly artifact: ArtifactRow }
 
-/** True for every write that was made; false for a run that was there and not queued, and a status that was changed meanwhile. */
+/** Returns true for every write that took effect; false for an existing run that was not queued, and for a status conflict. */
 export const runWrites = (sql: SqlClient) => {
   const tables = runTables(sql)
   const insertRuns = (runs: ReadonlyArray<ExtractionRun>) =>
@@ -57,7 +57,7 @@ export const runWrites = (sql: SqlClient) => {
           set content_path = excluded.content_path, content_hash = excluded.content_hash, content = excluded.content,
             packed = excluded.packed`
 
-  /** The first checkpoint of a step stays. Gives the steps that are first: only their artifacts are what theirs name. */
+  /** Keeps the first checkpoint of a step. Returns the steps whose checkpoint was inserted: only their artifacts are stored. */
   const insertCheckpoints = (steps: ReadonlyMap<string, RunStep>) =>
     steps.size === 0
       ? Effect.succeed([])
@@ -125,14 +125,14 @@ export const runWrites = (sql: SqlClient) => {
     }).pipe(sql.withTransaction)
 }
 
-/** A statement takes each key once. Of two rows of the same key the later one counts, in all tables. */
+/** A statement may have each key once. Of two rows with the same key, the later one wins, in all tables. */
 const byKey = <A>(all: ReadonlyArray<A>, key: (one: A) => string): ReadonlyMap<string, A> => new Map(all.map((one) => [key(one), one]))
 
 const stepKey = ({ run_id, batch_index }: { readonly run_id: string; readonly batch_index: number | bigint }) => `${run_id}\n${batch_index}`
 
 // Removing rows of runs: a damaged graph, so that it is extracted again, and rows older than their retention.
 
-/** As if the run had been taken up and had failed: the version counts both changes. Only the caller that finds it succeeded drops anything. */
+/** As if the run had been resumed and had failed: the version counts both changes. Removes nothing unless the run is `succeeded`. */
 export const reopenRun = (sql: SqlClient, run: RunId, graph: string, why: string, now: number): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     const { runs, checkpoints, graphs } = runTables(sql)
@@ -145,16 +145,16 @@ export const reopenRun = (sql: SqlClient, run: RunId, graph: string, why: string
     yield* sql`delete from ${graphs} where ${rows}`
   }).pipe(sql.withTransaction)
 
-/** Runs of one statement. */
+/** Runs per statement. */
 const purgedAtOnce = 500
 
 export interface PurgedRuns {
   readonly gone: ReadonlyArray<RunId>
-  /** Files of runs that are kept, which no row names. */
+  /** Files of kept runs that no row names any more. */
   readonly paths: ReadonlyArray<string>
 }
 
-/** Removes runs. Those that are kept lose their graphs and entities: what is missing there is noticed when it is read. */
+/** Removes the runs of a batch. The `kept` ones lose their graphs and entities: loading one fails with `ArtifactMissing`. */
 export const purgeRuns = (sql: SqlClient, batch: BatchId, kept: ReadonlySet<string>): Effect.Effect<PurgedRuns, SqlError> =>
   Effect.gen(function* () {
     const tables = runTables(sql)
@@ -186,11 +186,11 @@ export const purgeRuns = (sql: SqlClient, batch: BatchId, kept: ReadonlySet<stri
 // Group commit: the writes that many fibers submit at the same time are one transaction. While one is in flight, the others collect for
 // the next. A fiber that is alone does not wait.
 
-/** In milliseconds. A fiber that arrives within a pause extends it by another: 0.3 commits a document instead of 6.4. */
+/** In milliseconds. A write that arrives within a pause extends the wait by another pause: 0.3 commits per document instead of 6.4. */
 const longest = 500
 const pause = 20
 
-/** A quarter continues working meanwhile. Of 2000 documents, 64 at once: 77 to 81 commits, and 108 to 113 with half of them. */
+/** Waits for this share of the active fibers. 2000 documents, 64 concurrently: 77 to 81 commits; with a share of 0.5, 108 to 113. */
 const enough = 0.75
 
 interface Waiting<Item, A, E> {
@@ -198,13 +198,13 @@ interface Waiting<Item, A, E> {
   readonly done: Deferred.Deferred<A, E>
 }
 
-/** `write` answers each item in order. Where it fails with several, they are written one by one, so that one cannot fail the others. */
+/** `write` returns the results in order. When it fails for several items, each is written alone, so that one cannot fail the others. */
 export const gathered = <Item, A, E>(
   limit: number,
-  /** How many fibers are at work and may submit soon: the first waits until most of them have, or none arrives in time. */
+  /** How many fibers are active and may submit soon: the first waits until most of them have, or none does within a pause. */
   expected: () => number,
   write: (items: ReadonlyArray<Item>) => Effect.Effect<ReadonlyArray<Exit.Exit<A, E>>, E>,
-  /** Whether none of them is to blame, so that each alone would fail the same way. */
+  /** Whether the error does not depend on the items, so that each alone would fail the same way. */
   isOfAll: (error: E) => boolean,
 ): Effect.Effect<(item: Item) => Effect.Effect<A, E>, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -217,7 +217,7 @@ export const gathered = <Item, A, E>(
         return Effect.sync(() => {
           for (const [index, { done }] of waiting.entries()) {
             const own: Exit.Exit<A, E> | undefined = Exit.isSuccess(exit) ? exit.value[index] : Exit.failCause(exit.cause)
-            Deferred.doneUnsafe(done, own ?? Exit.die(new Error("a write gave no answer")))
+            Deferred.doneUnsafe(done, own ?? Exit.die(new Error("a write returned no result")))
           }
         })
       })
@@ -236,7 +236,7 @@ export const gathered = <Item, A, E>(
       }).pipe(Effect.onInterrupt(() => Effect.sync(() => Deferred.doneUnsafe(first.done, Exit.interrupt()))))
 
     const next = Effect.flatMap(Queue.take(queue), writeWith)
-    // A fiber that arrives after the end must not wait forever.
+    // A fiber that submits after the shutdown must not wait forever.
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         for (const { done } of yield* Queue.clear(queue)) Deferred.doneUnsafe(done, Exit.interrupt())

@@ -125,7 +125,7 @@ describe("a batch on PostgreSQL", () => {
           yield* open
           const stopped = yield* batches.awaitEnd(id)
           expect(stopped).toMatchObject({ _tag: "Failed", documentsFailed: 0, error: { code: "RunStoreFailed" } })
-          expect(stopped._tag === "Failed" ? stopped.error.message : "").toContain("see to the database, then resume")
+          expect(stopped._tag === "Failed" ? stopped.error.message : "").toContain("check the database, then resume")
           yield* Deferred.succeed(release, undefined)
           yield* Fiber.join(holding)
           yield* batches.resume(id)

@@ -98,7 +98,7 @@ describe("a failed run", () => {
           )
         const changed = yield* Effect.flip(Effect.flatten(resumedOn(longText.replace("Ship3 ", "Boat3 "))))
         expect(changed).toMatchObject({ _tag: "RunFailed", code: "DocumentChanged" })
-        expect(changed.message).toContain("put it back as it was and resume, or start a new run")
+        expect(changed.message).toContain("restore it and resume, or start a new run")
         // The first batch as it was, and nothing after it.
         const second = chunkText(longText, { size: 2000, overlap: 0 })[2]?.offset
         const cut = yield* Effect.flip(Effect.flatten(resumedOn(longText.slice(0, second))))

@@ -100,7 +100,7 @@ describe("a store of runs whose database is away", () => {
         expect(all).toHaveLength(20)
         expect(yield* runs.ofBatch(partOf(1).batchId)).toHaveLength(20)
         expect(log.filter((line) => line.startsWith("Warn"))).toEqual([expect.stringContaining("the connection was cut")])
-        expect(log.filter((line) => line.includes("there again"))).toHaveLength(1)
+        expect(log.filter((line) => line.includes("available again"))).toHaveLength(1)
       }).pipe(Effect.provide(yield* opened(fault, "10 seconds", log)))
     }),
   )
@@ -133,7 +133,7 @@ describe("a store of runs whose database is away", () => {
         fault.unheard = 1_000_000
         const told = yield* Effect.flip(runs.create(run))
         expect(told).toMatchObject({ _tag: "RunStoreFailed", retryable: true })
-        expect(told.message).toContain("the connection was cut; see to the database, then resume")
+        expect(told.message).toContain("the connection was cut; check the database, then resume")
         fault.unheard = 0
         expect(yield* runs.create(run)).toEqual(run)
       }).pipe(Effect.provide(yield* opened(fault, "300 millis")))
