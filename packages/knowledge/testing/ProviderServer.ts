@@ -1,6 +1,6 @@
 /**
- * A server that speaks the wire formats of Anthropic's Messages and OpenAI's Chat Completions and Responses, and is as strict
- * about requests as they are. What it answers is scripted, faults included.
+ * A server that speaks the wire formats of Anthropic's Messages and OpenAI's Chat Completions and Responses, and is as strict about
+ * requests as they are. Its responses, including faults, are scripted.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -10,18 +10,18 @@ import type * as Scope from "effect/Scope"
 
 export type Api = "anthropic" | "chat" | "responses"
 
-/** What the server does with one request. */
+/** How the server handles one request. */
 export type Turn =
-  /** Later. */
+  /** Delays the turn. */
   | { readonly afterMillis: number; readonly turn: Turn }
   | { readonly redirects: string }
-  /** The model says this. */
+  /** The answer of the model. */
   | { readonly says: unknown; readonly stop?: string; readonly omit?: ReadonlyArray<string> }
   | { readonly refuses: string }
   | { readonly status: number; readonly error?: string; readonly code?: string; readonly headers?: Readonly<Record<string, string>> }
   /** A body that is not JSON. */
   | { readonly body: string }
-  /** The connection is cut after so many characters of a good answer. */
+  /** The connection breaks after this many characters of a valid response. */
   | { readonly cutAfter: number }
   | "hang"
   | "reset"
@@ -35,13 +35,13 @@ export interface Heard {
 export interface ProviderServer {
   readonly url: string
   readonly heard: Array<Heard>
-  /** Connections that the other side has given up. */
+  /** Number of responses that the client abandoned. */
   readonly abandoned: () => number
 }
 
 export const key = "sk-test-0123456789-secret"
 
-/** In turn, or by what is asked. */
+/** One turn per request in order, or a function of the request. */
 export type Script = ReadonlyArray<Turn> | ((heard: Heard, index: number) => Turn)
 
 const turnOf = (script: Script, heard: ReadonlyArray<Heard>): Turn => {
@@ -109,7 +109,7 @@ const send = (response: ServerResponse, status: number, body: unknown, headers: 
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body))
 }
 
-/** What the real servers would not accept. */
+/** The problem for which the real servers would reject the request, if any. */
 const problemWith = (api: Api, request: IncomingMessage, body: Record<string, unknown>) => {
   if (request.method !== "POST" || request.url !== paths[api]) return { status: 404, error: `no such path: ${request.url}` }
   const authorized = request.headers.authorization === `Bearer ${key}` || request.headers["x-api-key"] === key
@@ -138,7 +138,7 @@ export const schemaIn = (api: Api, body: unknown): unknown => {
   return api === "chat" ? at(body, "response_format", "json_schema", "schema") : at(body, "text", "format", "schema")
 }
 
-/** In strict mode every object names all its fields as required and forbids others. */
+/** In strict mode, every object must list all its fields as required and forbid others. */
 const schemaProblem = (schema: unknown): string | undefined => {
   if (schema === undefined) return "a schema is required here"
   const fields = at(schema, "properties")
@@ -222,14 +222,14 @@ const wholeReply = (api: Api, body: Record<string, unknown>, turn: Says, text: s
   }
 }
 
-/** The text that a question is about, and what it asks for. */
+/** The prompt of a request, the document text in it, and whether it asks for entities or facts. */
 export const questionIn = ({ body }: Heard) => {
   const prompt = String(at(body, "messages", "1", "content") ?? at(body, "messages", "0", "content") ?? at(body, "input"))
   const text = /<(text-[0-9a-f]{16})>\n([\s\S]*)\n<\/\1>/.exec(prompt)?.[2] ?? ""
   return { prompt, text, asks: /^Entities:\n/.test(prompt) ? ("facts" as const) : ("entities" as const) }
 }
 
-/** A model that reads ships' logs: it finds ships, and which one passed which. */
+/** A model that reads ships' logs: it finds ships, and facts of the form "A passed B". */
 export const shipModel = (heard: Heard): Turn => {
   const { prompt, text, asks } = questionIn(heard)
   if (asks === "entities")

@@ -1,6 +1,6 @@
 /**
- * Worker processes that the pipelines of many tests share: to start one takes longer than the work of most tests. They end with the
- * process of the tests. A pipeline with content limits of its own has workers of its own.
+ * Worker processes that the pipelines of many tests share, since starting one takes longer than most tests. They end with the test
+ * process. A pipeline with custom content limits starts its own workers.
  *
  *     Knowledge.layerEmbedded({ folder }).pipe(Layer.provide(sharedWorkers))
  */
@@ -9,7 +9,7 @@ import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import { makeWorkerPool, WorkerPool, type WorkerPoolService } from "../src/threads/WorkerPool.ts"
 
-/** Longer than the tests of a run are without them: they start once. */
+/** Longer than a test run leaves the workers idle, so that they start once. */
 const patience = "10 minutes"
 
 let pool: WorkerPoolService | undefined

@@ -1,2 +1,2 @@
-/** The rules every storage is held to, as vitest suites: run them on a storage of your own. */
+/** The conformance suite that every storage must pass, for vitest: run it on a storage of your own. */
 export { type StorageKitOptions, storageConformance } from "./storageConformance.ts"

@@ -1,4 +1,4 @@
-/** Any sequence of operations gives what a plain map of names to contents would give. */
+/** Model-based test: any sequence of operations has the same results as on a plain map of names to contents. */
 import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -23,7 +23,7 @@ const Operation = Schema.Struct({
   name,
   operation: Schema.Literals(["set", "remove", "get", "list"]),
   content: Schema.String.check(Schema.isMaxLength(20)),
-  /** What the writer believes: nothing, that there is none, the truth, or what was true one writing ago. */
+  /** The writer's precondition: none, that the blob is absent, its current generation, or the generation one write ago. */
   belief: Schema.Literals(["none", "absent", "current", "stale"]),
 })
 type Operation = typeof Operation.Type
@@ -77,7 +77,7 @@ const apply = (storage: StorageService, folder: StorageFolder, model: Map<Storag
 
 export const registerAgreement = (it: Vitest.MethodsNonLive<Storage>, fresh: Fresh, runs: number): void =>
   it.effect.prop(
-    "any sequence of operations gives what a map would give",
+    "any sequence of operations has the same results as on a map",
     [Arbitrary.array(Arbitrary.schema(Operation), { minLength: 5, maxLength: 30 })],
     ([steps]) =>
       Effect.gen(function* () {

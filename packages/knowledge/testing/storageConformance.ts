@@ -1,4 +1,4 @@
-/** The rules every storage is held to, as a vitest suite: run it on a storage of your own. */
+/** The conformance suite that every storage must pass, for vitest: run it on a storage of your own. */
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -12,15 +12,15 @@ import { registerAgreement } from "./storageAgreement.ts"
 import { registerContention } from "./storageContention.ts"
 
 export interface StorageKitOptions {
-  /** Where the tests may write; each uses a folder of its own below it. */
+  /** The folder that the tests may write to; each test uses a subfolder of its own. */
   readonly folder: StorageFolder
-  /** How many random sequences of operations are tried: fewer where each costs a call over the network. */
+  /** Number of random sequences of operations. Use fewer if each operation is a network call. Default: 40. */
   readonly runs?: number
-  /** Whether a generation follows from the content, as on S3: the same content written again has the same one. Default: false. */
+  /** Whether the generation is derived from the content, as on S3: writing the same content again keeps it. Default: false. */
   readonly generationsFollowContent?: boolean
   /**
-   * Whether answers get lost on the way: then a write among others may fail with `StorageFailed` where nothing can tell whether it
-   * took place, and a read with one where its blob was replaced meanwhile. Default: false.
+   * Whether responses can get lost: then a concurrent write may fail with `StorageFailed` although its outcome is unknown, and a read
+   * may fail with it if its blob was replaced meanwhile. Default: false.
    */
   readonly losesAnswers?: boolean
 }
@@ -33,7 +33,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       return { storage: yield* Storage, folder, uri: blobIn(folder, "a/blob.txt") }
     })
 
-    it.effect("what was set can be got, with its size, hash and generation", () =>
+    it.effect("a blob that was set can be read, with its size, hash and generation", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         const text = "Ålesund 東京 👩‍🚀 \u0000 end"
@@ -48,7 +48,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("a blob may hold nothing, or any bytes", () =>
+    it.effect("a blob may be empty, or contain any bytes", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         yield* storage.set(uri, "")
@@ -68,7 +68,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
         assert.deepStrictEqual(yield* storage.info(uri), Option.none())
         assert.isFalse(yield* storage.remove(uri))
         assert.deepStrictEqual(yield* Stream.runCollect(storage.list(folder)), [])
-        // A folder is not a blob, and below a blob there is none.
+        // A folder is not a blob, and there is no blob below a blob.
         yield* storage.set(uri, "x")
         assert.strictEqual((yield* Effect.flip(storage.get(blobIn(folder, "a"))))._tag, "BlobNotFound")
         assert.strictEqual((yield* Effect.flip(storage.get(blobIn(folder, "a/blob.txt/b"))))._tag, "BlobNotFound")
@@ -87,8 +87,8 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
 
     it.effect(
       options.generationsFollowContent === true
-        ? "every writing of other content has a generation of its own"
-        : "every writing has a generation of its own, also of the same content and after a removal",
+        ? "every write of different content gets a new generation"
+        : "every write gets a new generation, even with the same content and after a removal",
       () =>
         Effect.gen(function* () {
           const { storage, uri } = yield* fresh
@@ -102,7 +102,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
         }),
     )
 
-    it.effect("set if absent writes once and harms nothing after", () =>
+    it.effect("set with ifAbsent writes once and changes nothing afterwards", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         const first = yield* storage.set(uri, "first", ifAbsent)
@@ -137,7 +137,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("a folder lists what lies below it, in the order of code points", () =>
+    it.effect("a folder lists the blobs below it, in code point order", () =>
       Effect.gen(function* () {
         const { storage, folder } = yield* fresh
         const names = ["a.txt", "a/b/c.txt", "a/b.txt", "a0.txt", "Z", "ø.txt", "\uffdd", "😀", "a b#?.txt"]
@@ -159,7 +159,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("a stream is stored as one blob, and read back piece by piece", () =>
+    it.effect("a stream is stored as one blob, and read back as a stream", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         const piece = (number: number) => new Uint8Array(100_000).fill(number)
@@ -171,7 +171,7 @@ export const storageConformance = <E>(name: string, storage: Layer.Layer<Storage
       }),
     )
 
-    it.effect("a stream that fails or is interrupted leaves the blob as it was", () =>
+    it.effect("a stream that fails or is interrupted leaves the blob unchanged", () =>
       Effect.gen(function* () {
         const { storage, uri } = yield* fresh
         const some = Stream.succeed(new Uint8Array(10_000))

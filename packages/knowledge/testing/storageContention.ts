@@ -1,4 +1,4 @@
-/** The rules of a storage that many use at once. */
+/** The rules of a storage under concurrent use. */
 
 import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
@@ -6,14 +6,14 @@ import * as Stream from "effect/Stream"
 import { getText, ifAbsent, ifGeneration, type Storage, type StorageError, type StorageService } from "../src/storage/Storage.ts"
 import type { StorageFolder, StorageUri } from "../src/storage/Uri.ts"
 
-/** A place of its own for one test. */
+/** A fresh folder and address for one test. */
 export type Fresh = Effect.Effect<
   { readonly storage: StorageService; readonly folder: StorageFolder; readonly uri: StorageUri },
   never,
   Storage
 >
 
-/** Adds one to the number in a blob, as often as it takes while others do the same. */
+/** Increments the number in a blob, with retries while others do the same. */
 export const countUp = (storage: StorageService, uri: StorageUri): Effect.Effect<void, StorageError> =>
   Effect.gen(function* () {
     const blob = yield* storage.get(uri)
@@ -22,7 +22,7 @@ export const countUp = (storage: StorageService, uri: StorageUri): Effect.Effect
   }).pipe(Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))
 
 export const registerContention = (it: Vitest.MethodsNonLive<Storage>, fresh: Fresh, losesAnswers: boolean): void => {
-  /** Whether it is known to have happened. */
+  /** Whether the effect is known to have succeeded. */
   const settled = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>): Effect.Effect<boolean, E> =>
     Effect.as(effect, true).pipe(
       Effect.catchIf(
@@ -31,7 +31,7 @@ export const registerContention = (it: Vitest.MethodsNonLive<Storage>, fresh: Fr
       ),
     )
 
-  it.effect("of many who set if absent, one does", () =>
+  it.effect("of many concurrent writers with ifAbsent, one succeeds", () =>
     Effect.gen(function* () {
       const { storage, uri } = yield* fresh
       const tries = Array.from({ length: 20 }, (_, number) => Effect.exit(storage.set(uri, String(number), ifAbsent)))
@@ -42,7 +42,7 @@ export const registerContention = (it: Vitest.MethodsNonLive<Storage>, fresh: Fr
     }),
   )
 
-  it.effect("no change is lost among processes that read and set at a generation", () =>
+  it.effect("no update is lost among concurrent writers that set at a generation", () =>
     Effect.gen(function* () {
       const { storage, uri } = yield* fresh
       yield* storage.set(uri, "0")
@@ -58,7 +58,7 @@ export const registerContention = (it: Vitest.MethodsNonLive<Storage>, fresh: Fr
     }),
   )
 
-  it.effect("a reader sees one writing whole, never a mixture", () =>
+  it.effect("a reader sees one complete write, never a mixture", () =>
     Effect.gen(function* () {
       const { storage, uri } = yield* fresh
       const content = (letter: string) => letter.repeat(600_000)

@@ -1,7 +1,7 @@
 /**
- * Google Cloud Tasks on loopback: creates tasks by its REST API, refuses what the real one refuses, and calls their addresses with signed
- * tokens, again and again until the answer is a 2xx or the attempts are used up. Beside it the key set, the metadata server and Cloud
- * Run's `jobs:run`, which answers before the job ends.
+ * Google Cloud Tasks on loopback: creates tasks through the REST API, rejects the requests that the real service rejects, and calls the
+ * tasks' URLs with signed tokens until the response is a 2xx or the attempts are exhausted. It also serves the key set, the metadata
+ * server and Cloud Run's `jobs:run`, which responds before the job ends.
  */
 import { createSign, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,25 +11,25 @@ import { type FakeReply, type FakeRequest, type FakeServer, nowMillis, startServ
 export interface FakeCloudTasksOptions {
   /** `projects/P/locations/L/queues/Q`. */
   readonly queues: ReadonlyArray<string>
-  /** Queues that exist and that no token may use. */
+  /** Existing queues that no token may use. */
   readonly forbidden?: ReadonlyArray<string>
-  /** Default: 5 attempts, 10 at once, 20 to 200 milliseconds apart. */
+  /** Default: 5 attempts, 10 concurrent calls, and a backoff of 20 to 200 milliseconds. */
   readonly maxAttempts?: number
   readonly concurrency?: number
   readonly minBackoffMillis?: number
   readonly maxBackoffMillis?: number
-  /** Starts a job with these variables of its environment. Resolves to its exit code. */
+  /** Starts a job with these environment variables. Resolves to its exit code. */
   readonly runJob?: (job: string, env: Readonly<Record<string, string>>) => Promise<number>
-  /** How often a job that fails is started again. Default: 3. */
+  /** Number of retries of a failed job. Default: 3. */
   readonly jobRetries?: number
   readonly port?: number
 }
 
-/** What happens to one delivery of a task. */
+/** A fault of one delivery of a task. */
 export type DeliveryFault =
   /** The call does not reach the server; the queue counts a failed attempt. */
   | "lost"
-  /** The call is made, and its answer is taken for a failure: it is made again. */
+  /** The call is made, but counts as failed, so it is made again. */
   | "answer lost"
   /** The call is made twice at the same time. */
   | "twice"
@@ -39,24 +39,24 @@ export interface Delivery {
   readonly task: string
   readonly url: string
   readonly attempt: number
-  /** Undefined where no answer came. */
+  /** Undefined if there was no response. */
   readonly status: number | undefined
 }
 
 export interface FakeCloudTasks extends FakeServer {
   deliveryPlan: (url: string, index: number) => DeliveryFault | undefined
   readonly deliveries: Array<Delivery>
-  /** Names of the tasks that were created. */
+  /** Names of the created tasks. */
   readonly created: Array<string>
-  /** Tasks that were given up. */
+  /** Names of the tasks whose attempts are exhausted. */
   readonly exhausted: Array<string>
   readonly waiting: () => number
   readonly keysUrl: string
-  /** A token as Google signs it. */
+  /** A token with a valid signature of Google. */
   readonly token: (claims: Readonly<Record<string, unknown>>, header?: Readonly<Record<string, unknown>>) => string
-  /** A foreign key that signs as if it were Google's. */
+  /** A token that claims Google's key id, but is signed with another key. */
   readonly forge: (claims: Readonly<Record<string, unknown>>) => string
-  /** Replaces the key: tokens of the one before are refused once servers have asked again. */
+  /** Replaces the key: servers refuse tokens of the previous key after they have fetched the key set again. */
   readonly rotateKey: () => void
 }
 
@@ -96,7 +96,7 @@ const json = (status: number, value: unknown): FakeReply => ({
 const problem = (status: number, code: string, message: string): FakeReply =>
   json(status, { error: { code: status, message, status: code } })
 
-/** A task that waits does not keep the process alive. */
+/** Unreferenced timers: a waiting task does not keep the process alive. */
 const pause = (millis: number) => sleep(millis, undefined, { ref: false })
 
 const iso = (millis: number): string => DateTime.formatIso(DateTime.makeUnsafe(millis))
@@ -108,7 +108,7 @@ const largestTask = 100 * 1024
 export const startFakeCloudTasks = async (options: FakeCloudTasksOptions): Promise<FakeCloudTasks> => {
   const { maxAttempts = 5, concurrency = 10, minBackoffMillis = 20, maxBackoffMillis = 200, jobRetries = 3 } = options
   const tasks = new Map<string, TaskResource>()
-  /** Names of tasks that were deleted or have ended cannot be used again for an hour. */
+  /** Names of deleted or finished tasks, which cannot be reused. */
   const tombstones = new Set<string>()
   const [created, exhausted, deliveries]: [Array<string>, Array<string>, Array<Delivery>] = [[], [], []]
   const tokens = new Set<string>()
@@ -178,7 +178,7 @@ export const startFakeCloudTasks = async (options: FakeCloudTasksOptions): Promi
       await response.arrayBuffer()
       return response.status
     } catch {
-      // A server that is away or dies is what the next attempt is for.
+      // The server is unreachable or died: the next attempt tries again.
       return undefined
     }
   }

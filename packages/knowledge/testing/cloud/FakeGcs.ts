@@ -1,7 +1,7 @@
 /**
  * Google Cloud Storage on loopback: the JSON API with buckets, objects with generations, preconditions, media, multipart and
- * resumable uploads, listings in pages, checksums and bearer tokens; the token endpoint, which checks the signature of a service
- * account's assertion; and the metadata server. It refuses what the real one refuses.
+ * resumable uploads, paged listings, checksums and bearer tokens; the token endpoint, which verifies the signature of a service
+ * account's assertion; and the metadata server. It rejects the requests that the real service rejects.
  */
 import { createHash, createVerify, randomBytes } from "node:crypto"
 import * as DateTime from "effect/DateTime"
@@ -9,21 +9,21 @@ import { type FakeReply, type FakeRequest, type FakeServer, nowMillis, startServ
 
 export interface FakeGcsOptions {
   readonly buckets: ReadonlyArray<string>
-  /** Buckets that exist and that no token may use. */
+  /** Existing buckets that no token may use. */
   readonly forbidden?: ReadonlyArray<string>
-  /** The public key of the one service account, by its address. Default: no token endpoint. */
+  /** Email and public key of the only service account. Default: the token endpoint refuses all requests. */
   readonly serviceAccount?: { readonly email: string; readonly publicKey: string }
   /** How long a token is valid, in seconds. Default: 3,600. */
   readonly tokenSeconds?: number
   /** Whether requests need no token, as for emulators. */
   readonly anonymous?: boolean
-  /** Objects of one page of a listing at most, whatever the client asks for. Default: 1,000. */
+  /** Maximum number of objects per listing page, even if the client requests more. Default: 1,000. */
   readonly pageSize?: number
   readonly port?: number
 }
 
 export interface FakeGcs extends FakeServer {
-  /** Ends the tokens that were given out. */
+  /** Invalidates all issued tokens. */
   readonly endTokens: () => void
   readonly tokensGiven: () => number
   readonly openSessions: () => number
@@ -220,7 +220,7 @@ export const startFakeGcs = async (options: FakeGcsOptions): Promise<FakeGcs> =>
       if (total === "*" && request.body.length % chunkUnit !== 0)
         throw new Refusal(400, "badRequest", "Chunks that are not the last one must be multiples of 256 KiB.")
       if (from > session.kept) throw new Refusal(400, "badRequest", "Bytes are missing before this chunk.")
-      // Bytes that are kept already are ignored.
+      // Bytes that the session already has are ignored.
       const fresh = request.body.subarray(Math.min(session.kept - from, request.body.length))
       const taken = fault === "keep a part" ? fresh.subarray(0, Math.floor(fresh.length / 2 / chunkUnit) * chunkUnit) : fresh
       session.pieces.push(taken)
@@ -317,7 +317,7 @@ export const startFakeGcs = async (options: FakeGcsOptions): Promise<FakeGcs> =>
       const uploading = /^(?:\/resumable)?\/upload\/storage\/v1\/b\/([^/]+)\/o$/.exec(path)
       const id = query.get("upload_id")
       if (uploading !== null && id !== null) {
-        // Who knows the address of a session may use it.
+        // The address of a session authorizes its use, so no token is required.
         if (method === "PUT") return resume(request, id, fault)
         return { status: sessions.delete(id) ? 499 : 404 }
       }
@@ -379,7 +379,7 @@ const multipartOf = ({ headers, body }: FakeRequest): { readonly resource: Resou
   return { resource, bytes: Buffer.from(contentOf(body.subarray(second, end))) }
 }
 
-/** Only the fields that were asked for, as in `a,b` and `a,items(b,c)`. */
+/** Only the requested fields, as in `a,b` and `a,items(b,c)`. */
 const selected = (value: object, fields: string | null): object => {
   if (fields === null || fields === "") return value
   const wanted = new Map<string, string | null>()
@@ -394,7 +394,7 @@ const selected = (value: object, fields: string | null): object => {
   )
 }
 
-/** The remainders of each byte, and of each byte with one to seven zero bytes behind it: eight bytes are divided at once. */
+/** Slicing-by-8 tables: the CRC of each byte, and of each byte followed by one to seven zero bytes. */
 const crcTables = (() => {
   const first = Int32Array.from({ length: 256 }, (_, byte) => {
     let value = byte

@@ -1,6 +1,6 @@
 /**
- * Amazon S3 on loopback, addressed by path: signatures of version 4, hashes of the content, conditional writes and removals, uploads
- * in parts, checksums, ranges and listings in pages. It refuses what the real one refuses.
+ * Amazon S3 on loopback, with path-style addresses: Signature Version 4, content hashes, conditional writes and removals, multipart
+ * uploads, checksums, ranges and paged listings. It rejects the requests that the real service rejects.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { crc32 } from "node:zlib"
@@ -9,14 +9,14 @@ import { type FakeReply, type FakeRequest, type FakeServer, nowMillis, startServ
 
 export interface FakeS3Options {
   readonly buckets: ReadonlyArray<string>
-  /** Buckets that exist and that the key may not use. */
+  /** Existing buckets that the key may not use. */
   readonly forbidden?: ReadonlyArray<string>
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** With it, requests have to carry it. */
+  /** If set, requests must carry it. */
   readonly sessionToken?: string
   readonly region?: string
-  /** Objects of one page of a listing at most, whatever the client asks for. Default: 1,000. */
+  /** Maximum number of objects per listing page, even if the client requests more. Default: 1,000. */
   readonly pageSize?: number
   readonly port?: number
 }
@@ -307,7 +307,7 @@ const crcText = (bytes: Buffer) => {
   return result.toString("base64")
 }
 
-/** What comes back with the object. */
+/** The headers that a read returns with the object. */
 const keptHeaders = ({ headers }: FakeRequest): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).filter(
@@ -332,7 +332,7 @@ interface Signer {
   readonly region: string
 }
 
-/** Made from the request as it arrived, by the rules of Signature Version 4. */
+/** Recomputes the Signature Version 4 from the request as received. */
 const checkSignature = (request: FakeRequest, signer: Signer) => {
   const { headers } = request
   const parts =

@@ -1,6 +1,6 @@
 /**
- * What the fake object stores have in common: a server on loopback that hands whole requests to a protocol, and faults between the
- * protocol and the wire. A fault is chosen for each request, by a script or by chance.
+ * The shared part of the fake cloud services: a server on loopback that passes complete requests to a protocol, and fault injection
+ * between the protocol and the wire. A fault plan picks the fault of each request, by a script or at random.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
@@ -23,18 +23,18 @@ export interface FakeReply {
 }
 
 export type Fault =
-  /** The store answers so, and does nothing. */
+  /** The server responds with this status and does not execute the request. */
   | { readonly status: number; readonly retryAfter?: number }
-  /** The connection breaks before the store does anything. */
+  /** The connection breaks before the server executes the request. */
   | "reset before"
-  /** The store does what it is asked to do, and the connection breaks before the answer. */
+  /** The server executes the request, and the connection breaks before the response. */
   | "reset after"
-  /** The connection breaks after so many bytes of the answer's body. */
+  /** The connection breaks after this many bytes of the response body. */
   | { readonly cutAfter: number }
-  /** One byte of the answer's body is another one. */
+  /** One byte of the response body is changed. */
   | "damage"
   | { readonly lateByMillis: number }
-  /** What only one of the protocols knows. */
+  /** A fault that only one of the protocols implements. */
   | { readonly own: string }
 
 export type FaultPlan = (request: FakeRequest, index: number) => Fault | undefined
@@ -86,7 +86,7 @@ export const startServer = async (
   return fake
 }
 
-/** In milliseconds since 1970. */
+/** In milliseconds since the Unix epoch. */
 export const nowMillis = (): number => performance.timeOrigin + performance.now()
 
 const received = async (incoming: IncomingMessage): Promise<FakeRequest> => {
@@ -135,7 +135,7 @@ const closed = (server: Server): Promise<void> =>
     server.closeAllConnections()
   })
 
-/** One request in `every` meets one of the faults. The same seed gives the same sequence. */
+/** On average, one request in `every` gets one of the faults. The same seed gives the same sequence. */
 export const byChance = (faults: ReadonlyArray<Fault>, every: number, seed: number): FaultPlan => {
   let state = seed
   const next = () => {
@@ -145,7 +145,7 @@ export const byChance = (faults: ReadonlyArray<Fault>, every: number, seed: numb
   return () => (next() < 1 / every ? faults[Math.floor(next() * faults.length)] : undefined)
 }
 
-/** The faults in turn, then none. */
+/** The faults in order, one per request, then none. */
 export const inTurn = (...faults: ReadonlyArray<Fault | undefined>): FaultPlan => {
   let index = 0
   return () => faults[index++]

@@ -1,7 +1,7 @@
 /**
  * Keys and region of AWS, and of stores that speak its protocol: from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else from the
  * profile that AWS_PROFILE names in the shared files, else from the container that the process runs in (ECS, or EKS with pod
- * identities), else from the machine (EC2). And the signature that proves a request to be sent with such keys.
+ * identities), else from the machine (EC2). Also signs requests with these keys.
  */
 import { createHash, createHmac } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -23,7 +23,7 @@ export interface AwsKeys {
 }
 
 export interface AwsSettings {
-  /** Read anew after they were refused as expired. */
+  /** Fetched again after the store has refused them as expired. */
   readonly keys: Credentials<AwsKeys>
   readonly region: string | undefined
   readonly endpoint: string | undefined
@@ -57,10 +57,10 @@ export const fromEnvironment: Effect.Effect<AwsSettings> = Effect.gen(function* 
   }
 })
 
-/** Such a profile has keys only after an exchange that other programs do. */
+/** The keys of such a profile require an exchange, which only other programs implement. */
 const exchanged = (profile: string, kind: string) =>
   new CredentialsRefused({
-    problem: `the profile ${profile} has no keys of its own but ${kind}`,
+    problem: `the profile ${profile} has no keys of its own, only ${kind}`,
     nextStep: `set keys with \`eval "$(aws configure export-credentials --profile ${profile} --format env)"\``,
   })
 
@@ -84,7 +84,7 @@ const askedKeys = (
 
 interface ContainerSettings {
   readonly url: string
-  /** Read for each request: it is replaced while the process runs. */
+  /** Read for each request, since the platform replaces the file while the process runs. */
   readonly tokenFile: string | undefined
   readonly token: string | undefined
 }
@@ -100,7 +100,7 @@ const containerSettings: Effect.Effect<ContainerSettings | undefined> = Effect.g
   }
 })
 
-/** The addresses of ECS and EKS, and this machine. To others the token of the container would be sent in the clear. */
+/** Without TLS, only the addresses of ECS, EKS and this machine: any other would receive the container's token in the clear. */
 const isTrusted = (url: URL): boolean =>
   url.protocol === "https:" ||
   ["localhost", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]"].includes(url.hostname) ||
@@ -111,7 +111,7 @@ const fromContainer = ({ url, tokenFile, token }: ContainerSettings): Effect.Eff
     const refused = (problem: string) =>
       new CredentialsRefused({ problem, nextStep: "correct the AWS_CONTAINER_ variables, which ECS and EKS set themselves" })
     if (!URL.canParse(url) || !isTrusted(new URL(url)))
-      return yield* refused(`${url} is not an address that a container gets keys of AWS from`)
+      return yield* refused(`${url} is not a trusted address for the AWS keys of a container`)
     const proof =
       tokenFile === undefined
         ? token
@@ -120,23 +120,23 @@ const fromContainer = ({ url, tokenFile, token }: ContainerSettings): Effect.Eff
             catch: (cause) => refused(`the token of the container in ${tokenFile} cannot be read: ${innermostReason(cause)}`),
           })
     return yield* askedKeys(HttpClientRequest.get(url, proof === undefined ? {} : { headers: { authorization: proof } }), {
-      problem: "the container gives no keys of AWS",
+      problem: "the container provides no AWS keys",
       nextStep: "give the task or the pod a role",
     })
   })
 
-/** Undefined where it is not to be asked. */
+/** The address of the metadata service; undefined if it is disabled. */
 const machineAddress: Effect.Effect<string | undefined> = Effect.gen(function* () {
   if ((yield* variable("AWS_EC2_METADATA_DISABLED")) === "true") return undefined
   return ((yield* variable("AWS_EC2_METADATA_SERVICE_ENDPOINT")) ?? "http://169.254.169.254").replace(/\/$/, "")
 })
 
-/** By version 2 of the protocol only: a session first, which no forwarded request can have. */
+/** Uses IMDSv2 only: it requires a session token, which a forwarded request cannot obtain. */
 const fromMachine = (address: string | undefined, profile: string): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
   Effect.gen(function* () {
-    const problem = `there are no keys of AWS in the environment, in the profile ${profile}, or from the machine`
+    const problem = `there are no AWS keys in the environment, in the profile ${profile}, or from the machine`
     if (address === undefined) return yield* new CredentialsRefused({ problem, nextStep: setKeys })
-    // Machines that are not of AWS do not answer: the wait is short.
+    // Machines outside of AWS do not answer, so the timeout is short.
     const options: AskOptions = {
       problem,
       nextStep: `${setKeys}, or give the machine a role`,
@@ -160,7 +160,7 @@ const keysOf = (accessKeyId: string, secret: string, token: string | undefined):
   sessionToken: token === undefined ? undefined : Redacted.make(token),
 })
 
-/** The settings of a section. A file that is missing or cannot be read has none. */
+/** The settings of a section. Empty if the file is missing or cannot be read. */
 const sectionIn = (file: string, name: string): Readonly<Record<string, string>> => {
   const found: Record<string, string> = {}
   let isIn = false
@@ -180,16 +180,16 @@ const linesOf = (file: string): ReadonlyArray<string> => {
   try {
     return readFileSync(file, "utf8").split(/\r?\n/)
   } catch {
-    // Without a profile the environment has the keys, or the error names both.
+    // Without a profile, the keys come from another source, or the error names all sources.
     return []
   }
 }
 
-// AWS Signature Version 4 for S3: the headers prove the sender of a request, and that its body is the one that was sent.
+// AWS Signature Version 4 for S3: the headers authenticate the sender of a request and the integrity of its body.
 
 export interface UnsignedRequest {
   readonly method: string
-  /** With path and query percent-encoded as RFC 3986 says. */
+  /** Path and query are percent-encoded according to RFC 3986. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array | undefined
@@ -198,7 +198,7 @@ export interface UnsignedRequest {
 /** Returns the headers to add to a request. All of its headers are signed. */
 export type Signer = (request: UnsignedRequest, keys: AwsKeys, nowMillis: number) => Readonly<Record<string, string>>
 
-/** The key that signs follows from the secret, the day and the region, and is derived once for all requests of a day. */
+/** The signing key is derived from the secret, the day and the region, once for all requests of a day. */
 export const signerFor = (region: string): Signer => {
   let last: { readonly secret: string; readonly day: string; readonly key: Buffer } | undefined
   const keyOf = (secret: string, day: string): Buffer => {
@@ -246,7 +246,7 @@ const signed = (
   }
 }
 
-/** Every character but letters, digits and `-._~` as a percent sign and two digits. */
+/** Percent-encodes every character but letters, digits and `-._~`. */
 export const encoded = (text: string): string =>
   encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 

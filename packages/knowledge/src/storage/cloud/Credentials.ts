@@ -1,6 +1,6 @@
 /**
- * Credentials for object stores. Credentials that end are kept until shortly before their end, and asked for once although many
- * requests need them. They are in no message.
+ * Credentials for object stores. Expiring credentials are cached until shortly before they expire, and fetched once even if many
+ * requests need them. No message contains them.
  */
 import * as Clock from "effect/Clock"
 import * as Config from "effect/Config"
@@ -15,7 +15,7 @@ import * as HttpClient from "effect/unstable/http/HttpClient"
 import type * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import { innermostReason } from "../Describe.ts"
 
-/** No credentials could be had. `retryable`: their source is away, and may give some later. */
+/** No credentials are available. `retryable`: their source is unreachable, and may provide some later. */
 export class CredentialsRefused extends Schema.TaggedError<CredentialsRefused>()("CredentialsRefused", {
   problem: Schema.String,
   nextStep: Schema.String,
@@ -28,17 +28,17 @@ export class CredentialsRefused extends Schema.TaggedError<CredentialsRefused>()
 
 export interface Credentials<A> {
   readonly current: Effect.Effect<A, CredentialsRefused>
-  /** The next ones are new. */
+  /** Drops the cached credentials, so that the next call fetches new ones. */
   readonly forget: Effect.Effect<void>
 }
 
 export interface Expiring<A> {
   readonly value: A
-  /** In milliseconds since 1970. */
+  /** In milliseconds since the Unix epoch. */
   readonly expiresAt: number
 }
 
-/** So long before their end credentials are replaced: Google's metadata server gives no new ones earlier than five minutes before. */
+/** Credentials are renewed this long before they expire. Google's metadata server issues new ones no earlier than five minutes before. */
 const renewedBefore = 225_000
 
 export const cached = <A>(fetched: Effect.Effect<Expiring<A>, CredentialsRefused>): Credentials<A> => {
@@ -49,7 +49,7 @@ export const cached = <A>(fetched: Effect.Effect<Expiring<A>, CredentialsRefused
     if (kept !== undefined && kept.expiresAt - renewedBefore > now) return kept.value
     const before = kept
     kept = yield* Effect.catch(fetched, (refused) =>
-      // Those before are good for minutes: the next request asks again.
+      // The cached credentials are still valid; the next request tries again.
       before !== undefined && before.expiresAt > now + 10_000 ? Effect.succeed(before) : Effect.fail(refused),
     )
     return kept.value
@@ -62,21 +62,21 @@ export const cached = <A>(fetched: Effect.Effect<Expiring<A>, CredentialsRefused
   }
 }
 
-/** A variable of the environment; undefined where it is not set or empty. */
+/** An environment variable; undefined if it is unset or empty. */
 export const variable = (name: string): Effect.Effect<string | undefined> =>
   Effect.map(Effect.orDie(Config.String(name).pipe(Config.withDefault(""))), (value) => (value === "" ? undefined : value))
 
-/** One attempt gave nothing, for this reason. */
+/** The reason why one attempt failed. */
 class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly message: string }> {}
 
 export interface AskOptions {
   readonly problem: string
   readonly nextStep: string
-  /** How long one attempt may take. Default: ten seconds. */
+  /** Timeout of one attempt. Default: ten seconds. */
   readonly timeout?: Duration.Input
-  /** How often it is asked again. Default: twice. */
+  /** Number of retries. Default: 2. */
   readonly retries?: number
-  /** There may be no such server: then a missing answer is not an outage. */
+  /** The server may not exist on this machine: then a missing response is not an outage. */
   readonly mayBeAbsent?: boolean
 }
 
@@ -84,12 +84,12 @@ const pauses = Schedule.exponential("200 millis")
 
 const isRefusal = ({ message }: { readonly message: string }): boolean => /^4\d\d\b/.test(message)
 
-/** A machine outside of the cloud does not know the name of its metadata server. */
+/** Outside of the cloud, the host name of the metadata server does not resolve. */
 const isUnknownName = (error: unknown): boolean => /\b(?:ENOTFOUND|EAI_AGAIN)\b/.test(innermostReason(error))
 
 /**
- * The text that a token endpoint or a metadata server answers. Asked again when it fails: one that is away for a moment must not fail
- * a write.
+ * The response text of a token endpoint or a metadata server. Retried on failure, so that a short outage of the server does not fail a
+ * write.
  */
 export const askedText = (
   request: HttpClientRequest.HttpClientRequest,
@@ -111,7 +111,7 @@ export const askedText = (
     Effect.provide(FetchHttpClient.layer),
   )
 
-/** The same for an answer that is JSON. */
+/** Like `askedText`, for a JSON response. */
 export const asked = <A>(
   request: HttpClientRequest.HttpClientRequest,
   schema: Schema.Decoder<A>,
@@ -120,10 +120,10 @@ export const asked = <A>(
   Effect.flatMap(askedText(request, options), (text) =>
     Effect.mapError(
       Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text),
-      // The message of the schema could repeat a part of a key.
-      () => new CredentialsRefused({ problem: `${options.problem} (the answer holds none)`, nextStep: options.nextStep }),
+      // The message of the schema error could contain a part of a key.
+      () => new CredentialsRefused({ problem: `${options.problem} (the response contains none)`, nextStep: options.nextStep }),
     ),
   )
 
-/** The word of the token endpoint, like `invalid_grant`; never its description, which may repeat the request. */
+/** The error code of the token endpoint, like `invalid_grant`; never its description, which may quote the request. */
 const problemIn = (text: string): string => /"error"\s*:\s*"([a-z_]{1,40})"/.exec(text)?.[1] ?? ""

@@ -1,6 +1,6 @@
 /**
- * Blobs as objects of a bucket of Google Cloud Storage, under `gs://bucket/` addresses. Safe among any number of machines. A blob's
- * generation is the object's generation, and every write carries `ifGenerationMatch`.
+ * Blobs as objects of a Google Cloud Storage bucket, under `gs://bucket/` addresses. Safe for concurrent use by any number of machines.
+ * A blob's generation is the object's generation, and every write carries `ifGenerationMatch`.
  *
  * ```ts
  * const storage = GcsStorage.layer({ root: StorageFolder.make("gs://my-bucket/detent/") })
@@ -39,9 +39,9 @@ import {
 } from "./ObjectStorage.ts"
 
 export interface GcsStorageOptions extends BucketScope {
-  /** Default: those of the environment, then the service account of the machine. */
+  /** Default: the credentials of the environment, then the service account of the machine. */
   readonly credentials?: GoogleCredentials
-  /** Default: STORAGE_EMULATOR_HOST, which is asked without credentials, then https://storage.googleapis.com. */
+  /** Default: STORAGE_EMULATOR_HOST, which is used without credentials, then https://storage.googleapis.com. */
   readonly endpoint?: string
   readonly retry?: RetryOptions
 }
@@ -63,7 +63,7 @@ const fields = "name,generation,size,md5Hash,metadata"
 
 interface Session {
   readonly upload: Upload
-  /** Knows the upload, so it is in no message. */
+  /** A secret: it authorizes the upload, so no message contains it. */
   readonly address: string
 }
 
@@ -98,7 +98,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
       const { bucket, key } = locationOf(uri)
       return `${endpoint}/upload/storage/v1/b/${bucket}/o?uploadType=${type}&name=${encodeURIComponent(key)}${condition}&fields=${fields}`
     }
-    /** The object is not there, or not at the generation, although its bucket is. */
+    /** The object does not exist, or not at the generation, although its bucket exists. */
     const isGone = (answer: Answer) => answer.status === 404 && !/bucket does not exist/i.test(http.problemOf(answer).message)
     const decoded = <A>(schema: Schema.Decoder<A>, target: Target, { body }: Answer): Effect.Effect<A, StorageFailed> =>
       Effect.mapError(
@@ -106,7 +106,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
         (cause) => new StorageFailed({ ...target, retryable: true, cause }),
       )
 
-    /** The object of a finished upload. One whose content the store received otherwise is removed again. */
+    /** The object of a finished upload. Removes it again if the checksum shows that the store received other content. */
     const stored = (upload: Upload, target: Target, answer: Answer, md5: Buffer): Effect.Effect<Stored, StorageError> =>
       Effect.gen(function* () {
         if (answer.status === 412) return { _tag: "Refused", isUncertain: answer.isUncertain }
@@ -117,7 +117,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
         return yield* new StorageFailed({ ...target, retryable: true, cause: new Error("the store received other bytes than were sent") })
       })
 
-    /** Sends a chunk until the store has all of it: it may keep a part, and says how far it got. */
+    /** Sends a chunk until the store has all of it: the store may keep only a part, and reports how many bytes it has. */
     const sendChunk = (session: Session, bytes: Uint8Array, offset: number, total: number | undefined) =>
       Effect.gen(function* () {
         const target: Target = { uri: session.upload.uri, operation: "write" }
@@ -132,7 +132,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           if (answer.status !== 308) return answer
           const kept = keptOf(answer)
           if (total === undefined && kept === end) return answer
-          if (kept <= from || kept > end) return yield* lost(target, `it has ${kept} bytes of an upload of which ${from} were sent`)
+          if (kept <= from || kept > end) return yield* lost(target, `the store has ${kept} bytes of an upload of which ${from} were sent`)
           from = kept
         }
       })
@@ -165,7 +165,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
         Effect.gen(function* () {
           const generation = headers["x-goog-generation"]
           if (generation === undefined) return yield* lost(target, "the answer names no generation")
-          // An object that was stored as gzip arrives unpacked: size and checksum are those of the packed one.
+          // An object that is stored as gzip arrives decompressed: size and checksum are those of the compressed object.
           const isPacked = (headers["x-goog-stored-content-encoding"] ?? "identity") !== "identity"
           const md5 = /\bmd5=([A-Za-z0-9+/=]+)/.exec(headers["x-goog-hash"] ?? "")?.[1]
           return {
@@ -221,7 +221,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           const target: Target = { uri: upload.uri, operation: "write" }
           const answer = yield* sendChunk(session, bytes, offset, offset + bytes.byteLength)
           if (!isSessionGone(answer)) return yield* stored(upload, target, answer, md5)
-          // An attempt before may have finished it.
+          // An earlier attempt may have finished the upload.
           const head = Option.getOrUndefined(yield* client.head(upload.uri))
           if (head?.writeId === upload.writeId) return { _tag: "Stored", generation: head.generation }
           return yield* lost(target, "the upload session is gone")
@@ -255,7 +255,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
           const answer = yield* http.send(target, { method: "DELETE", url: objectUrl(uri, `ifGenerationMatch=${generation}`), headers: {} })
           if (answer.status === 204 || answer.status === 200) return true
           if (answer.status === 412) return false
-          // An object that an earlier attempt has removed is not found.
+          // If an earlier attempt has removed the object, the store reports it as missing.
           if (isGone(answer)) return answer.isUncertain
           return yield* http.failure(target, answer)
         }),
@@ -271,12 +271,12 @@ const withScheme = (host: string): string => (/^https?:\/\//.test(host) ? host :
 
 const isNumber = (generation: string): boolean => /^\d{1,19}$/.test(generation)
 
-/** A generation of another store is none of this one's. */
+/** False for a generation of another store, which no object here can have. */
 const isPossible = ({ expected }: Upload): boolean => expected?.generation === undefined || isNumber(expected.generation)
 
 const isSessionGone = ({ status }: Answer): boolean => status === 404 || status === 410
 
-/** How many bytes of an upload the store has kept. */
+/** Number of bytes of an upload that the store has. */
 const keptOf = ({ headers }: Answer): number => {
   const end = /^bytes=0-(\d{1,15})$/.exec(headers["range"] ?? "")?.[1]
   return end === undefined ? 0 : Number(end) + 1
@@ -291,7 +291,7 @@ const ErrorAnswer = Schema.fromJsonString(
   }),
 )
 
-/** JSON, or plain text where the object itself was asked for. */
+/** The error body is JSON, or plain text in response to a media request. */
 const problemOf = (body: Uint8Array): Problem => {
   const text = new TextDecoder().decode(body.subarray(0, 10_000))
   return Option.match(Schema.decodeOption(ErrorAnswer)(text), {

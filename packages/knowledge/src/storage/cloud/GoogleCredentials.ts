@@ -1,6 +1,6 @@
 /**
- * Access tokens of Google Cloud: from the key of a service account or the login of a user, in the file that
- * GOOGLE_APPLICATION_CREDENTIALS or gcloud names, else from the metadata server of the machine.
+ * Access tokens of Google Cloud: from the key of a service account or the login of a user, in the file of
+ * GOOGLE_APPLICATION_CREDENTIALS or of gcloud, else from the metadata server of the machine.
  */
 import { createSign } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
@@ -17,11 +17,11 @@ import { type AskOptions, asked, type Credentials, CredentialsRefused, cached, t
 
 export interface GoogleCredentials {
   readonly token: Effect.Effect<Redacted.Redacted<string>, CredentialsRefused>
-  /** The next token is a new one. */
+  /** Drops the cached token, so that the next call fetches a new one. */
   readonly forget: Effect.Effect<void>
 }
 
-/** Of Cloud Storage: to read and to write objects. */
+/** OAuth scope for reading and writing objects of Cloud Storage. */
 export const storageScope = "https://www.googleapis.com/auth/devstorage.read_write"
 
 const ServiceAccountKey = Schema.Struct({
@@ -47,7 +47,7 @@ const TokenAnswer = Schema.Struct({ access_token: Schema.String, expires_in: Sch
 
 type Token = Expiring<Redacted.Redacted<string>>
 
-/** The credentials that the environment names. Which they are is found out when the first token is needed. */
+/** The credentials of the environment. Their kind is determined when the first token is needed. */
 export const fromEnvironment = (scope: string): Effect.Effect<GoogleCredentials> =>
   Effect.gen(function* () {
     const [named, configFolder, metadataHost] = yield* Effect.all([
@@ -69,7 +69,7 @@ export const fromEnvironment = (scope: string): Effect.Effect<GoogleCredentials>
     return { token: credentials.current, forget: credentials.forget }
   })
 
-/** No credentials, as emulators accept it. */
+/** No credentials, for emulators. */
 export const anonymous: GoogleCredentials = { token: Effect.succeed(Redacted.make("anonymous")), forget: Effect.void }
 
 const keyIn = (file: string): Effect.Effect<KeyFile, CredentialsRefused> =>
@@ -84,7 +84,7 @@ const keyIn = (file: string): Effect.Effect<KeyFile, CredentialsRefused> =>
     Effect.flatMap((text) =>
       Effect.mapError(
         Schema.decodeEffect(Schema.fromJsonString(KeyFile))(text),
-        // The message of the schema could repeat a part of the key.
+        // The message of the schema error could contain a part of the key.
         () => new CredentialsRefused({ problem: `${file} ${kindProblem(text)}`, nextStep: otherKinds }),
       ),
     ),
@@ -94,7 +94,7 @@ const otherKinds = "use a machine that has a service account, the key of one, or
 
 const decodeKind = Schema.decodeOption(Schema.fromJsonString(Schema.Struct({ type: Schema.String.check(Schema.isPattern(/^\w{1,60}$/)) })))
 
-/** Credentials of another cloud or of another account have to be exchanged first, which is not done here. */
+/** Credentials of another cloud or account require an exchange, which is not implemented. */
 const kindProblem = (text: string): string => {
   const kind = Option.getOrUndefined(decodeKind(text))?.type
   return kind === undefined || kind === "service_account" || kind === "authorized_user"

@@ -1,7 +1,7 @@
 /**
- * Requests to an object store, with retries. A request that is retried is safe to send again: every write carries a precondition or belongs to
- * an upload session, so a second copy of a request that had arrived changes nothing. Throttled and failed requests are sent again
- * after an exponential backoff with jitter; the time that the store asks for is respected. No error holds a header of the request.
+ * Requests to an object store, with retries. Retries are idempotent: every write carries a precondition or belongs to an upload
+ * session, so a second copy of a request changes nothing. Throttled and failed requests are retried after an exponential backoff with
+ * jitter, or after the store's `retry-after`. No error contains a header of the request.
  */
 import { type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
@@ -23,7 +23,7 @@ import { type BlobInfo, type Generation, type StorageError, StorageFailed, Stora
 import { type StorageFolder, StorageUri } from "../Uri.ts"
 import type { CredentialsRefused } from "./Credentials.ts"
 
-/** The subject of the request, for errors. */
+/** The address and operation of the request, for errors. */
 export interface Target {
   readonly uri: StorageUri | StorageFolder
   readonly operation: StorageFailed["operation"]
@@ -33,63 +33,63 @@ export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
-  /** An earlier attempt may have taken effect: its answer did not arrive, or said that the store had failed. */
+  /** An earlier attempt may have taken effect: its response was lost, or reported a failure of the store. */
   readonly isUncertain: boolean
 }
 
-/** A store's own words for a failure. */
+/** A failure as the store reports it. */
 export interface Problem {
   readonly code: string
   readonly message: string
 }
 
 export interface RetryOptions {
-  /** How often a request is sent at most. Default: 7. */
+  /** Maximum number of attempts per request. Default: 7. */
   readonly attempts?: number
   /** The first wait; each later one is twice as long. Default: 250 milliseconds. */
   readonly base?: Duration.Input
-  /** The longest wait, also where the store asks for more. Default: 20 seconds. */
+  /** The longest wait, even if the store asks for more. Default: 20 seconds. */
   readonly longest?: Duration.Input
-  /** How long one request may take until its answer begins. Default: two minutes. */
+  /** Timeout of one request until its response begins. Default: two minutes. */
   readonly timeout?: Duration.Input
 }
 
 export interface ObjectHttpOptions {
   readonly retry?: RetryOptions | undefined
-  /** Adds the credentials to the request. Fails with the reason and the next step. */
+  /** Returns the headers with the credentials for the request. Fails with the reason and the next step. */
   readonly authorize: (request: ObjectRequest, nowMillis: number) => Effect.Effect<Headers, CredentialsRefused>
-  /** Drops the credentials that `authorize` has cached: the store says that they are no longer valid. */
+  /** Drops the credentials that `authorize` has cached, after the store has refused them as expired. */
   readonly forget: Effect.Effect<void>
   readonly isExpired: (status: number, problem: Problem) => boolean
-  /** Reads the store's own words out of the body of a failure. */
+  /** Reads the store's error code and message from the body of a failure. */
   readonly problemOf: (body: Uint8Array) => Problem
-  /** The next step after a refusal: `unauthorized` where credentials are missing or have ended. */
+  /** The next step after a refusal: `unauthorized` if credentials are missing or expired. */
   readonly nextSteps: {
     readonly unauthorized: string
     readonly forbidden: string
     readonly missing: string
     /** The bucket is in another region or store. */
     readonly elsewhere: string
-    /** No connection can be made, or it breaks off. */
+    /** The connection cannot be established, or breaks. */
     readonly unreachable: string
   }
   readonly client?: HttpClient.HttpClient | undefined
 }
 
 export interface ObjectHttp {
-  /** The answer with any status but those that are retried. */
+  /** The response, with any status that is not retried. */
   readonly send: (target: Target, request: ObjectRequest) => Effect.Effect<Answer, StorageError>
-  /** The same for an answer whose body is read piece by piece. A body of a status from 300 on is in the answer. */
+  /** Like `send`, for a response whose body is streamed. The body of a status of 300 or above is read whole into `body`. */
   readonly open: (target: Target, request: ObjectRequest) => Effect.Effect<Answer & Pick<Received, "stream" | "whole">, StorageError>
-  /** Waits before attempt `attempt` (from 1 on) of something that is retried outside of a request. */
+  /** Waits after failed attempt `attempt` (from 1 on), for retries outside of a single request. */
   readonly backoff: (attempt: number, retryAfterMillis?: number) => Effect.Effect<void>
   readonly attempts: number
-  /** The meaning of a status that the caller did not expect. */
+  /** The error for a status that the caller did not expect. */
   readonly failure: (target: Target, answer: Answer) => StorageError
   readonly problemOf: (answer: Answer) => Problem
 }
 
-/** Bodies of answers that are not content: listings and problems. */
+/** Maximum size of a response body that is not content: listings and errors. */
 const longestAnswer = 64_000_000
 
 const isTransient = (status: number): boolean => status === 408 || status === 429 || status >= 500
@@ -141,7 +141,7 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
       )
     })
 
-  /** Sends until the answer is one that is not retried. `read` says which bodies are read as a whole. */
+  /** Sends the request until its response needs no retry. `isWhole` selects the statuses whose bodies are read whole. */
   const exchange = (target: Target, request: ObjectRequest, isWhole: (status: number) => boolean) =>
     Effect.gen(function* () {
       let isUncertain = false
@@ -166,7 +166,7 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
         }
         const answer = { status, headers, body: body.success, isUncertain, stream: noStream, whole: () => Effect.succeed(noBytes) }
         if (isTransient(status) && status !== 507) {
-          // A throttled request was not carried out.
+          // The store did not execute a throttled request.
           isUncertain ||= status !== 429
           if (count >= attempts) return yield* failure(target, answer)
           yield* backoff(count, retryAfterMillis(headers["retry-after"]))
@@ -191,7 +191,7 @@ export const makeObjectHttp = (options: ObjectHttpOptions): ObjectHttp => {
   }
 }
 
-/** The store answers with something that cannot be so; the same call may succeed. */
+/** An inconsistent response of the store; retrying the call may succeed. */
 export const lost = (target: Target, problem: string): StorageFailed =>
   new StorageFailed({ ...target, retryable: true, cause: new Error(problem) })
 
@@ -199,7 +199,7 @@ const noBytes = new Uint8Array(0)
 
 const noStream: ByteStream = Stream.empty
 
-/** In seconds; a point in time is not waited for. */
+/** Only a delay in seconds counts; a date is ignored. */
 const retryAfterMillis = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined
 
@@ -209,11 +209,11 @@ export const clientInContext: Effect.Effect<HttpClient.HttpClient | undefined> =
   Option.getOrUndefined,
 )
 
-// Addresses of buckets: which bucket and which key an address names, and the address of a key that a listing names.
+// Addresses of buckets: the bucket and key of an address, and the address of a listed key.
 
 export interface Location {
   readonly bucket: string
-  /** Of a folder, the prefix of its keys. */
+  /** For a folder, the prefix of its keys. */
   readonly key: string
 }
 
@@ -231,7 +231,7 @@ export interface ListedObject {
   readonly size: number
 }
 
-/** The objects of a page with their addresses, and the keys that no address can have, like `a//b`. Markers of folders are left out. */
+/** The objects of a page with their addresses, and the keys that no address can have, like `a//b`. Skips folder markers. */
 export const listedPage = (
   folder: StorageFolder,
   objects: ReadonlyArray<ListedObject>,
@@ -248,8 +248,8 @@ export const listedPage = (
   return { found, unusable }
 }
 
-// The transport sends one request and returns its answer, over connections that are kept open. The default is Node's own client: a request
-// costs it less than one of `fetch`, and it sends the body without copying it. An HttpClient that the caller provides replaces it.
+// The transport sends one request and returns its response, over keep-alive connections. The default is Node's own client: a request
+// costs less than with `fetch`, and the body is sent without a copy. An HttpClient that the caller provides replaces it.
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -261,26 +261,26 @@ export interface ObjectRequest {
   readonly body?: Uint8Array
 }
 
-/** No answer, or not all of it: the reason in the words of the network. */
+/** No response, or an incomplete one. The message is that of the network error. */
 export class ConnectionBroken extends Data.TaggedError("ConnectionBroken")<{ readonly message: string }> {}
 
 export type ByteStream = Stream.Stream<Uint8Array, ConnectionBroken>
 
-/** An answer whose body has not been read: by one of the two, once. */
+/** A response whose body is unread. It can be read once, with either `stream` or `whole`. */
 export interface Received {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly stream: ByteStream
-  /** Fails on a body of more bytes than this. */
+  /** Fails on a body of more than `longest` bytes. */
   readonly whole: (longest: number) => Effect.Effect<Uint8Array, ConnectionBroken>
 }
 
-/** Redirects are not followed. Bodies that are packed according to `content-encoding` are unpacked. */
+/** Does not follow redirects. Decompresses bodies according to `content-encoding`. */
 export type Transport = (request: ObjectRequest) => Effect.Effect<Received, ConnectionBroken>
 
 const broken = (error: unknown) => new ConnectionBroken({ message: innermostReason(error) })
 
-/** By Node's client. A connection on which nothing comes or goes for `silenceMillis` breaks, also in the middle of an answer. */
+/** Uses Node's client. A connection without traffic for `silenceMillis` is closed, even in the middle of a response. */
 export const makeNodeTransport =
   (silenceMillis: number): Transport =>
   ({ method, url, headers, body }) =>
@@ -303,23 +303,23 @@ export const makeNodeTransport =
         )
       })
       sent.on("timeout", () => {
-        // The connection waits for a reader that is slow.
+        // Unread data is buffered: the reader is slow, not the connection.
         if (answer !== undefined && answer.readableLength > 0) sent.socket?.setTimeout(silenceMillis)
         else (answer ?? sent).destroy(new Error("the answer stopped arriving"))
       })
-      // After the answer has begun, its reader sees what breaks.
+      // After the response has begun, errors reach the reader of its body.
       sent.on("error", (error) => resume(Effect.fail(broken(error))))
       sent.end(body)
       return Effect.sync(() => sent.destroy())
     })
 
-/** Five minutes, as long as those of `fetch`. */
+/** Five minutes, like the timeouts of `fetch`. */
 export const nodeTransport = makeNodeTransport(300_000)
 
-/** Content in another encoding, which only its writer knows, is unchanged. */
+/** Content in an unknown encoding is passed on unchanged. */
 const unpacked = (incoming: Readable, encoding: string | undefined): Readable => {
   const unpacking = unpackers[encoding ?? "identity"]?.()
-  // A failure of one of the two destroys the other, so that its reader sees it.
+  // `pipeline` destroys both streams if one fails, so that the reader sees the error.
   return unpacking === undefined ? incoming : pipeline(incoming, unpacking, () => {})
 }
 
@@ -351,7 +351,7 @@ const wholeOf = (content: Readable, longest: number): Effect.Effect<Uint8Array, 
     return Effect.sync(() => content.destroy())
   })
 
-/** By an HttpClient of the caller. No span is made of a request. */
+/** Uses the caller's HttpClient. Requests create no spans. */
 export const clientTransport =
   (client: HttpClient.HttpClient): Transport =>
   ({ method, url, headers, body }) => {
@@ -369,7 +369,7 @@ export const clientTransport =
     )
   }
 
-/** An answer to HEAD has no body, nor has one without content. */
+/** A response to HEAD, or one without content, has an empty body. */
 const streamOf = (response: HttpClientResponse): ByteStream =>
   Stream.catch(response.stream, (error) => (error.reason._tag === "EmptyBodyError" ? Stream.empty : Stream.fail(broken(error))))
 
@@ -388,7 +388,7 @@ const collected = (stream: ByteStream, longest: number): Effect.Effect<Uint8Arra
     )
   })
 
-/** The pieces as one array. */
+/** Concatenates the pieces. */
 export const joined = (pieces: ReadonlyArray<Uint8Array>, size: number): Uint8Array => {
   const [only] = pieces
   if (pieces.length === 1 && only !== undefined) return only

@@ -1,7 +1,7 @@
 /**
- * A storage on a bucket of an object store. The shared part of all stores: which addresses are served, reads that resume
- * where their connection broke, checksums, uploads in chunks of bounded memory, and writes that happen once although their answer
- * was lost: every write carries an id of its own in the metadata of the object.
+ * A storage on a bucket of an object store. This is the part that all stores share: access checks, reads that resume after a broken
+ * connection, checksums, chunked uploads in bounded memory, and idempotent writes: every write carries a unique id in the metadata of
+ * its object, so that a retry after a lost response recognizes its own write.
  */
 
 import { createHash } from "node:crypto"
@@ -38,13 +38,13 @@ import {
   type Target,
 } from "./ObjectHttp.ts"
 
-/** Which blobs of a bucket are served. */
+/** The blobs of a bucket that the storage serves. */
 export interface BucketScope {
-  /** The folder that is written to: `gs://bucket/prefix/`. Without one, nothing is written. */
+  /** The writable folder: `gs://bucket/prefix/`. Without it, the storage is read-only. */
   readonly root?: StorageFolder | undefined
-  /** Further folders whose blobs may be read. */
+  /** Further readable folders. */
   readonly readable?: ReadonlyArray<StorageFolder>
-  /** Folders that were allowed since the storage was opened. Asked when an address is in none of the others. */
+  /** Returns folders that became readable after the storage was opened. Called when an address is in none of the others. */
   readonly allowedSince?: (() => ReadonlyArray<StorageFolder> | Promise<ReadonlyArray<StorageFolder>>) | undefined
 }
 
@@ -54,15 +54,15 @@ export type Expected = { readonly generation: Generation | undefined } | undefin
 export interface ObjectHead {
   readonly generation: Generation
   readonly size: number
-  /** The id of the write that made it, where this program made it. */
+  /** The id of the write that created the object; undefined if another program wrote it. */
   readonly writeId: string | undefined
-  /** The generation that the write has replaced, where its precondition named it, or `none`. */
+  /** The generation that the write's precondition required, or `none` if the object had to be absent. */
   readonly before: string | undefined
 }
 
 export type Algorithm = "md5" | "crc32"
 
-/** Of the whole object, as the store names it. */
+/** The checksum of the whole object, as the store reports it. */
 export interface Checksum {
   readonly algorithm: Algorithm
   /** In lower-case hex digits. */
@@ -71,7 +71,7 @@ export interface Checksum {
 
 export interface OpenedObject {
   readonly generation: Generation
-  /** Undefined where the store unpacks the object on the way. */
+  /** Undefined if the object is decompressed in transit. */
   readonly size: number | undefined
   readonly checksum: Checksum | undefined
   readonly received: Pick<Received, "stream" | "whole">
@@ -83,7 +83,7 @@ export interface Upload {
   readonly writeId: string
 }
 
-/** The mark of a write in the metadata of its object. */
+/** The metadata by which a write recognizes its own object. */
 export const metadataOf = ({ writeId, expected }: Upload): Readonly<Record<string, string>> => ({
   [writeIdName]: writeId,
   ...(expected === undefined ? {} : { [beforeName]: expected.generation ?? "none" }),
@@ -93,7 +93,7 @@ export const writeIdName = "detent-write"
 
 export const beforeName = "detent-before"
 
-/** Refused, the precondition does not hold. */
+/** `Refused`: the precondition does not hold. */
 export type Stored =
   | { readonly _tag: "Stored"; readonly generation: Generation }
   | {
@@ -109,34 +109,34 @@ export interface ListedPage {
   readonly next: string | undefined
 }
 
-/** The protocol of one store. Every operation has been retried when it fails. */
+/** The protocol of one store. Operations retry internally before they fail. */
 export interface ObjectClient<Session> {
   readonly http: ObjectHttp
   /** The scheme in errors: `gs://`. */
   readonly start: "gs://" | "s3://"
-  /** The checksum that goes with the content of an upload. */
+  /** The checksum algorithm for uploads. */
   readonly algorithm: Algorithm
   readonly head: (uri: StorageUri) => Effect.Effect<Option.Option<ObjectHead>, StorageError>
-  /** The request for the bytes of an object, or for the rest of them at a generation. */
+  /** The request for the bytes of an object, or for the bytes from an offset on at a generation. */
   readonly read: (uri: StorageUri, rest?: { readonly generation: Generation; readonly offset: number }) => ObjectRequest
-  /** Whether an answer to such a request says that the object is not there, or not at that generation, although its bucket is. */
+  /** Whether the response to `read` means that the object does not exist, or not at that generation, although its bucket exists. */
   readonly isGone: (answer: Answer) => boolean
-  /** The object's data in the headers of an answer. */
+  /** Reads generation, size and checksum from the headers of a response. */
   readonly described: (target: Target, headers: Answer["headers"]) => Effect.Effect<Omit<OpenedObject, "received">, StorageFailed>
   readonly put: (upload: Upload, bytes: Uint8Array, digest: Buffer) => Effect.Effect<Stored, StorageError>
-  /** Begins an upload of more than one chunk. Undefined: the precondition does not hold already. */
+  /** Begins an upload of more than one chunk. Undefined if the precondition already fails. */
   readonly begin: (upload: Upload) => Effect.Effect<Session | undefined, StorageError>
   readonly append: (session: Session, bytes: Uint8Array, offset: number) => Effect.Effect<void, StorageError>
-  /** The last chunk. After it the object is there, or the precondition did not hold. */
+  /** Sends the last chunk and creates the object, unless the precondition does not hold. */
   readonly finish: (session: Session, bytes: Uint8Array, offset: number, digest: Buffer) => Effect.Effect<Stored, StorageError>
   /** Removes the parts of an unfinished upload. */
   readonly abandon: (session: Session) => Effect.Effect<void, StorageError>
   readonly list: (folder: StorageFolder, page: string | undefined) => Effect.Effect<ListedPage, StorageError>
-  /** Whether it was at that generation and is gone. */
+  /** Whether the object was at that generation and is removed. */
   readonly remove: (uri: StorageUri, generation: Generation) => Effect.Effect<boolean, StorageError>
 }
 
-/** The size of a chunk in bytes. It grows, since a store takes a limited number of chunks; 10,000 of them hold 580 GB. */
+/** The size of a chunk in bytes. It grows, since stores limit the number of chunks; 10,000 of them hold 580 GB. */
 const chunkSize = (index: number): number => Math.min(64, 8 * 2 ** Math.floor(index / 1000)) * 1024 * 1024
 
 export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope: BucketScope): StorageService => {
@@ -146,13 +146,13 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
 
   const readable = (uri: StorageUri | StorageFolder): Effect.Effect<void, AddressRefused> =>
     Effect.suspend(() => {
-      // A single file may be opened too: then the folder is its address and a slash.
+      // A single file can be opened too: then the folder is its address with a slash.
       const isIn = (folder: StorageFolder) => `${uri}/`.startsWith(folder) && uri.startsWith(client.start)
       if (opened.some(isIn)) return Effect.void
       const nextStep =
         opened.length === 0
           ? `no folder that begins with ${client.start} is opened; ${openingStep}`
-          : `opened are ${opened.join(", ")}; ${openingStep}`
+          : `the opened folders are ${opened.join(", ")}; ${openingStep}`
       return Effect.flatMap(
         Effect.promise(async () => (await allowedSince?.())?.some(isIn) === true),
         (isAllowed) =>
@@ -167,8 +167,8 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
         : Effect.fail(
             new AddressRefused({
               uri,
-              problem: "is not in the folder that is written to",
-              nextStep: root === undefined ? "name that folder with --data" : `that is ${root}`,
+              problem: "is not in the writable folder",
+              nextStep: root === undefined ? "name that folder with --data" : `use an address below ${root}`,
             }),
           ),
     )
@@ -181,9 +181,9 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
     Effect.map(newWriteId, (writeId) => ({ uri, expected, writeId }))
 
   /**
-   * The generation of a finished write. A write whose answer was lost meets its own object when it is sent again. Where it meets that
-   * of another writer, which has replaced another generation than it was to replace, nothing tells whether it was refused, or
-   * happened and was replaced in turn.
+   * The generation of a finished write. A retried write whose response was lost finds its own object, by its write id. If it finds an
+   * object of another writer that replaced a generation other than the expected one, the outcome is unknown: the write was either
+   * refused, or took effect and was replaced in turn.
    */
   const concluded = ({ uri, expected, writeId }: Upload, stored: Stored): Effect.Effect<Generation, StorageError> =>
     stored._tag === "Stored"
@@ -192,15 +192,17 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
           const found = Option.getOrUndefined(head)
           if (found?.writeId === writeId) return Effect.succeed(found.generation)
           if (stored.isUncertain && found !== undefined && found.before !== (expected?.generation ?? "none")) {
-            const cause = new Error("the answer was lost, and another writer has written since: it may have been written; read it again")
+            const cause = new Error(
+              "the response was lost, and another process has written since: the write may have happened; read it again",
+            )
             return Effect.fail(new StorageFailed({ uri, operation: "write", retryable: true, cause }))
           }
           return Effect.fail(new PreconditionFailed({ uri, expected: expected?.generation, actual: found?.generation }))
         })
 
   /**
-   * Repeats a change that is to happen in any case, each time against the generation that is there: sent without a precondition, a
-   * repeated request could undo the write of another process.
+   * Repeats an unconditional change, each time with the current generation as its precondition: without one, a retried request could
+   * undo the write of another process.
    */
   const atCurrent = <A>(
     uri: StorageUri,
@@ -248,7 +250,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
         session ??= yield* client.begin(upload)
         if (session === undefined) {
           yield* concluded(upload, { _tag: "Refused", isUncertain: false })
-          return yield* Effect.die(new Error(`${uri} was refused and is there`))
+          return yield* Effect.die(new Error(`${uri} was refused, but is stored`))
         }
         const { bytes, offset } = chunks.held()
         yield* client.append(session, bytes, offset)
@@ -280,7 +282,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       return { ...(yield* client.described(target, answer.headers)), received: answer }
     })
 
-  /** The bytes from `offset` on. Undefined: the object is no longer at that generation. */
+  /** The bytes from `offset` on. Undefined if the object is no longer at that generation. */
   const reopen = (uri: StorageUri, generation: Generation, offset: number): Effect.Effect<ByteStream | undefined, StorageError> =>
     Effect.gen(function* () {
       const target: Target = { uri, operation: "read" }
@@ -290,8 +292,8 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
     })
 
   /**
-   * From an opened object to its end: a connection that breaks is replaced by one that reads on. `problem`: the first one has broken
-   * already, and nothing of it is used.
+   * The whole content of an opened object: if the connection breaks, another one resumes at the same offset. `problem`: the first
+   * connection has already broken, and none of its bytes are used.
    */
   const wholeOf = (uri: StorageUri, opened: OpenedObject, problem?: string): Stream.Stream<Uint8Array, StorageError> =>
     Stream.suspend(() => {
@@ -346,7 +348,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       return Effect.map(Stream.runForEach(content, take), () => joined(pieces, size))
     })
 
-  /** The bytes of an object that is small enough to be read again where its connection breaks. */
+  /** The bytes of a small object, which is read again from the start if its connection breaks. */
   const smallOf = (uri: StorageUri, opened: OpenedObject, size: number): Effect.Effect<Uint8Array, StorageError> =>
     Effect.matchEffect(opened.received.whole(size), {
       onFailure: ({ message }) => collected(wholeOf(uri, opened, message)),
@@ -373,7 +375,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
       precondition === undefined
         ? atCurrent(uri, (current) => (Option.isNone(current) ? Effect.succeed(false) : removeAt(uri, current.value.generation)))
         : Effect.flatMap(client.head(uri), (head) => {
-            // Asked first: an object that is not found after a lost answer may have been removed by that attempt, or never have been.
+            // Checked first: if the object is missing after a lost response, either that attempt removed it or it never existed.
             const { generation: expected } = expectedBy(precondition)
             const actual = Option.getOrUndefined(head)?.generation
             if (actual !== expected) return Effect.fail(new PreconditionFailed({ uri, expected, actual }))
@@ -392,7 +394,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
     )
 
   return {
-    // A broken read is repeated as a whole: nothing of it has been given out.
+    // A broken read is repeated from the start, since none of its bytes were returned yet.
     get: (uri) =>
       Effect.retry(get(uri), {
         times: http.attempts,
@@ -432,7 +434,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
   }
 }
 
-/** How far a folder is listed, and which names no address can have. */
+/** The state of a listing: the next page, and the names so far that no address can have. */
 interface Listing {
   readonly page: string | undefined
   readonly unusable: ReadonlyArray<string>
@@ -441,10 +443,10 @@ interface Listing {
 
 const firstPage: Listing = { page: undefined, unusable: [], count: 0 }
 
-/** How many names one error lists. */
+/** Maximum number of names in one error. */
 const namedAtMost = 20
 
-/** Leaving these objects out would hide them. All are named, so that they are renamed in one go. */
+/** Skipping these objects would hide them. The error names many at once, so that the user can rename them in one go. */
 const unusableNames = (folder: StorageFolder, names: ReadonlyArray<string>, count: number) => {
   const more = count > names.length ? ` and ${count - names.length} more` : ""
   const listed = `${names.map((name) => JSON.stringify(name)).join(", ")}${more}`
@@ -453,10 +455,10 @@ const unusableNames = (folder: StorageFolder, names: ReadonlyArray<string>, coun
   return new StorageFailed({ uri: folder, operation: "list", retryable: false, cause })
 }
 
-/** How often a change that is to happen in any case is tried against other writers. */
+/** Maximum number of attempts of an unconditional change against concurrent writers. */
 const mostRaces = 50
 
-/** The bytes read so far are useless: they are damaged, or their end is gone. */
+/** The bytes read so far are useless: they are damaged, or the rest is gone. */
 class ReadBroken extends Error {}
 
 const expectedBy = (precondition: Precondition): NonNullable<Expected> => ({
@@ -465,10 +467,10 @@ const expectedBy = (precondition: Precondition): NonNullable<Expected> => ({
 
 const expectedAt = (current: Option.Option<ObjectHead>): Expected => ({ generation: Option.getOrUndefined(current)?.generation })
 
-/** Objects up to this size are read in one go, and not as a stream. */
+/** Objects up to this size are read whole rather than as a stream. */
 const smallest = 1024 * 1024
 
-/** The checksum of a stream, piece after piece. */
+/** An incremental checksum for streams. */
 const startDigest = (algorithm: Algorithm): { readonly update: (piece: Uint8Array) => void; readonly end: () => Buffer } => {
   if (algorithm === "md5") {
     const md5 = createHash("md5")
@@ -495,18 +497,18 @@ const bytesOfCrc = (crc: number): Buffer => {
 const damageOf = ({ checksum }: OpenedObject, digest: Buffer): ReadBroken | undefined => {
   const actual = digest.toString("hex")
   if (checksum === undefined || actual === checksum.value) return undefined
-  return new ReadBroken(`its ${checksum.algorithm} is ${actual}, and the store names ${checksum.value}: the content was damaged on the way`)
+  return new ReadBroken(
+    `its ${checksum.algorithm} is ${actual}, but the store reports ${checksum.value}: the content was damaged in transit`,
+  )
 }
 
 /** The store's lifecycle rules remove abandoned uploads too, so a failure here is a warning. */
 const abandoned = <Session>(client: ObjectClient<Session>, session: Session, uri: StorageUri): Effect.Effect<void> =>
-  Effect.catch(client.abandon(session), (error) =>
-    Effect.logWarning(`an unfinished upload of ${uri} could not be removed: ${error.message}`),
-  )
+  Effect.catch(client.abandon(session), (error) => Effect.logWarning(`cannot remove an unfinished upload of ${uri}: ${error.message}`))
 
 /**
- * Pieces of any size become chunks of the size that a store takes. They are collected in one buffer that is used again for each chunk:
- * a large blob takes no more memory than a few chunks. A full chunk is kept until more comes, since the last one is sent otherwise.
+ * Collects pieces of any size into chunks of the size that a store accepts. One buffer is reused for all chunks, so a large blob takes
+ * no more memory than a few chunks. A full chunk is held until more bytes arrive, since the last chunk is sent differently.
  */
 class Chunks {
   readonly hash = startHash()
@@ -546,7 +548,7 @@ class Chunks {
     this.#index++
   }
 
-  /** Of all that was taken in. Nothing can be taken in after it. */
+  /** The checksum of all bytes. Call it last: `fill` must not follow. */
   digest(): Buffer {
     return this.#digest.end()
   }

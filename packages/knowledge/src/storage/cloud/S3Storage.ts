@@ -1,9 +1,9 @@
 /**
- * Blobs as objects of a bucket of Amazon S3, Cloudflare R2 or another store that speaks its protocol with conditional writes, under
- * `s3://bucket/` addresses. Safe among any number of machines. Every write carries `If-None-Match` or `If-Match`.
+ * Blobs as objects of a bucket of Amazon S3, Cloudflare R2 or another store that supports S3's conditional writes, under `s3://bucket/`
+ * addresses. Safe for concurrent use by any number of machines. Every write carries `If-None-Match` or `If-Match`.
  *
- * A blob's generation is the object's ETag. The ETag follows from the content: a blob that is written again with the same content
- * has the same generation as before, which a writer that asks for it cannot tell from the blob it has read.
+ * A blob's generation is the object's ETag, which is derived from the content. So a blob that is rewritten with the same content keeps
+ * its generation, and `ifGeneration` does not detect that write.
  *
  * ```ts
  * const storage = S3Storage.layer({ root: StorageFolder.make("s3://my-bucket/detent/"), region: "eu-central-1" })
@@ -42,9 +42,9 @@ import {
 } from "./ObjectStorage.ts"
 
 export interface S3StorageOptions extends BucketScope {
-  /** Default: those of the environment, then of the profile. */
+  /** Default: the keys of the environment, then of the profile, the container or the machine. */
   readonly keys?: AwsKeys
-  /** Default: that of the environment or the profile, then `auto` for R2 and `us-east-1`. */
+  /** Default: the region of the environment or the profile, else `auto` for R2 and `us-east-1` otherwise. */
   readonly region?: string
   /** Default: AWS_ENDPOINT_URL_S3, then Amazon's in the region. For R2: `https://ACCOUNT.r2.cloudflarestorage.com`. */
   readonly endpoint?: string
@@ -71,7 +71,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       client: yield* clientInContext,
       authorize: (request, now) => Effect.map(keys, (known) => sign(request, known, now)),
       forget: environment.keys.forget,
-      // The answer to a HEAD has no body that could say so.
+      // The response to a HEAD has no body, so an expired token shows only as a 400.
       isExpired: (status, { code }) => code === "ExpiredToken" || (status === 400 && code === ""),
       problemOf,
       nextSteps: {
@@ -83,7 +83,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       },
     })
 
-    /** Amazon's certificates do not cover buckets with a dot as a host, and other stores know no hosts of buckets. */
+    /** Amazon's certificates do not cover bucket hosts with a dot, and other stores may not support bucket hosts: both use the path. */
     const bucketUrl = (bucket: string) => {
       if (endpoint !== undefined) return `${endpoint}/${bucket}`
       return bucket.includes(".") ? `https://s3.${region}.amazonaws.com/${bucket}` : `https://${bucket}.s3.${region}.amazonaws.com`
@@ -93,10 +93,10 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       return `${bucketUrl(bucket)}/${key.split("/").map(encoded).join("/")}${query === "" ? "" : `?${query}`}`
     }
 
-    /** The object is not there, although its bucket is. */
+    /** The object does not exist, although its bucket exists. */
     const isMissing = (answer: Answer) => answer.status === 404 && http.problemOf(answer).code !== "NoSuchBucket"
 
-    /** Repeats requests that the store refuses because of another writer of the object, or answers with an error under a good status. */
+    /** Repeats a request while `isUnfinished`: another writer conflicts with it, or the store reports an error under status 200. */
     const sendOver = (target: Target, request: ObjectRequest, isUnfinished: (answer: Answer) => boolean) =>
       Effect.gen(function* () {
         let isUncertain = false
@@ -118,7 +118,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
     const etagOf = (target: Target, etag: string | undefined): Effect.Effect<Generation, StorageFailed> =>
       etag === undefined ? Effect.fail(lost(target, "the answer names no ETag")) : Effect.succeed(generationOf(etag))
 
-    /** A HEAD has no body that says whether the bucket or the object is missing: the bucket is asked for until it was found. */
+    /** A 404 to a HEAD does not tell whether the bucket or the object is missing, so the bucket is checked until it was found once. */
     let isBucketKnown = false
     const knowBucket = (uri: StorageUri) =>
       Effect.gen(function* () {
@@ -226,7 +226,7 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
       remove: (uri, generation) =>
         Effect.gen(function* () {
           const target: Target = { uri, operation: "remove" }
-          // Not every store that speaks the protocol checks this condition. The caller has seen that it held just now.
+          // Not every store with this protocol checks the condition. The caller has just checked that it holds.
           const headers = { "if-match": `"${generation}"` }
           const answer = yield* sendOver(target, { method: "DELETE", url: objectUrl(uri), headers }, isConflict)
           if (answer.status === 204) return true
@@ -266,19 +266,19 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
           headers: { "content-type": "application/xml", ...checksums, ...conditionOf(upload.expected) },
           body: Buffer.from(`<CompleteMultipartUpload xmlns="${namespace}">${list.join("")}</CompleteMultipartUpload>`),
         }
-        // The answer begins before the store is done, so an error can follow a good status.
+        // The response begins before the store is done, so an error can follow a status 200.
         const answer = yield* sendOver(target, request, (one) => one.status === 200 && parseXml(one.body).name === "Error")
         const xml = parseXml(answer.body)
         if (answer.status === 200 && xml.name !== "Error") return { _tag: "Stored", generation: yield* etagOf(target, textIn(xml, "ETag")) }
         const { code, message } = http.problemOf(answer)
         if (code === "NoSuchUpload") {
-          // An attempt before may have finished it.
+          // An earlier attempt may have finished the upload.
           const head = Option.getOrUndefined(yield* client.head(upload.uri))
           if (head?.writeId === upload.writeId) return { _tag: "Stored", generation: head.generation }
           return yield* lost(target, "the upload is gone")
         }
         if (isRefused(answer, upload.expected)) return { _tag: "Refused", isUncertain: answer.isUncertain }
-        // The parts of an upload that conflicts with another writer are gone: its content has to be sent again.
+        // After a conflict with another writer the uploaded parts are gone, so the content must be sent again.
         return yield* answer.status === 200 || answer.status === 409 ? lost(target, `${code}: ${message}`) : http.failure(target, answer)
       })
 
@@ -303,7 +303,7 @@ const conditionOf = (expected: Expected): Readonly<Record<string, string>> => {
   return expected.generation === undefined ? { "if-none-match": "*" } : { "if-match": `"${expected.generation}"` }
 }
 
-/** The ETag of an object that was sent whole is its MD5, except where the store encrypts it with a key of its own service. */
+/** The ETag of an object from a single PUT is its MD5, unless the store encrypts it with a KMS key. */
 const checksumOf = (headers: Answer["headers"]): Checksum | undefined => {
   const crc = headers["x-amz-checksum-crc32"]
   if (crc !== undefined && !crc.includes("-")) return { algorithm: "crc32", value: Buffer.from(crc, "base64").toString("hex") }
@@ -317,7 +317,7 @@ const problemOf = (body: Uint8Array): Problem => {
   return { code: textIn(error, "Code") ?? "", message: textIn(error, "Message") ?? "" }
 }
 
-// The XML of S3's answers, as elements with their texts.
+// The XML of S3's responses, as a tree of elements.
 
 export interface XmlElement {
   readonly name: string
@@ -325,7 +325,7 @@ export interface XmlElement {
   readonly children: Array<XmlElement>
 }
 
-/** The outermost element; one without a name where there is none. */
+/** The root element; an element without a name if there is none. */
 export const parseXml = (body: Uint8Array): XmlElement => {
   const root: XmlElement = { name: "", text: "", children: [] }
   const open = [root]

@@ -253,10 +253,10 @@ describe("keys of AWS", () => {
         AWS_CONTAINER_CREDENTIALS_FULL_URI: "http://keys.example.org/",
         AWS_CONTAINER_AUTHORIZATION_TOKEN: "t-1",
       })
-      assert.include(elsewhere.message, "http://keys.example.org/ is not an address that a container gets keys of AWS from")
+      assert.include(elsewhere.message, "http://keys.example.org/ is not a trusted address for the AWS keys of a container")
       assert.notInclude(elsewhere.message, "t-1")
       const login = yield* refusalOf({ AWS_PROFILE: "work", AWS_CONFIG_FILE: fileOf("[profile work]\nsso_session = company\n") })
-      assert.include(login.message, "the profile work has no keys of its own but sso_session")
+      assert.include(login.message, "the profile work has no keys of its own, only sso_session")
       assert.include(login.message, "aws configure export-credentials --profile work")
     }).pipe(Effect.scoped),
   )

@@ -240,7 +240,7 @@ for (const { name, root, open } of stores) {
         assert.strictEqual(new TextDecoder().decode((yield* storage.get(uri)).bytes), "content")
         fake.plan = inTurn("damage")
         const failed = yield* Effect.flip(Stream.runDrain(storage.getStream(uri)))
-        assert.include(failed.message, "was damaged on the way")
+        assert.include(failed.message, "was damaged in transit")
       }).pipe(Effect.scoped),
     )
 
@@ -295,10 +295,13 @@ for (const { name, root, open } of stores) {
         for (const outside of [`${scheme}detent-test/other/a`, `${scheme}detent-test/data2/a`, `${scheme}elsewhere/data/a`]) {
           const refused = yield* Effect.flip(getText(storage, outside as never))
           assert.strictEqual(refused._tag, "AddressRefused")
-          assert.include(refused.message, `opened are ${root}, ${beside}; put the file below the data folder, or run \`detent batch run\``)
+          assert.include(
+            refused.message,
+            `the opened folders are ${root}, ${beside}; put the file below the data folder, or run \`detent batch run\``,
+          )
         }
         const unwritable = yield* Effect.flip(storage.set(blobIn(beside, "a"), "x"))
-        assert.include(unwritable.message, "is not in the folder that is written to")
+        assert.include(unwritable.message, "is not in the writable folder")
         assert.strictEqual((yield* Effect.flip(storage.remove(blobIn(beside, "a"))))._tag, "AddressRefused")
         assert.deepStrictEqual(fake.requests, [])
         assert.deepStrictEqual(yield* Stream.runCollect(storage.list(beside)), [])
