@@ -1,2 +1,2 @@
-/** The configuration of a workspace, under the name that configurations written for the server import. */
+/** The configuration of a workspace, re-exported for configurations that import it from the server. */
 export * from "@detent/workspace/Config"

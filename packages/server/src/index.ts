@@ -1,4 +1,4 @@
-/** One port for everything: HTTP, RPC, live streams, metrics. */
+/** The server: HTTP, RPC, live streams and metrics on one port. */
 
 export {
   type AnyMachine,

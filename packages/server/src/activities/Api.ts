@@ -1,4 +1,4 @@
-/** One activity of a batch, as a queue calls it. */
+/** Runs one activity of a batch when a queue calls it. */
 import { ActivityName } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -24,10 +24,10 @@ export class ActivityApi extends HttpApiGroup.make("activities")
       .annotate(
         OpenApi.Description,
         "Called by Cloud Tasks, with an OIDC token of the service account that `knowledge.tasks` names; an operator may call it too. The body is " +
-          "the input of the activity. `attempt` in it is the attempt of the batch that the call is for; without it, it is for the current " +
-          "one. 200: it is done, it is late (its batch has ended or does not wait for it), or it is a dead letter. 400: the body is not JSON, or " +
-          "no activity has this name. 422: the input is wrong; the batch is not yet at this stage; or it failed for good, was reported to its " +
-          "batch, and is a dead letter. 503: call it again.",
+          "the input of the activity. `attempt` in the input is the attempt of the batch that the call belongs to. Default: the current " +
+          "attempt. 200: the activity is done, late (its batch has ended or does not wait for it), or a dead letter. 400: the body is not " +
+          "JSON, or no activity has this name. 422: the input is wrong; the batch is not yet at this stage; or the activity failed " +
+          "permanently, was reported to its batch, and is a dead letter. 503: call it again.",
       ),
   )
-  .annotate(OpenApi.Description, "Activities of batches, as a queue calls them.") {}
+  .annotate(OpenApi.Description, "Activities of batches, for queues that call them over HTTP.") {}

@@ -11,7 +11,7 @@ import { makeOperating } from "../serve/Operating.ts"
 import { problemOf } from "../serve/ProblemOf.ts"
 import { RequestRoles } from "../serve/Tokens.ts"
 
-/** The headers that Cloud Tasks sets, and those of the task. */
+/** The retry header that Cloud Tasks sets, and the header with the key of the task. */
 const [retryCount, taskKey] = ["x-cloudtasks-taskretrycount", "x-detent-task"]
 
 export const activityHandlers = HttpApiBuilder.group(
@@ -25,7 +25,7 @@ export const activityHandlers = HttpApiBuilder.group(
       Effect.gen(function* () {
         const isOperator = roles.get(request.source) === "operate"
         if (!isOperator) yield* verified(callers, request)
-        // Calls by operators are not limited.
+        // Operators may call any number of times.
         const isLast = !isOperator && retriesOf(request) + 1 >= callers.maxAttempts
         return yield* operating(activities.deliver(name, payload, { key: keyOf(request), isLast }))
       }),

@@ -1,7 +1,7 @@
 /** Describes answers whose content type only the handler knows, such as exports and artifacts. */
 import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
 
-/** An OpenAPI transform: the content of the 200 answer, by content type. */
+/** An OpenAPI transform that sets the content of the 200 answer, by content type. */
 export const answersWith =
   (content: Readonly<Record<string, object>>) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {
@@ -10,7 +10,7 @@ export const answersWith =
     return { ...operation, responses: { ...responses, 200: { ...responses[200], content: Object.fromEntries(described) } } }
   }
 
-/** An OpenAPI transform: the parts of a multipart form that are files. */
+/** An OpenAPI transform that marks the parts of a multipart form that are files. */
 export const withFileParts =
   (...names: ReadonlyArray<string>) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {

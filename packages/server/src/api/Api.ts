@@ -7,7 +7,7 @@ import { UploadPart } from "./UploadPart.ts"
 
 type GroupsOf<A> = A extends HttpApi.HttpApi<"detent", infer Groups> ? Groups : never
 
-/** Named by its parts: written out, the type would be too long for a declaration file. */
+/** The annotation names the parts: the inferred type is too long for a declaration file. */
 const whole: HttpApi.HttpApi<"detent", GroupsOf<typeof CoreApi> | GroupsOf<typeof KnowledgePart> | GroupsOf<typeof UploadPart>> =
   CoreApi.addHttpApi(KnowledgePart).addHttpApi(UploadPart)
 

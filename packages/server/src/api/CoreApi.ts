@@ -1,4 +1,4 @@
-/** The part of the API that every server answers: machines, instances, executions, commands, nodes, health. */
+/** The part of the API that every server offers: machines, instances, executions, commands, nodes, health. */
 import * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { ClusterApi } from "../cluster/Api.ts"

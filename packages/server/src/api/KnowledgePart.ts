@@ -1,4 +1,4 @@
-/** The part of the API that a server with knowledge answers. */
+/** The part of the API that a server with knowledge offers. */
 import * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import { ActivityApi } from "../activities/Api.ts"
 import { BatchApi } from "../batches/Api.ts"

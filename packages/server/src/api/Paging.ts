@@ -5,7 +5,7 @@ import * as SchemaTransformation from "effect/SchemaTransformation"
 /** The maximum size of a page. */
 export const pageLimit = 1000
 
-/** A whole number as it stands in a path or a query. */
+/** A whole number as text in a path or a query. */
 const wholeNumber = (pattern: RegExp, expected: string) =>
   Schema.String.check(Schema.isPattern(pattern, { expected })).pipe(
     Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, string>({ decode: Number, encode: String })),
@@ -20,10 +20,10 @@ export const PageLimit = wholeNumber(/^([1-9]\d{0,2}|1000)$/, `a whole number fr
 /** The maximum number of entries. */
 export const Limit = Schema.optionalKey(PageLimit)
 
-/** The same for pages of which each entry is short. */
+/** The same for pages of short entries. */
 export const LongLimit = Schema.optionalKey(wholeNumber(/^([1-9]\d{0,3}|10000)$/, "a whole number from 1 to 10000"))
 
-/** A condition in a query. */
+/** A boolean in a query. */
 export const Flag = Schema.Literals(["true", "false"]).pipe(
   Schema.decodeTo(
     Schema.Boolean,
@@ -34,10 +34,10 @@ export const Flag = Schema.Literals(["true", "false"]).pipe(
   ),
 )
 
-/** The part of a query that asks for a page: how many, and after which place. */
+/** The paging part of a query: the size of the page, and the cursor after which it begins. */
 export const paging = <Cursor extends Schema.Top>(after: Cursor) => ({ limit: Limit, after: Schema.optionalKey(after) })
 
-/** A page: its entries, and the cursor of the next page. Without a cursor it is the last one. */
+/** A page: its entries, and the cursor of the next page. The last page has no cursor. */
 export const pageOf = <Items extends Schema.Struct.Fields, Cursor extends Schema.Top>(items: Items, next: Cursor) =>
   Schema.Struct({ ...items, next: Schema.optionalKey(next) })
 
@@ -47,7 +47,7 @@ export const Count = wholeNumber(/^\d{1,15}$/, "a whole number of at least 0")
 /** Milliseconds since 1970. */
 export const Millis = Schema.Int
 
-/** Where a page ended, as an opaque word, so that its content may change. */
+/** An opaque cursor, so that its content may change. */
 export const Opaque = Schema.String.pipe(
   Schema.decodeTo(
     Schema.String,
@@ -58,7 +58,7 @@ export const Opaque = Schema.String.pipe(
   ),
 )
 
-/** Where an instance page ended. */
+/** The content of the cursor of an instance page. */
 const InstanceCursorFields = Schema.Struct({ updatedAt: Schema.Int, machine: Schema.String, id: Schema.String })
 export type InstanceCursorFields = typeof InstanceCursorFields.Type
 

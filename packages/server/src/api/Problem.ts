@@ -1,6 +1,6 @@
 /**
- * Every refusal and failure is answered as problem details (RFC 9457, `application/problem+json`): what happened, and what to
- * do next. There is one class for each status, so that the typed client can tell them apart by their tag.
+ * Every refusal and failure is answered with problem details (RFC 9457, `application/problem+json`): the cause and the next step.
+ * There is one class for each status, so that the typed client can distinguish them by their tag.
  */
 import * as Schema from "effect/Schema"
 import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
@@ -10,7 +10,7 @@ const fields = {
   type: Schema.String,
   title: Schema.String,
   status: Schema.Int,
-  /** The cause and the next step, for people. */
+  /** The cause and the next step, as text for users. */
   detail: Schema.String,
 }
 
@@ -115,7 +115,7 @@ export type Problem =
   | Unavailable
   | TimedOut
 
-/** The problem of a status, for refusals before routing. */
+/** The JSON body of a problem, for refusals before routing. */
 export const problemBody = (problem: {
   readonly status: number
   readonly name: string

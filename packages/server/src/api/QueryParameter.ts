@@ -1,6 +1,6 @@
 /**
- * Query parameters of endpoints that had none before: the typed client calls these without a `query`, and must still be able to. The
- * handler reads them from the request, and the OpenAPI document describes them.
+ * Query parameters that were added to endpoints without a `query`. Callers of the typed client pass no `query` to these endpoints, and
+ * their code must still compile. So the handler reads the parameters from the request, and the OpenAPI document describes them.
  */
 import * as Schema from "effect/Schema"
 import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
@@ -17,7 +17,7 @@ export const queryParameter = <A>(name: string, schema: Schema.Codec<A, string>,
   description,
 })
 
-/** An OpenAPI transform: the operation takes this parameter. */
+/** An OpenAPI transform that adds this parameter to the operation. */
 export const takes =
   ({ name, description, schema }: QueryParameter<never> | QueryParameter<unknown>) =>
   (operation: Record<string, unknown>): Record<string, unknown> => {

@@ -1,4 +1,4 @@
-/** Input that does not fit its schema is refused as a problem that says which part of the request, and why. */
+/** Refuses input that does not fit its schema, with a problem that names the part of the request and the reason. */
 import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
 import { problems } from "./Problem.ts"
 

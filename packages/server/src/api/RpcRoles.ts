@@ -1,4 +1,4 @@
-/** The role that the caller of a procedure needs. A call is also refused at the limit of calls in flight, and ended by the time limit. */
+/** The role that the caller of a procedure needs. The middleware also refuses calls beyond the limit in flight, and ends late ones. */
 import * as Schema from "effect/Schema"
 import * as RpcMiddleware from "effect/unstable/rpc/RpcMiddleware"
 import { Forbidden, TimedOut, Unavailable } from "./Problem.ts"
@@ -8,5 +8,5 @@ const error = Schema.Union([Forbidden, Unavailable, TimedOut])
 /** For procedures that change something. */
 export class Operating extends RpcMiddleware.Service<Operating>()("@detent/server/Operating", { error }) {}
 
-/** For procedures that only look. */
+/** For procedures that only read. */
 export class Reading extends RpcMiddleware.Service<Reading>()("@detent/server/Reading", { error }) {}

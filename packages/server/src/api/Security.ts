@@ -28,10 +28,14 @@ const idempotencyKey: OpenApi.OpenAPISpecOperation["parameters"][number] = {
   in: "header",
   required: false,
   schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,200}$" },
-  description: "The same request again under its key is answered with the first answer; another request under the key is refused.",
+  description: "A repeated request with the same key gets the first answer; a different request with the key is refused.",
 }
 
-const token = { type: "http", scheme: "bearer", description: "A token of the role read for reading, of the role operate for everything." }
+const token = {
+  type: "http",
+  scheme: "bearer",
+  description: "A token of the role `read` for reading, or of the role `operate` for everything.",
+}
 
 const cookie = { type: "apiKey", in: "cookie", name: "detent-4400", description: "The session of a browser, see POST /api/v1/session." }
 

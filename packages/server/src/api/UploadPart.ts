@@ -1,4 +1,4 @@
-/** The part of the API that a server with uploads answers. */
+/** The part of the API that a server with uploads offers. */
 import * as HttpApi from "effect/unstable/httpapi/HttpApi"
 import { UploadApi } from "../uploads/Api.ts"
 import { Refusing } from "./Refusing.ts"

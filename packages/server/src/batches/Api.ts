@@ -1,4 +1,4 @@
-/** Batches of documents: start, look, cancel, retry, resume, follow, and read their results. */
+/** Batches of documents: start, show, cancel, retry, resume, follow, and read their results. */
 import {
   BatchConfig,
   BatchId,
@@ -35,7 +35,7 @@ export const BatchListing = Schema.Struct({
   reason: Schema.optionalKey(Schema.String),
   startedAt: Millis,
   updatedAt: Millis,
-  /** Its status; absent where it cannot be read. */
+  /** The status of the batch; absent where it cannot be read. */
   progress: Schema.optionalKey(BatchStatus),
 })
 
@@ -47,7 +47,7 @@ const config = Schema.optionalKey(
     resolveEntities: Schema.optionalKey(Schema.Boolean),
     validation: Schema.optionalKey(BatchConfig.fields.validation),
     dispatch: BatchConfig.fields.dispatch,
-    // No base URL: the server sends its key only to addresses of its own configuration.
+    // No base URL: the server sends its API key only to addresses in its own configuration.
     extractor: BatchConfig.fields.extractor,
     budget: BatchConfig.fields.budget,
   }),
@@ -61,66 +61,66 @@ export const StartManifest = Schema.Struct({
 })
 
 export const StartManifestUri = Schema.Struct({
-  /** Where the manifest is, below a folder that the server may read. Paths in it are relative to its own folder. */
+  /** The address of the manifest, below a folder that the server may read. Paths in the manifest are relative to its own folder. */
   manifestUri: StorageUri,
   config,
 })
 
-/** The manifest itself, or where it is. */
+/** The manifest itself, or its address. */
 export const StartBatch = Schema.Union([StartManifest, StartManifestUri]).annotate({ identifier: "StartBatch" })
 
-/** `pending`: not begun yet. `set-aside`: the document exceeded a limit twice and is not tried again in this batch; `error` says how to try again. */
+/** `pending`: not begun. `set-aside`: the document exceeded a limit twice and is not retried in this batch; `error` has the next step. */
 export const DocumentState = Schema.Literals(["pending", "processing", "completed", "failed", "set-aside"])
 
 export const DocumentStatus = Schema.Struct({
   documentId: Schema.String,
-  /** Where it is. */
+  /** The address of the document. */
   source: Schema.String,
   status: DocumentState,
   error: Schema.NullOr(Schema.String),
-  /** Its latest run, which attempt that is, and when it began and ended. */
+  /** The latest run of the document, its attempt, and when it began and ended. */
   runId: Schema.optionalKey(Schema.String),
   attempt: Schema.optionalKey(Schema.Int),
   startedAt: Schema.optionalKey(Millis),
   completedAt: Schema.optionalKey(Millis),
-  /** Counts of what was extracted from it. */
+  /** Entities and facts extracted from the document. */
   entities: Schema.optionalKey(Schema.Int),
   facts: Schema.optionalKey(Schema.Int),
-  /** Facts of it that are too unsure for the graph. */
+  /** Facts of the document whose confidence is too low for the graph. */
   forReview: Schema.optionalKey(Schema.Int),
   /** Chunks of its text that are done. */
   chunks: Schema.optionalKey(Schema.Int),
-  /** Tokens that a model took for it. */
+  /** Tokens that a model used for the document. */
   tokens: Schema.optionalKey(Schema.Int),
-  /** Their cost, in the currency of the batch's `usage`; absent where the price of the model is not known. */
+  /** The cost of the tokens, in the currency of the batch's `usage`; absent where the price of the model is unknown. */
   cost: Schema.optionalKey(Schema.Finite),
   language: Schema.optionalKey(Schema.String),
-  /** Why its prose was left out, with the next step. */
+  /** Why the prose of the document was not read; `nextStep` says what to do. */
   unread: Schema.optionalKey(UnreadProse),
   nextStep: Schema.optionalKey(Schema.String),
 })
 
 export const FailureGroup = Schema.Struct({
   fingerprint: Schema.String,
-  /** Of the first of them. */
+  /** The problem of the first document. */
   problem: Schema.String,
   status: Schema.Literals(["failed", "set-aside"]),
   count: Schema.Int,
-  /** Ids of the first of them. */
+  /** Ids of the first documents of the group. */
   documents: Schema.Array(Schema.String),
 }).annotate({ identifier: "FailureGroup" })
 
 export const Artifact = Schema.Struct({ name: Schema.String, bytes: Schema.Int })
 
 export const RetryBatch = Schema.Struct({
-  /** Only these of the documents that failed are tried again. Default: all. */
+  /** The failed documents to retry. Default: all. */
   documents: Schema.optionalKey(Schema.Array(DocumentId).check(Schema.isMinLength(1), Schema.isMaxLength(10_000))),
 }).annotate({ identifier: "RetryBatch" })
 
 export const LargerBudget = Schema.Struct({ budget: BudgetText })
 
 export const Withdrawal = Schema.Struct({
-  /** Withdraws the batch also where the graph would violate shapes that it does not violate now. */
+  /** Withdraws the batch even if the graph would then violate shapes that it does not violate now. */
   force: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "Withdrawal" })
 
@@ -147,7 +147,7 @@ const artifacts = Object.fromEntries(Object.values(artifactTypes).map((type) => 
 export const BatchChanges = Schema.Struct({
   batchId: Schema.String,
   namespace: Schema.String,
-  /** The version of the graph that the batch made; absent where it has published nothing. */
+  /** The version of the graph that the batch published; absent where it has published nothing. */
   version: Schema.optionalKey(Schema.String),
   previous: Schema.optionalKey(Schema.String),
   /** How many facts the graph gained and lost, listed or not. */
@@ -156,7 +156,7 @@ export const BatchChanges = Schema.Struct({
   documents: Schema.Array(DocumentDiff),
 }).annotate({ identifier: "BatchChanges" })
 
-/** Where a page of a review list ended. */
+/** The cursor of a page of a review list. */
 const ReviewCursor = Opaque.pipe(
   Schema.decodeTo(Schema.fromJsonString(Schema.Struct({ documentId: Schema.String, start: Schema.Int, factId: Schema.String }))),
 )
@@ -169,13 +169,13 @@ const confidence = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1
 
 const property = Schema.String.check(Schema.isMaxLength(2000))
 
-/** Which facts are decided: those with these ids, or with `all` every open one (to reopen: every decided one) that passes `property` and `below`. */
+/** The facts to decide: by id, or with `all` every open fact (to reopen: every decided fact) that matches `property` and `below`. */
 export const ReviewDecision = Schema.Struct({
   facts: Schema.optionalKey(Schema.Array(factId).check(Schema.isMinLength(1), Schema.isMaxLength(1000))),
   all: Schema.optionalKey(Schema.Literal(true)),
   /** An IRI, or its last part. */
   property: Schema.optionalKey(property),
-  /** Facts less sure than this. */
+  /** Facts with a lower confidence. */
   below: Schema.optionalKey(confidence),
   /** Who decides. Default: `operator`. */
   by: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(200))),
@@ -209,7 +209,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(
         OpenApi.Description,
         "Checks the manifest, stores it and starts the batch. `manifestUri` names a manifest that was written by hand, or the manifest.json " +
-          "of a batch, which is then that batch. With an Idempotency-Key, the same key again is the same batch.",
+          "of a batch: then that batch is returned. With an Idempotency-Key, a repeated request returns the same batch.",
       ),
     HttpApiEndpoint.post("estimate", "/api/v1/batch/estimate", { payload: StartBatch, success: BatchEstimate, error })
       .annotate(OpenApi.Summary, "Estimate a batch")
@@ -239,7 +239,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     })
       .annotate(OpenApi.Summary, "Retry a failed batch")
-      .annotate(OpenApi.Description, "Tries the documents that failed again, or with `documents` some of them. The others are kept."),
+      .annotate(OpenApi.Description, "Retries the failed documents, or only those in `documents`. The results of the others are kept."),
     HttpApiEndpoint.post("resume", "/api/v1/batch/:batchId/resume", { params, success: BatchStatus, error }).annotate(
       OpenApi.Summary,
       "Resume a cancelled batch",
@@ -251,7 +251,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     })
       .annotate(OpenApi.Summary, "Resume a batch with a larger budget")
-      .annotate(OpenApi.Description, "Resumes a batch that stopped at its budget, with a larger one: `5usd` or `200000tokens`."),
+      .annotate(OpenApi.Description, "Resumes a batch that stopped at its budget, with a larger budget: `5usd` or `200000tokens`."),
     HttpApiEndpoint.post("withdraw", "/api/v1/batch/:batchId/withdraw", {
       params,
       payload: [Withdrawal, HttpApiSchema.NoContent],
@@ -261,7 +261,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Withdraw a batch from its graph")
       .annotate(
         OpenApi.Description,
-        "Takes the facts of the batch out of its graph. The batch and its artifacts stay. Refused with 409 where the graph would " +
+        "Removes the facts of the batch from its graph. The batch and its artifacts stay. Refused with 409 where the graph would " +
           "violate shapes that it does not violate now, except with `force`.",
       ),
     HttpApiEndpoint.get("review", "/api/v1/batch/:batchId/review", {
@@ -276,7 +276,10 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     })
       .annotate(OpenApi.Summary, "List the facts for review")
-      .annotate(OpenApi.Description, "Facts too unsure for the graph, with the words they rest on, and why they are on the list."),
+      .annotate(
+        OpenApi.Description,
+        "Facts whose confidence is too low for the graph, with the words that state them, and why they are on the list.",
+      ),
     HttpApiEndpoint.post("accept", "/api/v1/batch/:batchId/review/accept", {
       params,
       payload: ReviewDecision,
@@ -286,7 +289,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Accept facts of the review list")
       .annotate(
         OpenApi.Description,
-        "The facts enter the graph, in the name of the reviewer. A fact with which the graph would violate its shapes is refused and stays open.",
+        "Adds the facts to the graph and records the reviewer. A fact with which the graph would violate its shapes is refused and stays open.",
       ),
     HttpApiEndpoint.post("reject", "/api/v1/batch/:batchId/review/reject", {
       params,
@@ -295,7 +298,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     })
       .annotate(OpenApi.Summary, "Reject facts of the review list")
-      .annotate(OpenApi.Description, "The facts stay out of the graph, also when the same version of their document is extracted again."),
+      .annotate(OpenApi.Description, "Keeps the facts out of the graph, also when the same version of their document is extracted again."),
     HttpApiEndpoint.post("reopen", "/api/v1/batch/:batchId/review/reopen", {
       params,
       payload: ReviewDecision,
@@ -305,8 +308,8 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Reverse decisions on facts of the review list")
       .annotate(
         OpenApi.Description,
-        "The facts leave the graph and are open again. Who decided what, and when, stays in the `history` of each fact. `all` are the " +
-          "accepted and rejected facts that pass the filter.",
+        "Removes the facts from the graph and opens them again. The `history` of each fact keeps every decision, with its reviewer and time. " +
+          "`all` selects the accepted and rejected facts that match the filter.",
       ),
     HttpApiEndpoint.get("documents", "/api/v1/batch/:batchId/documents", {
       params,
@@ -320,7 +323,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     })
       .annotate(OpenApi.Summary, "Group the failed documents of a batch")
-      .annotate(OpenApi.Description, "Documents that failed or were set aside, by what failed, largest group first."),
+      .annotate(OpenApi.Description, "Documents that failed or were set aside, grouped by problem, largest group first."),
     HttpApiEndpoint.get("changes", "/api/v1/batch/:batchId/changes", {
       params,
       query: { limit: Limit },
@@ -340,7 +343,7 @@ export class BatchApi extends HttpApiGroup.make("batches")
       error,
     })
       .annotate(OpenApi.Summary, "Read an artifact of a batch")
-      .annotate(OpenApi.Description, "The content of an artifact; slashes in its name are written %2F.")
+      .annotate(OpenApi.Description, "The content of an artifact. Encode slashes in its name as %2F.")
       .annotate(OpenApi.Transform, answersWith({ ...artifacts, [otherArtifact]: bytes })),
     HttpApiEndpoint.get("events", "/api/v1/batch/:batchId/events", {
       params,
@@ -351,9 +354,9 @@ export class BatchApi extends HttpApiGroup.make("batches")
       .annotate(OpenApi.Summary, "Follow a batch")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: the status of the batch, then each event of it. With Last-Event-ID, all events after that one. " +
-          "When the batch has ended, a last event has its status, `status` with `isTerminal`, and the stream ends. A client " +
-          "that reconnects after that is answered 204, so that an EventSource stops by itself.",
+        "Server-sent events: the status of the batch, then each of its events. With Last-Event-ID, all events after that id. " +
+          "When the batch has ended, the last event is `status` with `isTerminal`, and the stream ends. A client that reconnects " +
+          "after that gets 204, so that an EventSource stops reconnecting.",
       ),
   )
   .annotate(OpenApi.Description, "Batches of documents") {}

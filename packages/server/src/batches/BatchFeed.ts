@@ -1,4 +1,4 @@
-/** Live streams of batch events. The log is followed once for all readers of all batches. */
+/** Live streams of batch events. One loop follows the log for all readers of all batches. */
 import { Commands, forkLoop } from "@detent/durable"
 import { BatchEventLog, Batches, BatchId, BatchMachine, type CanonicalGraph, isTerminal, type Reviews } from "@detent/knowledge"
 import { statusWithReview } from "@detent/workspace/operations/batches"
@@ -20,7 +20,7 @@ type EndError = Effect.Error<ReturnType<Effect.Success<typeof makeBatchEnd>>>
 
 type LogError = Effect.Error<ReturnType<(typeof BatchEventLog.Service)["page"]>>
 
-/** Returns the final status once all events of the batch are in the log. None before, and after the batch was resumed. */
+/** Returns the final status once all events of the batch are in the log. None before that, and after the batch was resumed. */
 const makeBatchEnd = Effect.gen(function* () {
   const batches = yield* Batches
   const commands = yield* Commands
@@ -29,7 +29,7 @@ const makeBatchEnd = Effect.gen(function* () {
     Effect.gen(function* () {
       const state = yield* batches.state(batch)
       if (!isTerminal(state)) return Option.none<BatchStatus>()
-      // Events are emitted by commands of this or an earlier state: each is in the log when its command is done.
+      // Commands of this or an earlier state emit the events: an event is in the log once its command is done.
       const open = yield* Effect.forEach(["pending", "processing"] as const, (status) =>
         commands.list({ machine: BatchMachine.name, id: batch, status }, 1),
       )
@@ -38,21 +38,21 @@ const makeBatchEnd = Effect.gen(function* () {
     })
 })
 
-/** One of these is the last event of a batch. After the second a batch may be resumed. */
+/** The last event of a batch is one of these. A batch may be resumed after `BatchFailed`. */
 const isLast = ({ _tag }: Events): boolean => _tag === "BatchCompleted" || _tag === "BatchFailed"
 
 const frameOfEvent = ({ position, _tag, payload }: Events): Frame => frameOf(position, _tag, payload)
 
 /**
- * The last event is in the log a moment before its command is done, so the next check is soon. It is repeated while the channel
- * has readers: for a batch whose last event is a dead letter, nothing else shows that it has ended.
+ * The last event is in the log just before its command is done, so the first checks follow quickly. Checks are repeated while the
+ * channel has readers: for a batch whose last event is a dead letter, no event shows that it has ended.
  */
 const lookingAgain = Schedule.min([Schedule.exponential("20 millis"), Schedule.spaced("2 seconds")])
 
 export interface BatchFeedService {
   /** The position of the last event of all batches. */
   readonly position: (typeof BatchEventLog.Service)["position"]
-  /** All events of a batch after a position, then each new one; `first` comes before them. The stream ends with the batch. */
+  /** Reads all events of a batch after a position, then each new event, with `first` before them. Ends when the batch ends. */
   readonly reader: (batch: BatchId, after: number, first?: Frame) => LiveReader
   /** Whether the batch has ended and has no events after a position. */
   readonly isOver: (batch: BatchId, after: number) => Effect.Effect<boolean, LogError | EndError>
@@ -81,7 +81,7 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
           return true
         })
 
-      /** Replaces a check that is running: its answer may be older than the latest event. */
+      /** Replaces a running check, whose answer may be older than the latest event. */
       const endWhenOver = (batch: BatchId) =>
         run(
           batch,
@@ -105,7 +105,7 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
 
       yield* forkLoop("the live stream of batches", (works) =>
         Effect.andThen(
-          // Reads the log once before it follows it, which shows that an outage has ended.
+          // A successful read of the log, before following it, shows that an outage has ended.
           Effect.tap(log.position, works),
           Stream.runForEachArray(
             Stream.suspend(() => log.events(followed)),
@@ -122,12 +122,12 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
 
       const load = (batch: BatchId) => (after: number) => Effect.runPromiseWith(context)(page(batch, after))
 
-      /** When a batch has just ended, all its readers reconnect at once, and there are no events to load for them. */
-      const isTold = (batch: BatchId, after: number): Effect.Effect<boolean, LogError> =>
+      /** Whether a batch has no events after a position. Reads none for the latest one, with which readers reconnect when a batch ends. */
+      const hasNoEvents = (batch: BatchId, after: number): Effect.Effect<boolean, LogError> =>
         Effect.gen(function* () {
           if (after >= (yield* log.position)) return true
           const { frames, through } = yield* page(batch, after)
-          return frames.length === 0 && (yield* isTold(batch, through))
+          return frames.length === 0 && (yield* hasNoEvents(batch, through))
         })
 
       return {
@@ -135,12 +135,12 @@ export class BatchFeed extends Context.Service<BatchFeed, BatchFeedService>()("@
         reader: (batch, after, first) => {
           const isNew = channels.get(batch) === undefined
           const reader = channels.reader(batch, channels.open(batch, followed, load(batch)), after, first)
-          // The batch may have ended before the first reader came.
+          // The batch may have ended before its first reader connected.
           if (isNew) endWhenOver(batch)
           return reader
         },
         isOver: (batch, after) =>
-          Effect.flatMap(endOf(batch), (end) => (Option.isNone(end) ? Effect.succeed(false) : isTold(batch, after))),
+          Effect.flatMap(endOf(batch), (end) => (Option.isNone(end) ? Effect.succeed(false) : hasNoEvents(batch, after))),
       }
     }),
   )

@@ -1,4 +1,4 @@
-/** The status of a batch as the API returns it, and the command line with `--json`. */
+/** The status of a batch in answers of the API and in the command line's `--json`. */
 import { BatchId, batchStates, ReviewCounts, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
@@ -9,11 +9,11 @@ export const BatchStateTag = Schema.Literals(batchStates)
 export const BatchOutcome = Schema.Struct({
   documentsProcessed: Schema.Int,
   documentsFailed: Schema.Int,
-  /** Documents that exceeded a limit twice. They are not among the failed ones, and are not tried again in this batch. */
+  /** Documents that exceeded a limit twice. They do not count as failed, and are not retried in this batch. */
   documentsSetAside: Schema.optionalKey(Schema.Int),
   /** Documents that the graph had in the same version: they were not extracted again. */
   documentsUnchanged: Schema.optionalKey(Schema.Int),
-  /** Documents that were gone from the folder or manifest and were taken out of the graph. */
+  /** Documents that are no longer in the folder or manifest and were removed from the graph. */
   documentsWithdrawn: Schema.optionalKey(Schema.Int),
   entitiesExtracted: Schema.Int,
   relationsExtracted: Schema.Int,
@@ -21,15 +21,15 @@ export const BatchOutcome = Schema.Struct({
   violations: Schema.Int,
   /** Statements that validation kept out of the graph. */
   quarantined: Schema.Int,
-  /** Facts too unsure for the graph, which are on the review list. */
+  /** Facts on the review list: their confidence is too low for the graph. */
   forReview: Schema.optionalKey(Schema.Int),
   triplesIngested: Schema.Int,
-  /** Of the whole graph, when the batch was published; absent where the batch changed nothing. */
+  /** Triples of the whole graph when the batch was published; absent where the batch changed nothing. */
   triplesTotal: Schema.optionalKey(Schema.Int),
   totalDurationMs: Schema.Int,
 })
 
-/** Tokens and cost of models. `cost` is absent where the price of the model is not known. */
+/** Tokens and cost of models. `cost` is absent where the price of the model is unknown. */
 export const ModelUsage = Schema.Struct({
   calls: Schema.Int,
   inputTokens: Schema.Int,
@@ -38,13 +38,13 @@ export const ModelUsage = Schema.Struct({
   currency: Schema.optionalKey(Schema.String),
 })
 
-/** Counts of the documents in a language, and of those whose prose was left out. */
+/** Counts of the documents in a language, and of those whose prose was not read. */
 export const DocumentLanguages = Schema.Struct({
-  /** A tag such as `de`; `und` where the text is too short to tell. */
+  /** A tag such as `de`; `und` where the text is too short to detect the language. */
   language: Schema.String,
   name: Schema.String,
   documents: Schema.Int,
-  /** Documents whose prose was left out. Their tables, fields and `key: value` lines were read. */
+  /** Documents whose prose was not read. Their tables, fields and `key: value` lines were. */
   unread: Schema.optionalKey(Schema.Int),
   reason: Schema.optionalKey(UnreadProse),
   nextStep: Schema.optionalKey(Schema.String),
@@ -55,7 +55,7 @@ export const BatchEstimate = Schema.Struct({
   documents: Schema.Int,
   /** Documents that the graph has in the same version. They are not extracted again. */
   unchanged: Schema.Int,
-  /** Documents that cannot be read would fail. */
+  /** Documents that cannot be read. They would fail. */
   unreadable: Schema.Int,
   chunks: Schema.Int,
   ...ModelUsage.fields,
@@ -67,7 +67,7 @@ export const BatchStatus = Schema.Struct({
   /** The state in words. */
   stage: Schema.String,
   percent: Schema.Finite,
-  /** Nothing more happens until a retry or resume. */
+  /** The batch does not change until a retry or resume. */
   isTerminal: Schema.Boolean,
   namespace: Schema.String,
   ontologyVersion: Schema.String,
@@ -75,32 +75,32 @@ export const BatchStatus = Schema.Struct({
     total: Schema.Int,
     completed: Schema.Int,
     failed: Schema.Int,
-    /** Documents that exceeded a limit twice. They are not among the failed ones, and are not tried again in this batch. */
+    /** Documents that exceeded a limit twice. They do not count as failed, and are not retried in this batch. */
     setAside: Schema.optionalKey(Schema.Int),
     /** The document that was begun last. */
     current: Schema.optionalKey(Schema.String),
-    /** Of the completed ones, those that the graph had in the same version. */
+    /** Completed documents that the graph already had in the same version. */
     unchanged: Schema.optionalKey(Schema.Int),
   }),
   extractor: Schema.String,
   budget: Schema.optionalKey(Schema.String),
   usage: Schema.optionalKey(ModelUsage),
-  /** Documents that are extracted in a second, and when the last is done at that pace. While documents are extracted for the first time. */
+  /** Documents extracted per second, and the estimated end at that rate. Only during the first attempt at extraction. */
   ratePerSecond: Schema.optionalKey(Schema.Finite),
   estimatedCompletionAt: Schema.optionalKey(Millis),
   entities: Schema.Int,
   relations: Schema.Int,
-  /** Facts too unsure for the graph, which are on the review list. */
+  /** Facts on the review list: their confidence is too low for the graph. */
   forReview: Schema.optionalKey(Schema.Int),
-  /** Of the completed documents. */
+  /** The languages of the completed documents. */
   languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
-  /** How many of them are open, accepted and rejected. */
+  /** How many facts of the review list are open, accepted and rejected. */
   review: Schema.optionalKey(ReviewCounts),
-  /** Triples of the batch that the graph has now, once the batch has ended: with those of accepted facts. 0 after it was withdrawn. */
+  /** Triples of an ended batch that the graph has now, including accepted facts. 0 after the batch was withdrawn. */
   inGraph: Schema.optionalKey(Schema.Int),
   retryCount: Schema.Int,
   createdAt: Millis,
-  /** The time of its last event. */
+  /** The time of the batch's last event. */
   updatedAt: Schema.optionalKey(Millis),
   failure: Schema.optionalKey(
     Schema.Struct({

@@ -14,7 +14,7 @@ import { artifactType, LargerBudget, RetryBatch, ReviewDecision, Withdrawal } fr
 import { BatchFeed } from "./BatchFeed.ts"
 import { withStart } from "./StartBody.ts"
 
-/** Tokens stand for roles, not for people: a request that names no reviewer is that of an operator. */
+/** The reviewer of a request that names none: a token identifies a role, not a person. */
 const operator = "operator"
 
 const selectionOf = ({ facts, all: _, by: __, ...filter }: ReviewDecision): ReviewSelection =>
@@ -96,7 +96,7 @@ export const batchHandlers = HttpApiBuilder.group(
             HttpServerResponse.stream(content, {
               contentType: artifactType(name),
               contentLength: bytes,
-              // A browser must not run content that came from a document.
+              // A browser must not execute content of a document.
               headers: { "content-security-policy": "sandbox", "x-content-type-options": "nosniff" },
             }),
           ),
@@ -106,7 +106,7 @@ export const batchHandlers = HttpApiBuilder.group(
         operating(
           Effect.gen(function* () {
             const last = headers["last-event-id"]
-            // An event between the two reads is sent twice rather than missed.
+            // The position is read first: an event between the two reads is sent twice rather than missed.
             const position = yield* feed.position
             const status = yield* batches.status(batchId)
             if (last !== undefined) {

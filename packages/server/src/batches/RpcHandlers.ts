@@ -15,7 +15,7 @@ import { payloadOf, payloadRefused } from "../serve/RpcPayload.ts"
 import { cancel, getStatus, start, startPayloads, streamProgress } from "./Rpc.ts"
 import { decodingManifest } from "./StartBody.ts"
 
-/** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
+/** Takes payloads undecoded, so that the handler can refuse unknown keys, which the schema would drop. */
 export class ReceivedBatchRpc extends RpcGroup.make(
   start.setPayload(Schema.Unknown),
   cancel.setPayload(Schema.Unknown),
@@ -30,7 +30,7 @@ export const batchProcedures = ReceivedBatchRpc.toLayer(
     const operating = yield* makeOperating<KnowledgeServices>()
     const workspace = yield* Effect.context<WorkspaceServices | KnowledgeServices>()
     const manifestUriOf = payloadOf(startPayloads.manifestUri)
-    /** Decodes the form that was given, so that a misspelt key is named. */
+    /** Decodes only the given form of the payload, so that the error names a misspelt key. */
     const startOf = (payload: unknown): Effect.Effect<typeof start.payloadSchema.Type, BadRequest> =>
       Predicate.hasProperty(payload, "manifestUri") ? manifestUriOf(payload) : Effect.mapError(decodeManifest(payload), payloadRefused)
     const [batchOf, cancelOf] = [payloadOf(getStatus.payloadSchema), payloadOf(cancel.payloadSchema)]

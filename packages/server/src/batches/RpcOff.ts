@@ -1,4 +1,4 @@
-/** The procedures on batches where knowledge is off: each is refused with the next step. Loads nothing of knowledge. */
+/** The procedures on batches where knowledge is off: each is refused with the next step. Does not load the code of knowledge. */
 import { SystemOff } from "@detent/workspace/errors"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,6 +1,7 @@
 /**
- * The body of a request with a manifest. A body of 1 MB names 25,000 documents, which take 80 ms to decode: they are decoded some
- * at a time, with turns for other requests. An unknown key is refused: a misspelt setting must not be ignored silently.
+ * The body of a request with a manifest. A body of 1 MB names 25,000 documents, which take 80 ms to decode: they are decoded in
+ * slices, and the handler yields to other requests in between. An unknown key is refused: a misspelt setting must not be ignored
+ * silently.
  */
 import { ManifestFile } from "@detent/knowledge/schemas"
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
@@ -18,7 +19,7 @@ const documentsAtOnce = 1000
 
 const decodeDocuments = decodeStrictly(Schema.toCodecJson(ManifestFile.fields.documents))
 
-/** Decodes a value with a manifest in it. The failure says what is wrong. */
+/** Decodes a value that contains a manifest. The error is the problem as text. */
 export const decodingManifest = <
   S extends Schema.Top & { readonly DecodingServices: never; readonly Type: { readonly manifest: ManifestFile } },
 >(
@@ -58,7 +59,7 @@ const decodeManifestUri = decodeStrictly(Schema.toCodecJson(StartManifestUri))
 
 type Start = typeof StartBatch.Type
 
-/** Uses the body of a request to start or estimate a batch. */
+/** Decodes the body of a request that starts or estimates a batch, and calls `use` with it. */
 export const withStart = <A, E, R>(
   request: HttpServerRequest,
   use: (start: Start) => Effect.Effect<A, E, R>,
@@ -73,7 +74,7 @@ const startOf = (request: HttpServerRequest): Effect.Effect<Start, BadRequest> =
   Effect.gen(function* () {
     const text = yield* Effect.orDie(request.text)
     const body = yield* Effect.try({ try: (): unknown => JSON.parse(text), catch: () => "Expected a valid JSON body" })
-    // The form that was given, so that a misspelt key is named.
+    // Decodes only the given form, so that the error names a misspelt key.
     const decoded: Effect.Effect<Start, string> = Predicate.hasProperty(body, "manifest")
       ? decodeManifest(body)
       : Effect.fromResult(decodeManifestUri(body))

@@ -1,5 +1,5 @@
 /**
- * The typed client, made from the definition of the API.
+ * The typed client, derived from the definition of the API.
  *
  * ```ts
  * const client = yield* makeClient({ url: "http://127.0.0.1:4400" })
@@ -17,7 +17,7 @@ import * as HttpApiClient from "effect/unstable/httpapi/HttpApiClient"
 import { Api } from "../api/Api.ts"
 
 export interface ClientOptions {
-  /** Where the server is, such as `http://127.0.0.1:4400`. */
+  /** The address of the server, such as `http://127.0.0.1:4400`. */
   readonly url: string
   readonly token?: Redacted.Redacted | undefined
 }
@@ -31,7 +31,7 @@ export const withToken =
 const CurrentKey = Context.Reference<string | undefined>("@detent/server/client/IdempotencyKey", { defaultValue: () => undefined })
 
 /**
- * Sends a request that changes something with an Idempotency-Key: a repeated request returns the first answer, another request
+ * Sends a request that changes something with an Idempotency-Key: a repeated request returns the first answer, a different request
  * with the key is refused.
  */
 export const withIdempotencyKey =
@@ -51,7 +51,7 @@ const withKey = <E, R>(client: HttpClient.HttpClient.With<E, R>): HttpClient.Htt
 /** A method for each endpoint, by group. */
 export interface Client extends HttpApiClient.ForApi<typeof Api> {}
 
-/** Over `fetch`. */
+/** Creates a client that uses `fetch`. */
 export const makeClient = ({ url, token }: ClientOptions): Effect.Effect<Client> =>
   HttpApiClient.make(Api, { baseUrl: url, transformClient: (client) => withKey(withToken(token)(client)) }).pipe(
     Effect.provide(FetchHttpClient.layer),

@@ -14,13 +14,13 @@ import { type ClientOptions, withToken } from "./Client.ts"
 
 const procedures = ExecutionRpc.merge(CommandRpc, BatchRpc)
 
-/** Every call is a request of its own; a stream is one that stays open. */
+/** Sends each call as a separate HTTP request; a stream keeps its request open. */
 export const makeRpcClient = ({ url, token }: ClientOptions) =>
   overProtocol(
     RpcClient.layerProtocolHttp({ url: `${url}/rpc`, transformClient: withToken(token) }).pipe(Layer.provide(FetchHttpClient.layer)),
   )
 
-/** All calls share one connection, which ends with the scope. */
+/** Sends all calls over one connection, which closes with the scope. */
 export const makeRpcSocketClient = ({ url, token }: ClientOptions) => {
   const headers = token === undefined ? {} : { authorization: `Bearer ${Redacted.value(token)}` }
   const open = Layer.succeed(Socket.WebSocketConstructor, (address) => new NodeWS.WebSocket(address, { headers }) as never)
@@ -32,7 +32,7 @@ export const makeRpcSocketClient = ({ url, token }: ClientOptions) => {
   )
 }
 
-/** The connection lasts as long as the scope, not as long as the making of the client. */
+/** Builds the protocol in the caller's scope, so that the connection stays open after the client is created. */
 const overProtocol = (protocol: Layer.Layer<RpcClient.Protocol, never, RpcSerialization.RpcSerialization>) =>
   Effect.flatMap(Layer.build(Layer.provide(protocol, RpcSerialization.layerNdjson)), (context) =>
     Effect.provideContext(RpcClient.make(procedures), context),

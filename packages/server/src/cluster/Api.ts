@@ -1,4 +1,4 @@
-/** The nodes of a cluster: which are alive, their shards, and how one is taken out of service. */
+/** The nodes of a cluster: list the live nodes with their shards, and drain a node. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -8,31 +8,31 @@ import { problems } from "../api/Problem.ts"
 
 export const ClusterNode = Schema.Struct({
   address: Schema.String,
-  /** Its name, new with every start. */
+  /** The id of the node, new with every start. */
   node: Schema.String,
   startedAt: Millis,
-  /** How many of the 300 shards it has. */
+  /** How many of the 300 shards the node owns. */
   shards: Schema.Int,
-  /** Running instances and executions whose work it has. */
+  /** Running instances and executions that the node owns. */
   working: Schema.Int,
-  /** Milliseconds until its lease ends, unless it extends it. */
+  /** Milliseconds until its lease expires unless renewed. */
   leaseMillis: Schema.Int,
   /** How long the oldest overdue timer of its instances has been due. 0: none is late. */
   lagMillis: Schema.Int,
-  /** It gives its shards to other nodes and takes no new ones. */
+  /** Whether the node is handing its shards to other nodes and takes no new ones. */
   draining: Schema.Boolean,
 }).annotate({ identifier: "ClusterNode" })
 
 export const WorkingProcess = Schema.Struct({
-  /** The name of its node. */
+  /** The node id of the process. */
   name: Schema.String,
   role: Schema.Literals(["observe", "work"]),
-  /** Whether it is the process that answers. Only that one has `startedAt`, `running` and `rss`. */
+  /** Whether this is the process that answers. Only that process has `startedAt`, `running` and `rss`. */
   here: Schema.Boolean,
-  /** When its lease ends, unless it extends it; absent where it holds none. */
+  /** When its lease expires unless renewed; absent where it holds none. */
   leaseUntil: Schema.optionalKey(Millis),
   startedAt: Schema.optionalKey(Millis),
-  /** Instances in its memory. */
+  /** Instances in memory. */
   running: Schema.optionalKey(Schema.Int),
   /** Bytes of memory. */
   rss: Schema.optionalKey(Schema.Int),
@@ -49,7 +49,8 @@ export class ClusterApi extends HttpApiGroup.make("cluster")
       .annotate(OpenApi.Summary, "List nodes")
       .annotate(
         OpenApi.Description,
-        "Nodes of the cluster that are alive, by address; none where no process is a node of one. And all processes that work in the workspace, with their leases, the one that answers first.",
+        "`nodes`: the live nodes of the cluster, sorted by address; empty without a cluster. `processes`: all processes that work in the " +
+          "workspace, with their leases. The process that answers is first.",
       ),
     HttpApiEndpoint.post("drain", "/api/v1/nodes/:node/drain", {
       params: { node: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(300)) },
@@ -57,6 +58,6 @@ export class ClusterApi extends HttpApiGroup.make("cluster")
       error,
     })
       .annotate(OpenApi.Summary, "Drain a node")
-      .annotate(OpenApi.Description, "The node, named by its address, gives its shards to the other nodes and takes no new ones."),
+      .annotate(OpenApi.Description, "The node, named by its address, hands its shards to the other nodes and takes no new ones."),
   )
   .annotate(OpenApi.Description, "Nodes of a cluster") {}

@@ -16,7 +16,7 @@ const filter = {
   slot: Schema.optionalKey(Schema.String),
   machine: Schema.optionalKey(Schema.String),
   id: Schema.optionalKey(Schema.String),
-  /** The cause of the problem, as `groups` names it. */
+  /** The fingerprint of the problem, from `groups`. */
   fingerprint: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(64))),
 }
 
@@ -28,16 +28,16 @@ const Rate = Schema.Struct({
 export const Queue = Schema.Struct({
   queue: Schema.String,
   paused: Schema.Boolean,
-  /** How many all workers together execute at the same time; absent where there is no limit. */
+  /** The limit of commands in flight across all workers; absent where there is no limit. */
   concurrency: Schema.optionalKey(Schema.Int),
-  /** How many all workers together start within any such interval; absent where there is no limit. */
+  /** The limit of commands that all workers together start within any such interval; absent where there is no limit. */
   rate: Schema.optionalKey(Rate),
   counts: Schema.Record(Schema.String, Schema.Int),
   /** When the oldest command that could be executed now was enqueued. */
   oldestPendingAt: Schema.optionalKey(Millis),
-  /** How many are being executed. */
+  /** Commands in flight. */
   running: Schema.Int,
-  /** The workers that execute them. */
+  /** The workers that execute commands of the queue. */
   workers: Schema.Array(Schema.Struct({ worker: Schema.String, running: Schema.Int })),
 }).annotate({ identifier: "Queue" })
 
@@ -49,7 +49,7 @@ export const LimitQueue = Schema.Struct({
 
 export const CommandGroup = Schema.Struct({
   fingerprint: Schema.String,
-  /** Of the latest of them. */
+  /** The problem of the latest command. */
   problem: Schema.String,
   slot: Schema.String,
   queue: Schema.String,
@@ -71,7 +71,7 @@ export const DeadTimer = Schema.Struct({
 export const RetryCommands = Schema.Struct({
   ...filter,
   dryRun: Schema.optionalKey(Schema.Boolean),
-  /** Also those whose instance has ended or would refuse the result. */
+  /** Also retries commands whose instance has ended or would refuse the result. */
   force: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "RetryCommands" })
 
@@ -82,7 +82,7 @@ export const SkipCommand = Schema.Struct({ reason: Schema.String.check(Schema.is
 export const SkipCommands = Schema.Struct({
   filter: Schema.Struct({ ...filter, status: Schema.optionalKey(Schema.Literals(["failed", "pending"])) }),
   ...SkipCommand.fields,
-  /** Only counts them. Default: false. */
+  /** Only counts the commands. Default: false. */
   dryRun: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "SkipCommands" })
 
@@ -111,7 +111,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       success: pageOf(
         {
           commands: Schema.Array(StoredCommand),
-          /** The page ended because it had examined this many commands; the next one continues. */
+          /** Set where the page ended early, after examining this many commands; the next page continues. */
           scanned: Schema.optionalKey(Schema.Int),
         },
         Schema.Int,
@@ -129,7 +129,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       },
       success: Schema.Struct({
         groups: Schema.Array(CommandGroup),
-        /** There are more commands than this many, which were examined. */
+        /** Set where only this many commands were examined, and there are more. */
         scanned: Schema.optionalKey(Schema.Int),
       }),
       error,
@@ -145,17 +145,20 @@ export class CommandApi extends HttpApiGroup.make("commands")
       error,
     })
       .annotate(OpenApi.Summary, "Skip dead letters")
-      .annotate(OpenApi.Description, "Skips all failed or pending commands that match; with dryRun it only counts them."),
+      .annotate(OpenApi.Description, "Skips all failed or pending commands that match. With `dryRun`, only counts them."),
     HttpApiEndpoint.post("retryAll", "/api/v1/commands/retry", {
       payload: RetryCommands,
       success: Schema.Struct({ count: Schema.Int, dryRun: Schema.Boolean, refused: Schema.optionalKey(Schema.Int) }),
       error,
     })
       .annotate(OpenApi.Summary, "Retry dead letters")
-      .annotate(OpenApi.Description, "Executes all failed commands that match again; with dryRun it only counts them."),
+      .annotate(OpenApi.Description, "Executes all failed commands that match again. With `dryRun`, only counts them."),
     HttpApiEndpoint.post("retry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error })
       .annotate(OpenApi.Summary, "Retry a command")
-      .annotate(OpenApi.Description, "Refused where the instance has ended or would refuse the result; retry/force executes it anyway."),
+      .annotate(
+        OpenApi.Description,
+        "Executes a failed command again. Refused where the instance has ended or would refuse the result; `retry/force` executes it anyway.",
+      ),
     HttpApiEndpoint.get("checkRetry", "/api/v1/commands/:key/retry", { params: key, success: StoredCommand, error })
       .annotate(OpenApi.Summary, "Check whether a command could be retried")
       .annotate(
@@ -184,10 +187,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
     ),
     HttpApiEndpoint.put("limit", "/api/v1/queues/:queue", { params: queue, payload: LimitQueue, success: Queue, error })
       .annotate(OpenApi.Summary, "Limit a queue")
-      .annotate(
-        OpenApi.Description,
-        "Sets the limits that are given, for all workers together, and leaves the others as they are. Null: no limit.",
-      ),
+      .annotate(OpenApi.Description, "Sets the given limits, which hold across all workers, and keeps the others. Null: no limit."),
     HttpApiEndpoint.post("pause", "/api/v1/queues/:queue/pause", { params: queue, success: HttpApiSchema.NoContent, error }).annotate(
       OpenApi.Summary,
       "Pause a queue",
@@ -202,7 +202,7 @@ export class CommandApi extends HttpApiGroup.make("commands")
       error,
     })
       .annotate(OpenApi.Summary, "List timers that failed")
-      .annotate(OpenApi.Description, "Timers that were given up because they could not be fired."),
+      .annotate(OpenApi.Description, "Timers that the engine gave up after it could not fire them."),
     HttpApiEndpoint.post("reviveTimer", "/api/v1/timers/dead/revive", {
       payload: ReviveTimer,
       success: HttpApiSchema.NoContent,

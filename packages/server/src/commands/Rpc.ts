@@ -12,9 +12,9 @@ const error = Schema.Union(problems) satisfies Schema.Codec<Problem, unknown>
 export const retry = Rpc.make("command_retry", {
   payload: {
     key: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)),
-    /** Also where the instance has ended or would refuse the result. */
+    /** Retries also where the instance has ended or would refuse the result. */
     force: Schema.optionalKey(Schema.Boolean),
-    /** Only says whether it would be executed again. */
+    /** Only checks whether the command would be executed again. */
     dryRun: Schema.optionalKey(Schema.Boolean),
     idempotencyKey: Schema.optionalKey(IdempotencyKey),
   },

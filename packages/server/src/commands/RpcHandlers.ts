@@ -7,7 +7,7 @@ import { makeOperating } from "../serve/Operating.ts"
 import { payloadOf } from "../serve/RpcPayload.ts"
 import { retry } from "./Rpc.ts"
 
-/** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
+/** Takes payloads undecoded, so that the handler can refuse unknown keys, which the schema would drop. */
 export class ReceivedCommandRpc extends RpcGroup.make(retry.setPayload(Schema.Unknown)) {}
 
 export const commandProcedures = ReceivedCommandRpc.toLayer(

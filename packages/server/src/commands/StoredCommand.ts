@@ -1,4 +1,4 @@
-/** A command as the API returns it. */
+/** A command in answers of the API. */
 import { commandStatuses } from "@detent/workspace/operations/commands"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
@@ -12,23 +12,23 @@ export const StoredCommand = Schema.Struct({
   slot: Schema.String,
   machine: Schema.optionalKey(Schema.String),
   id: Schema.optionalKey(Schema.String),
-  /** Of the event that requested it; -1 where it was enqueued by hand. */
+  /** The number of the event that requested the command; -1 where it was enqueued manually. */
   sequence: Schema.Int,
   status: CommandStatus,
   priority: Schema.Int,
-  /** How often it was executed since it was requested, or since it was last retried by hand. */
+  /** How often it was executed since it was requested, or since its last manual retry. */
   attempts: Schema.Int,
-  /** How often it was retried by hand; absent where it never was. */
+  /** How often it was retried manually; absent where it never was. */
   round: Schema.optionalKey(Schema.Int),
   runAt: Millis,
   worker: Schema.optionalKey(Schema.String),
-  /** Why it failed last or was skipped, or why the event that follows from it was refused. */
+  /** Why it last failed or was skipped, or why the instance refused the event with its result. */
   problem: Schema.optionalKey(Schema.String),
   /** The errors of its latest executions, oldest first; absent where it has none. */
   errors: Schema.optionalKey(Schema.Array(Schema.Struct({ attempt: Schema.Int, at: Millis, problem: Schema.String }))),
-  /** Its parameters; sensitive parameters are hidden. Absent where its machine is not known here. */
+  /** Its parameters; sensitive parameters are hidden. Absent where the server does not know its machine. */
   parameters: Schema.optionalKey(Schema.Json),
-  /** The cause of its problem: the same for problems that differ only in numbers, ids and quoted words. */
+  /** Identifies the cause of its problem: the same for problems that differ only in numbers, ids and quoted words. */
   fingerprint: Schema.optionalKey(Schema.String),
   enqueuedAt: Millis,
   finishedAt: Schema.optionalKey(Millis),

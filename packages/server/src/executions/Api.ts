@@ -15,9 +15,9 @@ export const ExecutionListing = Schema.Struct({
   workflow: Schema.String,
   id: Schema.String,
   phase: Schema.String,
-  /** It is completed, failed or interrupted. */
+  /** Whether it is completed, failed or interrupted. */
   ended: Schema.Boolean,
-  /** Why it is held. A single execution also has the error it failed with; sensitive fields of the error are hidden. */
+  /** Why it is held. For a single execution also the error that it failed with; sensitive fields of the error are hidden. */
   problem: Schema.optionalKey(Schema.String),
   /** The node that runs it. */
   node: Schema.optionalKey(Schema.String),
@@ -29,11 +29,11 @@ export const ExecutionListing = Schema.Struct({
 
 export const Execution = Schema.Struct({
   ...ExecutionListing.fields,
-  /** Its payload, without sensitive fields. Absent where its workflow is not known here. */
+  /** Its payload, without sensitive fields. Absent where the server does not know its workflow. */
   payload: Schema.optionalKey(Schema.Json),
   /** Its result, without sensitive fields. */
   result: Schema.optionalKey(Schema.Json),
-  /** Executions that wait for it. */
+  /** Executions that wait for this one. */
   parents: Schema.optionalKey(Schema.Array(Schema.Struct({ workflow: Schema.String, id: Schema.String }))),
   /** Durable clocks that it waits for. */
   clocks: Schema.Array(Schema.Struct({ name: Schema.String, due: Millis })),
@@ -44,20 +44,20 @@ export const ExecutionEvent = Schema.Struct({ sequence: Schema.Int, at: Millis, 
 })
 
 export const Span = Schema.Struct({
-  /** `run`: since a node began to run it. */
+  /** `run`: the time that one node runs the execution. */
   kind: Schema.Literals(["activity", "clock", "deferred", "call", "compensation", "suspension", "run"]),
   name: Schema.String,
-  /** Of an activity, from 1 on. */
+  /** The attempt of an activity, starting at 1. */
   attempt: Schema.optionalKey(Schema.Int),
-  /** Absent where it is not known, as in journals of earlier versions. */
+  /** Absent where unknown, as in journals of earlier versions. */
   startedAt: Schema.optionalKey(Millis),
-  /** Absent while it runs. */
+  /** Absent while the step runs. */
   endedAt: Schema.optionalKey(Millis),
   outcome: Schema.optionalKey(Schema.Literals(["success", "failure"])),
   /** When a clock is due. */
   due: Schema.optionalKey(Millis),
   node: Schema.optionalKey(Schema.String),
-  /** The number of the event that shows it. */
+  /** The sequence number of the event that opened the span. */
   sequence: Schema.Int,
 }).annotate({ identifier: "Span" })
 
@@ -67,14 +67,14 @@ const params = { workflow: name, id: name }
 export const StartExecution = Schema.Struct({
   /** Default: the id that the workflow derives from its payload. */
   id: Schema.optionalKey(name),
-  /** The payload of the workflow. Default: nothing. */
+  /** The payload of the workflow. Default: `{}`. */
   payload: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
 }).annotate({ identifier: "StartExecution" })
 
 export const SendToExecution = Schema.Struct({
-  /** The name of the event, as GET /api/v1/machines/workflow%2FNAME lists it. */
+  /** The name of the event. GET /api/v1/machines/workflow%2FNAME lists them. */
   event: name,
-  /** Its value, which the schema of the event describes. Default: null. */
+  /** The value of the event, which must fit its schema. Default: null. */
   value: Schema.optionalKey(Schema.Json),
   /** Keeps the event for an execution that is started later. Default: false: an execution that does not exist is refused. */
   beforeStart: Schema.optionalKey(Schema.Boolean),
@@ -106,8 +106,8 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       .annotate(OpenApi.Summary, "Start an execution")
       .annotate(
         OpenApi.Description,
-        "Starts an execution of a workflow. The same payload under its id is the same execution, and is answered with its current state; another " +
-          "payload under the id is refused. GET /api/v1/machines/workflow%2FNAME has the schema of the payload.",
+        "Starts an execution of a workflow. Starting it again with the same id and payload returns its current state; another payload " +
+          "with the same id is refused. GET /api/v1/machines/workflow%2FNAME has the schema of the payload.",
       ),
     HttpApiEndpoint.get("get", path, { params, success: Execution, error }).annotate(OpenApi.Summary, "Get an execution"),
     HttpApiEndpoint.get("history", `${path}/history`, {
@@ -122,7 +122,7 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       .annotate(OpenApi.Summary, "Send an event to an execution")
       .annotate(
         OpenApi.Description,
-        "Sends an event that the workflow awaits, now or later. An event of a name arrives once: the same value again is answered with " +
+        "Sends an event that the workflow awaits, now or later. An execution takes each event once: sending the same value again returns " +
           "the state of the execution, and another value is refused. GET /api/v1/machines/workflow%2FNAME has the schemas of events.",
       ),
     HttpApiEndpoint.get("spans", `${path}/spans`, {
@@ -134,10 +134,10 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       ),
       error,
     })
-      .annotate(OpenApi.Summary, "Show the steps of an execution in time")
+      .annotate(OpenApi.Summary, "Show the timeline of an execution")
       .annotate(
         OpenApi.Description,
-        "Activities with their attempts, clocks, deferreds, calls and suspensions, each with its begin and end.",
+        "Activities with their attempts, clocks, deferreds, calls and suspensions, each with its start and end.",
       ),
     HttpApiEndpoint.get("events", `${path}/events`, {
       params,
@@ -148,11 +148,12 @@ export class ExecutionApi extends HttpApiGroup.make("executions")
       .annotate(OpenApi.Summary, "Follow an execution")
       .annotate(
         OpenApi.Description,
-        "Server-sent events: each of its events, with the sequence number as id. With Last-Event-ID, all events after that one. The stream ends with the execution.",
+        "Server-sent events: each event of the execution, with the sequence number as id. With Last-Event-ID, all events after that id. " +
+          "The stream ends when the execution ends.",
       ),
     HttpApiEndpoint.post("resume", `${path}/resume`, { params, success: Execution, error })
       .annotate(OpenApi.Summary, "Resume an execution")
-      .annotate(OpenApi.Description, "Runs an execution again that is suspended or held. One that runs is left as it is."),
+      .annotate(OpenApi.Description, "Resumes an execution that is suspended or held. A running execution is unchanged."),
     HttpApiEndpoint.post("interrupt", `${path}/interrupt`, { params, success: Execution, error })
       .annotate(OpenApi.Summary, "Interrupt an execution")
       .annotate(OpenApi.Description, "Interrupts an execution: no further activity starts, and the compensations of completed steps run."),

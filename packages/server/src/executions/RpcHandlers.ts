@@ -8,7 +8,7 @@ import { makeOperating } from "../serve/Operating.ts"
 import { payloadOf } from "../serve/RpcPayload.ts"
 import { getStatus, sendEvent, start } from "./Rpc.ts"
 
-/** Takes payloads as they were sent: a key that a procedure does not know is refused, where its schema would drop it. */
+/** Takes payloads undecoded, so that the handler can refuse unknown keys, which the schema would drop. */
 export class ReceivedExecutionRpc extends RpcGroup.make(
   start.setPayload(Schema.Unknown),
   sendEvent.setPayload(Schema.Unknown),

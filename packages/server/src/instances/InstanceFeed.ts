@@ -9,7 +9,7 @@ import { type Frame, frameOf } from "../serve/live/Channel.ts"
 import { makeChannels } from "../serve/live/Channels.ts"
 import type { LiveReader } from "../serve/live/LiveReader.ts"
 
-/** Names the event. Its content is in the history. */
+/** A frame with the name of the event. Clients read its content from the history. */
 const frameOfEvent = ({ sequence, at, tag, dedupeId }: EventRecord): Frame =>
   frameOf(sequence, "event", { sequence, at, event: tag, ...(dedupeId === undefined ? {} : { dedupeId }) })
 
@@ -23,7 +23,7 @@ const keyOf = (name: string): InstanceKey => {
 }
 
 export interface InstanceFeedService {
-  /** All events of an instance after a sequence number, then each new one. The stream ends with the instance. */
+  /** Reads all events of an instance after a sequence number, then each new event. Ends when the instance ends. */
   readonly reader: (key: InstanceKey, after: number) => LiveReader
 }
 
@@ -45,7 +45,7 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
           })),
         )
 
-      /** Adds the events that were stored since to a channel. */
+      /** Adds events that the channel does not have yet. */
       const refresh = (name: string): Effect.Effect<void, PersistenceFailed> =>
         Effect.suspend(() => {
           const channel = channels.get(name)
@@ -77,7 +77,7 @@ export class InstanceFeed extends Context.Service<InstanceFeed, InstanceFeedServ
         if (inspection._tag !== "Decided") return
         const name = nameOf(inspection)
         if (channels.get(name) === undefined) return
-        // The loop below reads it within a second, and reports a store that does not answer.
+        // After a failure, the loop below reads the instance within a second, and reports a store that does not answer.
         Effect.runForkWith(context)(Effect.catchCause(refreshing([name]), (cause) => Effect.logDebug("an instance is read later", cause)))
       })
       yield* Effect.addFinalizer(() => Effect.sync(unsubscribe))

@@ -20,7 +20,7 @@ export const GraphInfo = Schema.Struct({
 export const Entity = Schema.Struct({
   iri: Schema.String,
   label: Schema.String,
-  /** Other names it has in the documents. */
+  /** Other names of the entity in the documents. */
   otherLabels: Schema.Array(Schema.String),
   types: Schema.Array(Schema.String),
 }).annotate({ identifier: "Entity" })
@@ -29,7 +29,7 @@ const object = {
   /** An IRI, or the text of a value. */
   object: Schema.String,
   objectLabel: Schema.optionalKey(Schema.String),
-  /** Of a value; an IRI has none. */
+  /** The datatype of a value; an IRI has none. */
   datatype: Schema.optionalKey(Schema.String),
 }
 
@@ -44,12 +44,12 @@ export const Relation = Schema.Struct({
   witnesses: Schema.Int,
 }).annotate({ identifier: "Relation" })
 
-/** The words a fact rests on. */
+/** A fact with the document and the words that state it. */
 export const Provenance = Schema.Struct({
   property: Schema.String,
   ...object,
   documentId: Schema.String,
-  /** The address and title of the document, and the hash of the version that states it. */
+  /** The address and title of the document, and the hash of the version that states the fact. */
   source: Schema.optionalKey(Schema.String),
   title: Schema.optionalKey(Schema.String),
   contentHash: Schema.optionalKey(Schema.String),
@@ -59,10 +59,10 @@ export const Provenance = Schema.Struct({
   confidence: Schema.Finite,
   extractor: Schema.String,
   run: Schema.String,
-  /** Of a fact that was on the review list: who accepted it, and when. */
+  /** The reviewer who accepted a fact of the review list, and the time. */
   acceptedBy: Schema.optionalKey(Schema.String),
   acceptedAt: Schema.optionalKey(Schema.String),
-  /** Where the words stand in the source: a cell of a table, a value in JSON, a page, or characters. */
+  /** The places of the words in the source: a cell of a table, a value in JSON, a page, or a range of characters. */
   places: Schema.optionalKey(Schema.Array(Place)),
 }).annotate({ identifier: "Provenance" })
 
@@ -86,10 +86,10 @@ const exported = Object.fromEntries(Object.values(contentTypes).map((type) => [t
 export const GraphVersionInfo = Schema.Struct({
   version: Schema.String,
   previous: Schema.optionalKey(Schema.String),
-  /** How many batches it consists of. */
+  /** How many batches contribute to the version. */
   batches: Schema.Int,
   triples: Schema.Int,
-  /** When the latest of its batches was added. */
+  /** When the latest batch was added. */
   at: Schema.optionalKey(Millis),
 }).annotate({ identifier: "GraphVersion" })
 
@@ -108,9 +108,9 @@ export const Neighbourhood = Schema.Struct({
     Schema.Struct({
       iri: Schema.String,
       label: Schema.optionalKey(Schema.String),
-      /** Steps from the entity in the middle. */
+      /** Steps from the central entity. */
       depth: Schema.Int,
-      /** Relations of it that are not shown. */
+      /** Relations of the node that are not shown. */
       hidden: Schema.Int,
     }),
   ),
@@ -128,13 +128,13 @@ export const Neighbourhood = Schema.Struct({
 export const DocumentText = Schema.Struct({
   documentId: Schema.String,
   text: Schema.String,
-  /** Where it begins in the whole text, and the length of that text, in UTF-16 code units. */
+  /** Where `text` begins in the whole text, and the length of the whole text, in UTF-16 code units. */
   from: Schema.Int,
   length: Schema.Int,
   source: Schema.optionalKey(Schema.String),
   title: Schema.optionalKey(Schema.String),
   run: Schema.optionalKey(Schema.String),
-  /** Whether the source is still what was extracted; absent where that is not known. */
+  /** Whether the source still has the extracted content; absent where that is unknown. */
   matchesRun: Schema.optionalKey(Schema.Boolean),
 }).annotate({ identifier: "DocumentText" })
 
@@ -187,8 +187,8 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       success: Neighbourhood,
       error,
     })
-      .annotate(OpenApi.Summary, "Show the entities around one")
-      .annotate(OpenApi.Description, "At most 300 nodes, nearest first; `hidden` says how many relations of a node are not shown."),
+      .annotate(OpenApi.Summary, "Show the entities around an entity")
+      .annotate(OpenApi.Description, "At most 300 nodes, nearest first. `hidden` is the number of relations of a node that are not shown."),
     HttpApiEndpoint.get("facts", `${path}/facts`, {
       params,
       query: {
@@ -202,7 +202,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       error,
     })
       .annotate(OpenApi.Summary, "Show which documents state a fact")
-      .annotate(OpenApi.Description, "The places that state a fact of an entity, about a property, with an object."),
+      .annotate(OpenApi.Description, "The places in documents that state facts of a subject, filtered by property and object."),
     HttpApiEndpoint.get("documentText", `${path}/documents/:documentId/text`, {
       params: { ...params, documentId: DocumentId },
       query: { start: Schema.optionalKey(Count), end: Schema.optionalKey(Count), version },
@@ -210,7 +210,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       error,
     })
       .annotate(OpenApi.Summary, "Read the text of a document")
-      .annotate(OpenApi.Description, "The text that the facts of a document were found in, around a place in it."),
+      .annotate(OpenApi.Description, "The part of a document's extracted text around the given range."),
     HttpApiEndpoint.get("vocabulary", `${path}/vocabulary`, { params, query: { version }, success: Vocabulary, error })
       .annotate(OpenApi.Summary, "List the classes and properties of a graph")
       .annotate(OpenApi.Description, "Most frequent first, for the completion of queries."),
@@ -232,7 +232,10 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       error,
     })
       .annotate(OpenApi.Summary, "List relations")
-      .annotate(OpenApi.Description, "Facts from or about an entity, or all facts; a fact of several documents is listed once."),
+      .annotate(
+        OpenApi.Description,
+        "Facts with an entity as subject or object, or all facts. A fact that several documents state is listed once.",
+      ),
     HttpApiEndpoint.get("provenance", `${path}/provenance`, {
       params,
       query: { entity: Iri, places: Schema.optionalKey(Schema.Literal("true")), version, ...paging(Opaque) },
@@ -242,12 +245,12 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Summary, "Show where facts are stated")
       .annotate(
         OpenApi.Description,
-        "Every fact of an entity with its document, the words it rests on, and where they stand in the text it was read as. With " +
-          "`places=true` also where they stand in the source: a cell of a table, a value in JSON, a page, or characters. A document that " +
-          "has changed since has no places; at most twenty documents of a page are read for them.",
+        "Every fact of an entity with its document, the words that state it, and their position in the extracted text. With `places=true` " +
+          "also their place in the source: a cell of a table, a value in JSON, a page, or a range of characters. A document that has " +
+          "changed since has no places; at most twenty documents of a page are read to find places.",
       ),
     HttpApiEndpoint.get("query", `${path}/sparql`, { params, query: { query: Sparql, version }, success: QueryAnswer, error })
-      .annotate(OpenApi.Summary, "Query a graph by SPARQL")
+      .annotate(OpenApi.Summary, "Query a graph with SPARQL")
       .annotate(OpenApi.Description, queryDescription)
       .annotate(OpenApi.Transform, queryAnswers),
     HttpApiEndpoint.post("queryBody", `${path}/sparql`, {
@@ -256,7 +259,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       success: QueryAnswer,
       error,
     })
-      .annotate(OpenApi.Summary, "Query a graph by SPARQL, with the query in the body")
+      .annotate(OpenApi.Summary, "Query a graph with SPARQL, with the query in the body")
       .annotate(OpenApi.Description, queryDescription)
       .annotate(OpenApi.Transform, (operation) => takes(ofVersion)(queryAnswers(operation))),
     HttpApiEndpoint.get("export", `${path}/export`, {
@@ -277,7 +280,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Summary, "Show documents with their facts marked in the text")
       .annotate(
         OpenApi.Description,
-        "One self-contained HTML file: each document with its facts, what is on the review list and what validation held back.",
+        "One self-contained HTML file: each document with its accepted facts, the facts for review, and the facts that validation quarantined.",
       ),
   )
   .annotate(OpenApi.Description, "The knowledge graph") {}

@@ -1,4 +1,4 @@
-/** Answers about the knowledge graph. */
+/** Handlers of the knowledge API. */
 import { CanonicalGraph, type ContentHash, contentTypes, exportGraph, type Namespace } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
@@ -12,7 +12,7 @@ import { pageSize } from "../api/Paging.ts"
 import { makeOperating, readParameter } from "../serve/Operating.ts"
 import { ofVersion } from "./Api.ts"
 
-/** How long a client may keep the one thread that answers queries. */
+/** How long one query may occupy the thread that answers all queries. */
 const queryTimeout = "10 seconds"
 
 export const knowledgeHandlers = HttpApiBuilder.group(

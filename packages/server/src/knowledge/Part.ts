@@ -1,4 +1,4 @@
-/** The part of a server with knowledge: batches, the graph, live streams of batches, procedures. Imported only where knowledge is on. */
+/** The routes of a server with knowledge: batches, the graph, live streams of batches, procedures. Imported only where knowledge is on. */
 import { Systems } from "@detent/workspace/Systems"
 import * as Layer from "effect/Layer"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"

@@ -1,4 +1,4 @@
-/** The live stream of everything that a page shows. */
+/** The live stream of all changes, for pages that show them. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -19,12 +19,12 @@ export class LiveApi extends HttpApiGroup.make("live")
       success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
       error: problems,
     })
-      .annotate(OpenApi.Summary, "Follow everything")
+      .annotate(OpenApi.Summary, "Follow all changes")
       .annotate(
         OpenApi.Description,
         "Server-sent events, at most four times a second: `counts` with the counts by state of machines that changed, `changed` with machine, " +
           "id, state, status and sequence of an instance, `many` where more than 200 changed at once, `batch`, `upload`, `queue` and `node`; " +
-          "`beat` every two seconds. Events are hints: read the data again, and after a reconnect all of it. Default: all topics.",
+          "`beat` every two seconds. Events are hints: read the named data again, and all data after a reconnect. Default: all topics.",
       ),
   )
-  .annotate(OpenApi.Description, "The live stream of everything") {}
+  .annotate(OpenApi.Description, "The live stream of all changes") {}

@@ -1,24 +1,24 @@
-/** Reads which instances and executions have changed since the last read, in any process. */
+/** Reads which instances and executions any process has changed since the last read. */
 import type { InstanceRecord, JournalService } from "@detent/durable"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 
 export interface Changes {
-  /** Each as it is now, oldest change first. None where there are too many to name. */
+  /** The current records, oldest change first. Empty where too many have changed. */
   readonly changed: ReadonlyArray<InstanceRecord>
-  /** More have changed than are listed. */
+  /** Whether too many have changed to list them. */
   readonly isMany: boolean
 }
 
 /** More changes than this between two reads are not listed. */
 export const mostNamed = 200
 
-/** Records of one read, with those of the overlap. */
+/** The most records of one read, including the overlap. */
 const mostRead = 1000
 
 export class ChangeReader {
   readonly #journal: JournalService
-  /** Clocks of nodes differ by less: a change may be stored with an earlier time than one that was read. */
+  /** Each read overlaps the previous one by this time: a node whose clock is behind stores changes with an earlier time. */
   readonly #overlapMillis: number
   /** The time of the latest change that was read. */
   #since = 0
@@ -30,7 +30,7 @@ export class ChangeReader {
     this.#overlapMillis = overlapMillis
   }
 
-  /** Changes since the last call, or since the time that {@link begin} was given. */
+  /** Changes since the last call, or since the time given to {@link begin}. */
   get next(): Effect.Effect<Changes, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const since = this.#since

@@ -1,4 +1,4 @@
-/** Handler of the live stream of everything. */
+/** Handler of the live stream of all changes. */
 import * as Effect from "effect/Effect"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"

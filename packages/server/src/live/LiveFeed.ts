@@ -1,6 +1,6 @@
 /**
- * One live stream for everything that a page shows, at most four times a second. Its events are hints that name what changed; clients
- * read the data again, and after a reconnect all of it. Nothing is read while no client follows it.
+ * One live stream of all changes, at most four times a second. Its events are hints that name the changed data; clients read that data
+ * again, and all data after a reconnect. The store is not read while no client follows the stream.
  */
 import { Commands, Engine, forkLoop, Journal } from "@detent/durable"
 import * as cluster from "@detent/workspace/operations/cluster"
@@ -19,26 +19,26 @@ export const liveTopics = ["counts", "changed", "batch", "upload", "queue", "nod
 export type LiveTopic = (typeof liveTopics)[number]
 
 export interface LiveFeedService {
-  /** Everything about these topics from now on. */
+  /** Reads all events of these topics from now on. */
   readonly reader: (topics: ReadonlyArray<LiveTopic>) => LiveReader
 }
 
-/** At most one read in this time. */
+/** The shortest time between two reads. */
 const tickMillis = 250
 
-/** Reads without a sign of a change, and while very many change, are this many ticks apart. */
+/** Reads are this many ticks apart while no change is signalled, and while too many instances change to list them. */
 const slowTicks = 4
 
 /** Queues and nodes are read once in this many ticks. */
-const surroundingTicks = 8
+const queueAndNodeTicks = 8
 
-/** A machine whose instances have a topic of their own. */
+/** Machines whose instances have a separate topic. */
 const topicOfMachine: Readonly<Record<string, LiveTopic>> = { batch: "batch", UploadBatch: "upload" }
 
-/** The clocks of nodes that share a database differ by less. */
+/** The assumed maximum clock difference between nodes that share a database. */
 const clockDifference = 2000
 
-/** A client may have read its data this long before it began to follow changes. */
+/** A client may have read its data this many milliseconds before it began to follow changes. */
 const beforehand = 1000
 
 export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@detent/server/LiveFeed") {
@@ -67,7 +67,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
         }
       }
 
-      /** Publishes data only where it differs from the last one published. */
+      /** Publishes data only where it differs from the last data published under the topic. */
       const publishNew = (topic: LiveTopic, data: unknown) => {
         const text = JSON.stringify(data)
         if (published.get(topic) === text) return
@@ -82,7 +82,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
           publish("counts", "counts", { machines: Object.fromEntries(byMachine) })
         })
 
-      const tellChanges = Effect.gen(function* () {
+      const publishChanges = Effect.gen(function* () {
         const { changed, isMany } = yield* changes.next
         isBusy = isMany
         if (isMany) {
@@ -98,7 +98,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
         if (changed.length > 0) yield* publishCounts([...new Set(changed.map(({ machine }) => machine))].sort())
       })
 
-      const tellSurroundings = Effect.gen(function* () {
+      const publishQueuesAndNodes = Effect.gen(function* () {
         const backlog = yield* commands.backlog
         const queues = [...Map.groupBy(backlog, ({ queue }) => queue)].map(([queue, counts]) => ({
           queue,
@@ -116,9 +116,9 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
         const isSlow = ticks % slowTicks === 0
         if (isSlow || (isTouched && !isBusy)) {
           isTouched = false
-          yield* tellChanges
+          yield* publishChanges
         }
-        if (ticks % surroundingTicks === 0) yield* tellSurroundings
+        if (ticks % queueAndNodeTicks === 0) yield* publishQueuesAndNodes
       })
 
       const uninspect = engine.inspectUnsafe(({ _tag }) => {
@@ -139,7 +139,7 @@ export class LiveFeed extends Context.Service<LiveFeed, LiveFeedService>()("@det
             changes.begin(clock.currentTimeMillisUnsafe() - beforehand)
           }
           const name = [...new Set(topics)].sort().join(",")
-          // A reader that is behind has missed hints: the event `many` makes it read everything again.
+          // A reader that is behind has missed hints: the event `many` makes it read all data again.
           const channel: Channel = channels.open(name, position, async () => ({
             frames: [frameOf(channel.last, "many", {})],
             through: channel.last,

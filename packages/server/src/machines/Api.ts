@@ -1,4 +1,4 @@
-/** Machines: definitions, diagrams, and how many instances are in each state. */
+/** Machines: definitions, diagrams, and the number of instances in each state. */
 import { Layout, Model } from "@detent/machine/diagram"
 import { drawingFormats } from "@detent/workspace/Drawing"
 import * as Schema from "effect/Schema"
@@ -10,7 +10,7 @@ import { problems } from "../api/Problem.ts"
 
 export const MachineListing = Schema.Struct({
   name: Schema.String,
-  /** A workflow has executions, listed like instances, but no states to draw. Its events are sent to executions. */
+  /** An Effect workflow has executions, listed like instances, but no states to draw. Its events are sent to executions. */
   kind: Schema.Literals(["machine", "effect-workflow"]),
   version: Schema.optionalKey(Schema.Int),
   states: Schema.Array(Schema.String),
@@ -21,9 +21,9 @@ export const MachineListing = Schema.Struct({
 
 export const MachineDetails = Schema.Struct({
   ...MachineListing.fields,
-  /** The structure, in the form diagrams are made from. */
+  /** The structure of the machine, from which diagrams are drawn. */
   model: Schema.optionalKey(Model.schema),
-  /** JSON Schema of each event, by its tag; of a workflow, of the value of each event. */
+  /** JSON Schema of each event, by its tag; for a workflow, of the value of each event. */
   eventSchemas: Schema.Record(Schema.String, Schema.Json),
   /** JSON Schema of each state, by its tag. */
   stateSchemas: Schema.Record(Schema.String, Schema.Json),
@@ -40,7 +40,7 @@ export const MachineReport = Schema.Struct({
   ended: Schema.Int,
   /** Instances that have not ended and could not be checked, because there is no definition. */
   unchecked: Schema.Int,
-  /** Instances that the current definition could not open: the event that does not fit, and why. 0: the first state. */
+  /** Instances that do not replay with the current definition: the number of the event, and why. 0: the first state. */
   failing: Schema.Array(Schema.Struct({ id: Schema.String, sequence: Schema.Int, problem: Schema.String })),
 }).annotate({ identifier: "MachineReport" })
 
@@ -73,7 +73,8 @@ export class MachineApi extends HttpApiGroup.make("machines")
       .annotate(OpenApi.Summary, "Check stored instances against the machines")
       .annotate(
         OpenApi.Description,
-        "Replays the stored instances of a machine, or of all, that have not ended, with the server's current definitions. Nothing is changed.",
+        "Replays the stored instances of a machine, or of all machines, that have not ended, with the server's current definitions. Nothing " +
+          "is changed.",
       ),
     HttpApiEndpoint.get("layout", "/api/v1/machines/:machine/diagram/layout", {
       params,
@@ -82,7 +83,7 @@ export class MachineApi extends HttpApiGroup.make("machines")
       error,
     })
       .annotate(OpenApi.Summary, "Lay out the diagram of a machine")
-      .annotate(OpenApi.Description, "Where states, groups, edges and labels go, for pages that draw the diagram themselves."),
+      .annotate(OpenApi.Description, "The positions of states, groups, edges and labels, for clients that draw the diagram themselves."),
     HttpApiEndpoint.get("diagram", "/api/v1/machines/:machine/diagram/:format", {
       params: { ...params, format: DiagramFormat },
       query: {

@@ -1,4 +1,4 @@
-/** All routes as one application. Every failure is answered as a problem. */
+/** All routes as one application. Every failure is answered with a problem. */
 
 import { SystemOff } from "@detent/workspace/errors"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
@@ -66,7 +66,7 @@ const refusing = HttpApiMiddleware.layerSchemaErrorTransform(Refusing, ({ kind, 
       ),
 )
 
-/** All errors of a JSON body. For a misspelt key, the cause says only that the right one is missing. */
+/** All errors of a JSON body, from a strict decode: for a misspelt key, the cause names only the missing key. */
 const problemOfBody = ({ payload }: HttpApiEndpoint.Top): Effect.Effect<string | undefined, never, HttpServerRequest> => {
   const schemas = payload.get("application/json")?.schemas ?? []
   const [schema] = schemas
@@ -96,7 +96,7 @@ const procedures = rpcRoutes(ReceivedExecutionRpc.merge(ReceivedCommandRpc, Batc
   Layer.provide(rpcServices),
 )
 
-/** The systems that are on, each with its part of the API. Only these are loaded. */
+/** Loads the parts of the API of the systems that are on, and no others. */
 const loadParts = Effect.gen(function* () {
   const { knowledge, uploads } = yield* Systems
   return {
@@ -110,7 +110,7 @@ export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   const { document, page } = describeParts(knowledge?.api, uploads?.api)
   const parts = Layer.mergeAll(
     HttpApiBuilder.layer(CoreApi).pipe(Layer.provide(groups), Layer.provide(Layer.merge(Gauges.layer, MetricsHistory.layer))),
-    // That part has procedures of its own, which share an address with these.
+    // The knowledge part has its own procedures at the same address.
     knowledge?.routes ?? procedures,
     uploads?.routes ?? Layer.empty,
   )
@@ -123,7 +123,7 @@ export const makeRoutes = Effect.map(loadParts, ({ knowledge, uploads }) => {
   }
 })
 
-/** The OpenAPI document of the parts that are there, and the page to read it on. */
+/** The OpenAPI document of the loaded parts, and the page that shows it. */
 const describeParts = (knowledge: typeof KnowledgePart | undefined, uploads: typeof UploadPart | undefined) => {
   if (knowledge === undefined) return uploads === undefined ? describeApi(CoreApi) : describeApi(CoreApi.addHttpApi(uploads))
   const knowing = CoreApi.addHttpApi(knowledge)
@@ -183,7 +183,7 @@ const makeAllowedMethods = ({ paths }: OpenApi.OpenAPISpec): Addresses["methodsA
   }
 }
 
-/** A name in braces stands for any one part of the path. */
+/** A name in braces matches any one segment of the path. */
 const fits = (parts: ReadonlyArray<string>, asked: ReadonlyArray<string>): boolean =>
   parts.length === asked.length && parts.every((part, index) => (part.startsWith("{") ? asked[index] !== "" : part === asked[index]))
 
@@ -228,7 +228,7 @@ const problemOfCause = (
     if (error.reason._tag === "RequestParseError")
       return Effect.succeed(problemResponse(isSizeProblem(error) ? tooLarge(bodyBytes) : unreadable))
   }
-  // The client has closed or misused its WebSocket.
+  // The client closed its WebSocket or sent invalid data.
   if (isSocketError(error)) return Effect.succeed(problemResponse(unreadable))
   return Effect.as(Effect.logError("a request failed with a defect", cause), problemResponse(failed))
 }

@@ -15,7 +15,7 @@ export interface ObservabilityOptions {
 export const observability = ({ isTerminal, otlp }: ObservabilityOptions): Layer.Layer<never> => {
   const logs = isTerminal ? Layer.empty : Logger.layer([Logger.consoleJson])
   if (otlp === undefined || otlp === "") return logs
-  // Each process counts from zero: a collector must not take the counters of several for one.
+  // Each process counts from zero: the instance id keeps a collector from merging counters of several processes.
   const resource = { serviceName: "detent", attributes: { "service.instance.id": randomUUID() } }
   const sent = Otlp.layerJson({ baseUrl: otlp, resource, loggerMergeWithExisting: true })
   return sent.pipe(Layer.provide(FetchHttpClient.layer), Layer.provideMerge(logs))

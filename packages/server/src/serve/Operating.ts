@@ -1,6 +1,6 @@
 /**
- * Shared by handlers: provides operations with the services of the workspace, maps their errors to problems, makes changes once for
- * each idempotency key, and refuses unknown keys of bodies.
+ * Shared by handlers: provides operations with the services of the workspace, maps their errors to problems, makes changes once per
+ * idempotency key, and refuses unknown keys of bodies.
  */
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import { decodeStrictly, problemOfSchema } from "@detent/workspace/SchemaProblem"
@@ -16,7 +16,7 @@ import type { BadRequest } from "../api/Problem.ts"
 import type { QueryParameter } from "../api/QueryParameter.ts"
 import { answering, badRequest, type OperationError } from "./ProblemOf.ts"
 
-/** `S` is what a system provides besides. */
+/** `S` are the additional services of a system. */
 export const makeOperating = <S = never>() =>
   Effect.map(
     Effect.context<WorkspaceServices | S>(),
@@ -25,20 +25,20 @@ export const makeOperating = <S = never>() =>
         answering(Effect.provideContext(operation, workspace)),
   )
 
-/** The part of a handler's input that an idempotency key belongs to. */
+/** The part of a handler's input that identifies a change for its idempotency key. */
 interface Changing {
   readonly request: HttpServerRequest
   readonly endpoint: { readonly identifier: string }
   readonly group: { readonly identifier: string }
   readonly params?: unknown
   readonly payload?: unknown
-  /** The request that the key stands for, where it has no body. Default: the body. */
+  /** The content of a request without a body. Default: the body. */
   readonly content?: unknown
 }
 
 const isKey = Schema.is(IdempotencyKey)
 
-/** Runs an operation that changes something: with an Idempotency-Key once for each key. */
+/** Runs an operation that changes something. With an Idempotency-Key, it runs once per key. */
 export const makeChanging = <S = never>() =>
   Effect.map(makeOperating<S>(), (operating) => <A, E extends OperationError, R>(input: Changing, operation: Effect.Effect<A, E, R>) => {
     const { request, endpoint, group, params, payload, content = payload } = input
@@ -48,7 +48,7 @@ export const makeChanging = <S = never>() =>
     return payload === undefined ? Effect.andThen(refuseFields(request), change) : change
   })
 
-/** Refuses a body with fields where a request takes none: a setting in it must not be ignored silently. */
+/** Refuses fields in the body of a request that takes none: a setting must not be ignored silently. */
 const refuseFields = (request: HttpServerRequest): Effect.Effect<void, BadRequest> =>
   Effect.flatMap(Effect.orDie(request.text), (text) => {
     const body = text.trim() === "" ? {} : Option.getOrUndefined(readJson(text))
@@ -90,8 +90,8 @@ const keyInvalid = badRequest(
 )
 
 /**
- * Refuses a body with unknown keys: a misspelt setting must not be ignored silently. The body was read
- * and decoded before: it is read again from memory, for its keys.
+ * Refuses a body with unknown keys: a misspelt setting must not be ignored silently. The body has been read and decoded, so this reads
+ * it again from memory.
  */
 export const refuseUnknownKeys = <S extends Schema.Top & { readonly DecodingServices: never }>(
   schema: S,

@@ -47,15 +47,15 @@ export interface OperationError {
 }
 
 /**
- * Failures of the store and of machines get a general message: their own may hold an address with a password. The log has them. The
- * caller of a postponed task is a queue or an operator, who needs the reason.
+ * Failures of the store and of machines get a general message: their own message may contain an address with a password, and goes to
+ * the log only. The caller of a postponed task, a queue or an operator, needs the reason.
  */
 const isOurs = (status: number, tag: string): boolean => (status === 503 || status === 500) && tag !== "TaskPostponed"
 
-/** A postponed task may repeat the address of a store. */
+/** The message of a postponed task may contain the address of a store. */
 const withoutCredentials = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+(?=@)/gi, "$1•••")
 
-const generalTerms = (tag: string): string =>
+const generalMessage = (tag: string): string =>
   tag === "ActionFailed" || tag === "EndlessTransition"
     ? "the machine failed; see the server's log for the cause, and whether the transition stands"
     : "the store failed, or its answer was lost; a change may have been made, so retry with the same Idempotency-Key"
@@ -67,7 +67,7 @@ const messageOf = (error: OperationError): string =>
 export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
   const { status, title } = outcomeOf(error._tag)
-  const detail = isOurs(status, error._tag) ? generalTerms(error._tag) : withoutCredentials(messageOf(error))
+  const detail = isOurs(status, error._tag) ? generalMessage(error._tag) : withoutCredentials(messageOf(error))
   const Class = classOf[status] ?? Failed
   return new Class({ type: kind(error._tag), title, status, detail })
 }
@@ -91,10 +91,10 @@ export const isProblem = (error: unknown): error is Problem => classes.some((one
 export const badRequest = (name: string, detail: string): BadRequest =>
   new BadRequest({ type: kind(name), title: "The request cannot be understood", status: 400, detail })
 
-/** Failures after which the caller should retry, as a queue does by itself. */
+/** Failures that the caller retries, as a queue does by itself. */
 const isRepeated = ({ _tag }: OperationError): boolean => _tag === "TaskPostponed"
 
-/** Runs an operation and maps its errors to problems. Errors of the server itself are logged as they are. */
+/** Runs an operation and maps its errors to problems. Errors of the server itself are logged with their own message. */
 export const answering = <A, E extends OperationError, R>(operation: Effect.Effect<A, E, R>): Effect.Effect<A, Problem, R> =>
   Effect.catch(operation, (error) => {
     const problem = problemOf(error)

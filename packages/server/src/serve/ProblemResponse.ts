@@ -1,4 +1,4 @@
-/** A request that is refused before any operation is reached: a problem, written straight to the connection. */
+/** Refuses a request before routing: writes a problem directly to the connection. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
@@ -7,7 +7,7 @@ import { problemBody, problemType } from "../api/Problem.ts"
 export interface ProblemResponse {
   readonly status: number
   readonly name: string
-  /** The class of the problem where operations answer with it too, so that the typed client knows it. Default: the name. */
+  /** The class of a problem that operations also return, so that the typed client decodes it. Default: the name. */
   readonly tag?: string
   readonly title: string
   readonly detail: string
@@ -17,7 +17,7 @@ export interface ProblemResponse {
 export const bodyOf = ({ status, name, tag = name, title, detail }: ProblemResponse): string =>
   problemBody({ status, name, tag, title, detail })
 
-/** As the answer of a route. */
+/** The problem as the response of a route. */
 export const problemResponse = (refusal: ProblemResponse): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(bodyOf(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
 
@@ -37,7 +37,7 @@ export const refuse = (response: ServerResponse, refusal: ProblemResponse) => {
   response.end(body)
 }
 
-/** A client that is still sending would not see the answer if the connection closed, so the rest is read and discarded. */
+/** Reads and discards the rest of a request: a client that is still sending would not see the answer if the connection closed. */
 export const discardRest = (request: IncomingMessage) => {
   if (request.complete) return
   let bytes = 0
@@ -58,7 +58,7 @@ const statusTexts: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 }
 
-/** The same where there is no response to write to: a request that could not be read, or one that wants a WebSocket. */
+/** The same without a response object: for a request that could not be parsed, or a WebSocket upgrade. */
 export const refuseSocket = (socket: Duplex, refusal: ProblemResponse) => {
   if (!socket.writable) {
     socket.destroy()

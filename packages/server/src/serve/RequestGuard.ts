@@ -1,5 +1,5 @@
 /**
- * Checks origin, token, role and size of every request before routing. It is plain code before the router: it costs a
+ * Checks origin, token, role and size of every request before routing. The check is plain code in front of the router: it takes a
  * microsecond, and no route can bypass it.
  */
 import type { IncomingMessage } from "node:http"
@@ -21,15 +21,15 @@ export interface RequestGuardOptions {
   readonly observes: boolean
 }
 
-/** Query parameters that hold a token. Addresses end up in logs and histories. */
+/** Query parameters that hold a token: URLs end up in logs and browser histories. */
 const tokenInQuery = /[?&](?:token|access_token|api_key|apikey|auth|authorization|key)=/i
 
-/** A form has a few bytes more than its file. */
+/** A form may exceed its file by this many bytes. */
 const formBytes = 64 * 1024
 
 export const isUpload = ({ method, url = "" }: IncomingMessage): boolean => method === "POST" && pathOf(url) === "/api/v1/uploads"
 
-/** The part of an address that the router looks at. */
+/** The part of a URL that the router matches. */
 export const pathOf = (url: string): string => {
   const end = url.search(/[?;#]/)
   return end === -1 ? url : url.slice(0, end)
@@ -42,7 +42,7 @@ export class RequestGuard {
     this.#options = options
   }
 
-  /** Returns why the request is refused, or undefined. Enters the role of a request that passes. */
+  /** Returns why the request is refused, or undefined. Stores the role of an admitted request. */
   refusal(request: IncomingMessage): ProblemResponse | undefined {
     const { url = "", headers } = request
     if (tokenInQuery.test(url)) return inQuery
@@ -70,13 +70,13 @@ export class RequestGuard {
     return token === undefined ? undefined : tokens.roleOf(token)
   }
 
-  /** Procedures take tokens only: they are for programs. */
+  /** The role of the session cookie. Procedures accept tokens only: they are for programs. */
   #roleOfSession(request: IncomingMessage): AccessRole | undefined {
     if (request.headers.authorization !== undefined || pathOf(request.url ?? "").startsWith("/rpc")) return undefined
     return this.#options.sessions.of(request)?.role
   }
 
-  /** A page of another site, open in a browser on this machine, must not act in its user's name. */
+  /** A page of another site, open in the user's browser, must not send requests in the user's name. */
   #originProblem({ headers }: IncomingMessage): ProblemResponse | undefined {
     const { host = "", origin } = headers
     if (headers["sec-fetch-site"] === "cross-site") return otherSite
@@ -93,19 +93,19 @@ export class RequestGuard {
 
 const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS"
 
-/** Opens or ends a session: needs neither a session nor a role. */
+/** Whether the request opens or ends a session, which needs neither a session nor a role. */
 const isEntry = ({ method, url = "" }: IncomingMessage): boolean =>
   (method === "POST" || method === "DELETE") && pathOf(url) === "/api/v1/session"
 
-/** An activity, which the server may run for as long as its queue waits. */
+/** Whether the request runs an activity, which may take as long as its queue waits. */
 export const isActivity = ({ method, url = "" }: IncomingMessage): boolean =>
   method === "POST" && /^\/activities\/(?:extraction|resolution|validation|ingestion)$/.test(pathOf(url))
 
-/** A call of an activity with a token of Google's form: the handler verifies it. */
+/** Whether the request runs an activity with a JWT as its token, which the handler verifies. */
 const isQueueCall = (request: IncomingMessage): boolean =>
   isActivity(request) && /^bearer +[\w-]+\.[\w-]+\.[\w-]+$/i.test(request.headers.authorization ?? "")
 
-/** SPARQL queries use POST but change nothing. Procedures check the role themselves. */
+/** Whether the request only reads. SPARQL queries use POST but change nothing. Procedures check the role themselves. */
 const isLooking = (request: IncomingMessage): boolean => {
   if (isReading(request) || isEntry(request)) return true
   const { method, url = "" } = request
@@ -114,8 +114,8 @@ const isLooking = (request: IncomingMessage): boolean => {
 }
 
 /**
- * Why a request that a browser may have made for a page of another origin is refused. A cookie is sent along with requests of pages on
- * other ports and subdomains, and a server without tokens checks nothing. A form can neither send JSON nor hide its Origin.
+ * Refuses requests that a browser may have sent for a page of another origin. Browsers send the cookie also with requests of pages on
+ * other ports and subdomains, and a server without tokens needs no cookie. A form can neither send JSON nor omit its Origin.
  */
 const browserProblem = (request: IncomingMessage, isByCookie: boolean): ProblemResponse | undefined => {
   const { headers } = request
@@ -128,7 +128,7 @@ const browserProblem = (request: IncomingMessage, isByCookie: boolean): ProblemR
 
 const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).host : undefined)
 
-/** Without its port. */
+/** The host without its port. */
 const nameOf = (host: string): string => host.replace(/:\d+$/, "")
 
 const inQuery: ProblemResponse = {
@@ -138,7 +138,7 @@ const inQuery: ProblemResponse = {
   detail: "URLs are kept in logs and histories; send the token as header, Authorization: Bearer TOKEN, and replace this one",
 }
 
-/** No stored name has a null character, and PostgreSQL fails on a query with one. */
+/** No stored name contains a null character, and PostgreSQL fails on a query with one. */
 const nullCharacter: ProblemResponse = {
   status: 400,
   name: "AddressInvalid",
@@ -205,7 +205,7 @@ const otherName: ProblemResponse = {
   detail: "without a token it answers only as localhost or 127.0.0.1; use one of those, or start it with a token",
 }
 
-/** A body of unknown length could only be refused in the middle, and the client would not read the answer. */
+/** The server could refuse a body of unknown length only while it arrives, and the client would not read the answer. */
 const lengthNeeded: ProblemResponse = {
   status: 411,
   name: "LengthNeeded",

@@ -1,6 +1,6 @@
 /**
- * Limits the requests in flight: how many there are, and how long each may take to arrive and to be answered. One tick per second
- * looks at all of them, which costs a request nothing.
+ * Limits the requests in flight: their number, and how long each may take to arrive and to be answered. One tick per second checks all
+ * of them, so a request needs no timer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { discardRest, type ProblemResponse, refuse } from "./ProblemResponse.ts"
@@ -34,12 +34,12 @@ export class RequestLimits {
     this.#limits = limits
   }
 
-  /** Without live streams. */
+  /** Requests in flight, without live streams. */
   get requests(): number {
     return this.#visits.size - this.#streams
   }
 
-  /** The refusal of a request beyond the limit; undefined where it was admitted. */
+  /** Admits a request, or returns the refusal of a request beyond the limit. */
   enter(request: IncomingMessage, response: ServerResponse): ProblemResponse | undefined {
     const isStream = isLive(request)
     if (isStream ? this.#streams >= this.#limits.streams : this.requests >= this.#limits.requests) return busy
@@ -81,7 +81,7 @@ export class RequestLimits {
     const waited = isUpload(request) ? visit.idle : visit.age
     if (waited <= this.#limits.requestSeconds) return
     refuse(response, notArrived)
-    // A reader that waits for more bytes sees the end.
+    // Ends the handler that still waits for more bytes.
     response.once("finish", () => request.destroy())
   }
 
@@ -91,14 +91,14 @@ export class RequestLimits {
     if (this.#unanswered === 0) callback()
   }
 
-  /** A procedure whose answer has begun and continues is a stream. */
+  /** A procedure whose answer has begun counts as a stream. */
   get #unanswered(): number {
     return [...this.#visits].filter(({ isStream, request, response }) => !isStream && !(isProcedure(request) && response.headersSent))
       .length
   }
 }
 
-/** The router decodes an address before matching, and ignores the case of letters and repeated slashes. */
+/** Matches like the router, which decodes the path and ignores case and repeated slashes. */
 const isLive = ({ method, url = "" }: IncomingMessage): boolean =>
   method === "GET" && /(?:\/events|^\/+api\/+v1\/+live)\/*$/i.test(decoded(pathOf(url)))
 

@@ -1,6 +1,6 @@
 /**
- * Limits the procedures in flight. One WebSocket or one request can call any number of them, so they are counted separately,
- * under the same limits as requests and live streams.
+ * Limits the procedures in flight. One WebSocket or one request can call any number of procedures, so they are counted separately,
+ * with the same limits as requests and live streams.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -11,7 +11,7 @@ import type { ProblemResponse } from "./ProblemResponse.ts"
 import { busy, tooSlow } from "./RequestLimits.ts"
 import type { Limits } from "./ServeOptions.ts"
 
-class Room {
+class Slots {
   readonly #most: number
   #taken = 0
 
@@ -19,45 +19,45 @@ class Room {
     this.#most = most
   }
 
-  /** Fails immediately if no place is free. */
-  readonly take: Effect.Effect<void, Unavailable> = Effect.suspend(() => {
+  /** Fails immediately if no slot is free. */
+  readonly acquire: Effect.Effect<void, Unavailable> = Effect.suspend(() => {
     if (this.#taken >= this.#most) return Effect.fail(new Unavailable(problemOf(busy)))
     this.#taken++
     return Effect.void
   })
 
-  readonly giveBack: Effect.Effect<void> = Effect.sync(() => {
+  readonly release: Effect.Effect<void> = Effect.sync(() => {
     this.#taken--
   })
 }
 
-const within = <A, E, R>(room: Room, procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> =>
+const within = <A, E, R>(slots: Slots, procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> =>
   Effect.acquireUseRelease(
-    room.take,
+    slots.acquire,
     () => procedure,
-    () => room.giveBack,
+    () => slots.release,
   )
 
 const problemOf = ({ name, title, status, detail }: ProblemResponse) => ({ type: kind(name), title, status, detail })
 
 class RunningProcedures {
-  readonly #requests: Room
-  readonly #streams: Room
+  readonly #requests: Slots
+  readonly #streams: Slots
   readonly #answerTimeout: Duration.Input
 
   constructor({ requests, streams, answerTimeout }: Limits) {
-    this.#requests = new Room(requests)
-    this.#streams = new Room(streams)
+    this.#requests = new Slots(requests)
+    this.#streams = new Slots(streams)
     this.#answerTimeout = answerTimeout
   }
 
-  /** A procedure with one answer. */
+  /** Runs a procedure with one answer, within the time limit. */
   answered<A, E, R>(procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable | TimedOut, R> {
     const orElse = () => Effect.fail(new TimedOut(problemOf(tooSlow)))
     return within(this.#requests, Effect.timeoutOrElse(procedure, { duration: this.#answerTimeout, orElse }))
   }
 
-  /** A streaming procedure, until it ends or its client disconnects. */
+  /** Runs a streaming procedure, until it ends or its client disconnects. */
   streamed<A, E, R>(procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> {
     return within(this.#streams, procedure)
   }

@@ -1,6 +1,6 @@
 /**
- * The messages of a client of the procedures: JSON, each on a line of its own, over HTTP or WebSocket. Other input is refused here;
- * the payload of a procedure is checked by its own schema.
+ * The messages of an RPC client: one JSON message per line, over HTTP or WebSocket. Other input is refused here; the schema of each
+ * procedure checks its payload.
  */
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -28,7 +28,7 @@ const isMessage = Schema.is(
 
 const readJson = Schema.decodeOption(Schema.fromJsonString(Schema.Unknown))
 
-/** All messages of a text, as they were sent; none if any of its lines is not a message. The last line may lack its line end. */
+/** All messages of a text, undecoded; none if any of its lines is not a message. The last line may lack its line end. */
 const messagesOf = (text: string): Option.Option<ReadonlyArray<unknown>> =>
   Option.all(
     text
@@ -43,25 +43,25 @@ export const noMessages: ProblemResponse = {
   status: 400,
   name: "MessagesInvalid",
   title: "The request cannot be understood",
-  detail: "the body has to be messages of the RPC client, one on a line; use the client of @detent/server, or the API of /openapi.json",
+  detail: "the body has to be messages of the RPC client, one per line; use the client of @detent/server, or the API of /openapi.json",
 }
 
 /** A WebSocket message that does not hold whole messages of the protocol. */
 class MessagesInvalid extends Schema.TaggedError<MessagesInvalid>()("MessagesInvalid", {}) {
   override get message() {
-    return "a WebSocket message has to be whole messages of the RPC client, one on a line; use the client of @detent/server"
+    return "a WebSocket message has to be whole messages of the RPC client, one per line; use the client of @detent/server"
   }
 }
 
 /**
- * A body, and each message of a WebSocket, must hold whole messages of the protocol, so that no partial line is buffered. Other
- * messages are dropped, and their sender gets an error.
+ * Accepts only bodies and WebSocket messages that hold whole messages of the protocol, so that no partial line is buffered. Others are
+ * dropped, and their sender gets an error.
  */
 export const layerWholeMessages: Layer.Layer<RpcSerialization.RpcSerialization> = Layer.succeed(RpcSerialization.RpcSerialization, {
   ...RpcSerialization.ndjson,
   makeUnsafe: () => ({
     encode: RpcSerialization.ndjson.makeUnsafe().encode,
-    // The protocol answers an error that is thrown here and continues with the next message.
+    // The protocol sends an error that is thrown here to the client, and continues with the next message.
     decode: (data) =>
       Option.getOrThrowWith(messagesOf(typeof data === "string" ? data : new TextDecoder().decode(data)), () => new MessagesInvalid()),
   }),

@@ -1,4 +1,4 @@
-/** Decodes the payload of a procedure. A key that its schema does not know is refused with the nearest known one. */
+/** Decodes the payload of a procedure. An unknown key is refused, and the error suggests the nearest known key. */
 import { decodeStrictly } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /**
- * One process that serves everything of a workspace under one port.
+ * Serves a workspace on one port.
  *
  * ```ts
  * const server = serve({ port: 4400 }).pipe(Layer.provide(Workspace.open({ role: "work" })))
@@ -35,14 +35,14 @@ import { Sessions } from "./Sessions.ts"
 import { Stopping } from "./Stopping.ts"
 import { RequestRoles, Tokens } from "./Tokens.ts"
 
-/** Ids have up to 500 characters, each of which may take twelve in an address. The router's default is 100. */
+/** Ids have up to 500 characters, each of which may take twelve when percent-encoded. The router's default is 100. */
 const maxParamLength = 6000
 
 export { type Limits, type ServeOptions, TokenNeeded, TokenWeak } from "./ServeOptions.ts"
 
 export const defaultPort = 4400
 
-/** Where the server can be reached. */
+/** The address of the server. */
 export class Server extends Context.Service<Server, { readonly url: string; readonly host: string; readonly port: number }>()(
   "@detent/server/Server",
 ) {}
@@ -97,7 +97,7 @@ const start = (options: ServeOptions) =>
       requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
       answerSeconds: Math.ceil(millisOf(limits.answerTimeout) / 1000),
     })
-    // Requests in flight end after the server has stopped listening: a stop waits for them.
+    // The scope of requests in flight: it closes after the server has stopped listening and waited for them.
     const scope = yield* Scope.fork(yield* Effect.scope)
     const { routes, addresses } = yield* makeRoutes
     const routing = HttpRouter.toHttpEffect(Layer.provide(routes, RpcLimits.layer(limits)))
@@ -110,7 +110,7 @@ const start = (options: ServeOptions) =>
 
     const server = Http.createServer({
       headersTimeout: millisOf(limits.headersTimeout),
-      // Uploads may take long: RequestLimits watches bodies instead.
+      // No limit here, since uploads may take long: RequestLimits limits the time of bodies.
       requestTimeout: 0,
       keepAliveTimeout: 30_000,
       connectionsCheckingInterval: 2000,
@@ -177,7 +177,7 @@ const leaving: ProblemResponse = {
   headers: { "retry-after": "2" },
 }
 
-/** Only one address is a WebSocket. Any other upgrade would bypass the limits of requests and streams. */
+/** Refuses upgrades at other addresses: they would bypass the limits of requests and streams. */
 const wrongUpgrade = ({ url = "" }: Http.IncomingMessage): ProblemResponse | undefined =>
   pathOf(url) === "/rpc/socket" ? undefined : noSocket
 
@@ -196,7 +196,7 @@ const upgradeNeeded: ProblemResponse = {
   headers: { upgrade: "websocket" },
 }
 
-/** The refusal of bytes that are not an HTTP request. */
+/** The refusal of a request that Node could not parse. */
 const misread = ({ code }: NodeJS.ErrnoException): ProblemResponse => {
   if (code === "HPE_HEADER_OVERFLOW") {
     return { status: 431, name: "HeadersTooLarge", title: "The headers are too large", detail: "send less than 16 kB of headers" }

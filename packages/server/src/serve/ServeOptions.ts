@@ -11,15 +11,15 @@ export interface ServeOptions {
   readonly host?: string
   /** Default: 4400. 0 takes a free port. */
   readonly port?: number
-  /** May do everything. */
+  /** The token of the role `operate`, which may do everything. */
   readonly token?: Redacted.Redacted | undefined
-  /** Read-only. */
+  /** The token of the role `read`. */
   readonly readToken?: Redacted.Redacted | undefined
-  /** The folder with the built files of the console. Default: that of `@detent/console`, where it is built. */
+  /** The folder with the built files of the console. Default: the build of `@detent/console`. */
   readonly console?: string
-  /** The folder with the built documentation, served at `/docs/guide`. Default: that of a clone, where `npm run docs` has built it. */
+  /** The folder with the built documentation, served at `/docs/guide`. Default: the folder that `npm run docs` builds in a clone. */
   readonly guide?: string
-  /** Default: those of the workspace's configuration. */
+  /** Default: the limits of the workspace's configuration. */
   readonly limits?: Partial<Limits>
 }
 
@@ -40,14 +40,14 @@ export const defaultLimits: Limits = {
 
 export const millisOf = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
-/** A server that would be open to others without a token. */
+/** The server would be reachable from other machines without a token. */
 export class TokenNeeded extends Schema.TaggedError<TokenNeeded>()("TokenNeeded", { host: Schema.String }) {
   override get message() {
     return `${this.host} can be reached from other machines, so a token is required; set DETENT_TOKEN or pass --token, or serve on 127.0.0.1`
   }
 }
 
-/** A token that can be guessed. */
+/** The token is too easy to guess. */
 export class TokenWeak extends Schema.TaggedError<TokenWeak>()("TokenWeak", {}) {
   override get message() {
     return "a token needs at least 16 characters, all of them visible ASCII; generate one with `openssl rand -hex 32`"
@@ -59,7 +59,7 @@ export const isLoopback = (host: string): boolean =>
 
 const isStrong = (token: string): boolean => /^[\x21-\x7e]{16,}$/.test(token)
 
-/** The error of an address or token that the server does not accept. */
+/** Refuses weak tokens, and an address beyond this machine without a token. */
 export const checkAccess = (host: string, tokens: ReadonlyArray<string>): Result.Result<void, TokenNeeded | TokenWeak> => {
   if (!tokens.every(isStrong)) return Result.fail(new TokenWeak())
   return tokens.length === 0 && !isLoopback(host) ? Result.fail(new TokenNeeded({ host })) : Result.succeed(undefined)

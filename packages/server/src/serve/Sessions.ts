@@ -1,7 +1,7 @@
 /**
- * Sessions of browsers. A page gives its token once and gets a cookie for it, so that no script can read the token. The cookie's value is
- * a role and an expiry, signed with a key that is derived from the token: every server with the same token accepts it, nothing is stored,
- * and another token revokes it.
+ * Sessions of browsers. A page exchanges its token once for a cookie, which scripts cannot read. The value of the cookie is a role and an
+ * expiry, signed with a key that is derived from the token: every server with the same token accepts it, nothing is stored, and a change
+ * of the token revokes it.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import type { AccessRole, TokenOptions } from "./Tokens.ts"
 
-/** How long a session lasts. Reading it in its second half renews it. */
+/** How long a session lasts. `GET /api/v1/session` renews it in its second half. */
 export const sessionMillis = 12 * 3_600_000
 
 export interface Session {
@@ -37,7 +37,7 @@ export class SessionCookies {
     this.#now = now
   }
 
-  /** A new session, and the value of its cookie. Undefined where no token stands for the role. */
+  /** A new session, and the value of its cookie. Undefined where the role has no token. */
   begin(role: AccessRole): (Session & { readonly value: string }) | undefined {
     const key = this.#keys.get(role)
     if (key === undefined) return undefined
@@ -46,7 +46,7 @@ export class SessionCookies {
     return { role, expiresAt, value: `${signed}.${signatureOf(key, signed).toString("base64url")}` }
   }
 
-  /** The session of a request. Undefined where it has no cookie, or one that has expired or was signed with another token. */
+  /** The session of a request. Undefined where the cookie is missing, has expired or was signed with another token. */
   of({ headers: { cookie, host } }: Pick<IncomingMessage, "headers">): Session | undefined {
     if (cookie === undefined || this.#keys.size === 0) return undefined
     const start = `${cookieName(host)}=`
@@ -76,7 +76,7 @@ export const cookieName = (host = ""): string => {
   return port === undefined ? "detent" : `detent-${port}`
 }
 
-/** Whether the browser reached the server through TLS, which a proxy in front of it ends. */
+/** Whether the browser uses TLS, which a proxy in front of the server terminates. */
 export const isSecure = ({ headers: { origin = "", "x-forwarded-proto": protocol } }: Pick<IncomingMessage, "headers">): boolean =>
   origin.startsWith("https:") || protocol === "https"
 

@@ -1,4 +1,4 @@
-/** Roles: a token stands for a role, and each request in flight has one. `read` only reads; `operate` may also change things. */
+/** Tokens and their roles, and the role of each request in flight. `read` only reads; `operate` may also change things. */
 import { createHash, timingSafeEqual } from "node:crypto"
 import * as Context from "effect/Context"
 import * as Layer from "effect/Layer"
@@ -21,7 +21,7 @@ export class KnownTokens {
     ]
   }
 
-  /** Without tokens every client may do everything, so the server is reachable from this machine only. */
+  /** Whether requests need a token. Without tokens every client may do everything, so the server is reachable from this machine only. */
   get areNeeded(): boolean {
     return this.#known.length > 0
   }
@@ -42,11 +42,11 @@ export class Tokens extends Context.Service<Tokens, KnownTokens>()("@detent/serv
 const digest = (token: string): Buffer => createHash("sha256").update(token).digest()
 
 /**
- * The role of each request in flight, from the guard to the handlers. It is kept beside the request and never in its headers: a
- * tracer exports headers, and a client can add headers to each message of a procedure call.
+ * Passes the role of each request in flight from the guard to the handlers. The role is kept beside the request, never in its headers:
+ * a tracer exports headers, and a client can add headers to each message of a procedure call.
  */
 export class RoleTable {
-  /** By Node's own request, which lives as long as the request or its WebSocket. */
+  /** Keyed by Node's request object, which lives as long as the request or its WebSocket. */
   readonly #roles = new WeakMap<object, AccessRole>()
 
   set(request: object, role: AccessRole) {

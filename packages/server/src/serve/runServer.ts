@@ -1,4 +1,4 @@
-/** Runs a server as a program until a signal stops it, and waits for its graceful stop. */
+/** Runs a server as a program until a signal stops it, and waits for its graceful shutdown. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -7,8 +7,8 @@ import * as Layer from "effect/Layer"
 import { Server } from "./Serve.ts"
 
 /**
- * On SIGINT or SIGTERM it takes no new work, finishes or releases its own, and exits with 0; when it could not start, with 1 and
- * the reason in the log. `started` gets its address.
+ * On SIGINT or SIGTERM the server takes no new work, finishes or releases its work, and exits with 0. If it cannot start, it exits with
+ * 1 and logs the reason. `started` is called with its address.
  */
 export const runServer = <E>(
   server: Layer.Layer<Server, E>,

@@ -52,7 +52,7 @@ export const sessionHandlers = HttpApiBuilder.group(
         { headers: { "cache-control": "no-store" } },
       )
 
-    /** With a new cookie, where a token stands for the role. */
+    /** The session view with a new cookie. Without a cookie where the role has no token. */
     const begun = (request: HttpServerRequest, role: AccessRole) => {
       const session = sessions.begin(role)
       const response = view(role, session)
@@ -66,7 +66,7 @@ export const sessionHandlers = HttpApiBuilder.group(
         Effect.sync(() => {
           const source = sourceOf(request)
           const session = sessions.of(source)
-          // The guard has refused a request without a role.
+          // Every request has a role here: the guard refuses others.
           const role = roles.get(source) ?? "read"
           return session === undefined || !sessions.isAging(session) ? view(role, session) : begun(request, role)
         }),
@@ -84,7 +84,7 @@ export const sessionHandlers = HttpApiBuilder.group(
   }),
 )
 
-/** The `--data` of a command in the folder of this process; undefined where the default is the same folder. */
+/** The value of `--data` for a command in the working folder of this process; undefined for the default folder. */
 const dataOption = (data: string): string | undefined => {
   if (isBucketLocation(data)) return data
   if (data === resolve(".detent")) return undefined

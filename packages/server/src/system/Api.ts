@@ -1,4 +1,4 @@
-/** Health and metrics, for load balancers, monitoring and people. */
+/** Health and metrics, for load balancers, monitoring and operators. */
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
 import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
@@ -32,10 +32,10 @@ export const MetricsHistory = Schema.Struct({
   series: Schema.Array(
     Schema.Struct({
       name: Schema.String,
-      /** `rate`: per second. `mean`: of the observations of the step. `value`: the one at its end. */
+      /** `rate`: per second. `mean`: of the observations in the step. `value`: the value at the end of the step. */
       kind: Schema.Literals(["rate", "mean", "value"]),
       description: Schema.String,
-      /** One for each step; null without observations. */
+      /** One value per step; null without observations. */
       values: Schema.Array(Schema.NullOr(Schema.Finite)),
     }),
   ),
@@ -50,20 +50,22 @@ export class SystemApi extends HttpApiGroup.make("system", { topLevel: true })
       .annotate(OpenApi.Summary, "Check that the process answers")
       .annotate(
         OpenApi.Description,
-        "Whether the process answers. With the header Detent-Challenge it proves that it works in its data folder, to a client that reads the same folder.",
+        "Whether the process answers. With the header Detent-Challenge, the answer proves to a client that reads the same data folder that " +
+          "the process works in it.",
       ),
     HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: problems })
       .annotate(OpenApi.Summary, "Check that the server is ready")
       .annotate(
         OpenApi.Description,
-        "Whether it is ready: the database answers, no background loop is down, and it is not being stopped. 503 names the cause.",
+        "Whether the server is ready: the database answers, no background loop is down, and the server is not being stopped. 503 names the " +
+          "cause.",
       ),
     HttpApiEndpoint.get("metrics", "/metrics", {
       success: Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" })),
       error: problems,
     })
       .annotate(OpenApi.Summary, "Read metrics")
-      .annotate(OpenApi.Description, "Metrics in the form Prometheus reads."),
+      .annotate(OpenApi.Description, "Metrics in the Prometheus text format."),
     HttpApiEndpoint.get("metricsHistory", "/api/v1/metrics/history", {
       query: { since: Schema.optionalKey(Count) },
       success: MetricsHistory,

@@ -9,13 +9,13 @@ import * as Metric from "effect/Metric"
 import { LiveStreams } from "../serve/live/LiveStreams.ts"
 
 const commandsWaiting = Metric.gauge("detent_commands", {
-  description: "commands that are pending, processing or failed for good, by queue and status",
+  description: "commands that are pending, processing or failed, by queue and status",
 })
 const liveReaders = Metric.gauge("detent_live_readers", { description: "clients that follow a live stream" })
 const loopsDown = Metric.gauge("detent_loops_down", { description: "background loops whose last turn failed" })
 const residentBytes = Metric.gauge("detent_resident_bytes", { description: "memory of the process" })
 
-/** Of unfinished commands. */
+/** The statuses of commands that are not done. */
 const statuses = ["pending", "processing", "failed"] as const
 
 export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.Effect<void> }>()("@detent/server/Gauges") {
@@ -29,7 +29,7 @@ export class Gauges extends Context.Service<Gauges, { readonly refresh: Effect.E
       const health = yield* LoopHealth
       const reported = new Map<string, { readonly queue: string; readonly status: string }>()
 
-      /** An alert on growth starts from 0: a queue that never had a command is reported too. */
+      /** Reports also queues that never had a command, so that an alert on growth starts from 0. */
       const expectQueues = Effect.gen(function* () {
         const own = (yield* machines.list).flatMap((entry) => (entry._tag === "Machine" ? queuesOf(entry.machine) : []))
         for (const queue of [...own, ...systems.flatMap((system) => queuesOfSystem[system])])

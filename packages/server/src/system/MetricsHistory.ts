@@ -1,4 +1,4 @@
-/** The metrics of this process over the last hour, in steps of five seconds, for plots. Nothing in it is stored or read from the store. */
+/** The metrics of this process over the last hour, in steps of five seconds, for plots. They are kept in memory only. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { forkLoop } from "@detent/durable"
 import * as Clock from "effect/Clock"
@@ -12,17 +12,17 @@ export const stepMillis = 5000
 /** One hour. */
 const mostSteps = 720
 
-/** Metrics beyond these are left out: each takes 6 kB. */
+/** The most series: each takes 6 kB. Further metrics are omitted. */
 const mostSeries = 200
 
-/** `rate`: per second. `mean`: of the observations of the step. `value`: the one at its end. */
+/** `rate`: per second. `mean`: of the observations in the step. `value`: the value at the end of the step. */
 export type SeriesKind = "rate" | "mean" | "value"
 
 export interface Series {
   readonly name: string
   readonly kind: SeriesKind
   readonly description: string
-  /** One for each step; null without observations. */
+  /** One value per step; null without observations. */
   readonly values: ReadonlyArray<number | null>
 }
 
@@ -97,7 +97,7 @@ const valueOf = (last: Reading, { kind, count, sum }: Reading, seconds: number):
   }
 }
 
-/** Counters with attributes are summed up. Gauges with attributes are left out: they are measured at each scrape only. */
+/** Sums up counters with attributes. Omits gauges with attributes: they are measured at each scrape only. */
 const readingsOf = (snapshots: ReadonlyArray<Metric.Metric.Snapshot>): Map<string, Reading> => {
   const readings = new Map<string, Reading>()
   const add = (name: string, kind: SeriesKind, description: string, count: number, sum: number) => {

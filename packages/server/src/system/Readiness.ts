@@ -1,6 +1,6 @@
 /**
- * Whether the server is ready: it is not being stopped, the database answers, and no background loop is down. The answer
- * is public, so it names no address of the database.
+ * Whether the server is ready: it is not being stopped, the database answers, and no background loop is down. The answer is public, so
+ * it does not contain the address of the database.
  */
 import { Engine, Journal, LoopHealth, type LoopOutage } from "@detent/durable"
 import { ClusterMember } from "@detent/workspace/ClusterMember"
@@ -13,12 +13,12 @@ import * as Option from "effect/Option"
 import { kind, Unavailable } from "../api/Problem.ts"
 import { Stopping } from "../serve/Stopping.ts"
 
-/** A loop that fails for less than this recovers by itself too often to take the server out of service. */
+/** A loop that fails for less than this usually recovers by itself, so the server stays in service. */
 const graceMillis = 5_000
 
 const longestProblem = 200
 
-/** No instance has this key: reading it costs one index lookup. */
+/** No instance has this key, so reading it takes one index lookup. */
 const probe = { machine: "", id: "" }
 
 const notReady = (detail: string) => new Unavailable({ type: kind("NotReady"), title: "Not ready", status: 503, detail })
@@ -34,10 +34,10 @@ export const makeReadiness = Effect.gen(function* () {
   const systems = yield* systemsOn
 
   const check = Effect.gen(function* () {
-    if (stopping.isStopping) return yield* notReady("the server is being stopped; ask another one")
+    if (stopping.isStopping) return yield* notReady("the server is being stopped; use another server")
     if (Option.isSome(member) && !member.value.isReady())
       return yield* notReady(
-        "this node of the cluster has no shards: it is draining, has just started, or waits for its lease; ask another one",
+        "this node of the cluster has no shards: it is draining, has just started, or waits for its lease; use another node",
       )
     yield* journal.standings([probe]).pipe(
       Effect.timeout("5 seconds"),
@@ -52,9 +52,9 @@ export const makeReadiness = Effect.gen(function* () {
 })
 
 const describeOutage = ({ name, since, failures, problem }: LoopOutage, now: number): string =>
-  `${name} is down for ${Math.round((now - since) / 1000)} s (${failures} attempts failed): ${withoutSecrets(problem)}`
+  `${name} has been down for ${Math.round((now - since) / 1000)} s (${failures} attempts failed): ${withoutSecrets(problem)}`
 
-/** Errors of a database client may repeat its address, with the password in it. */
+/** Removes addresses and passwords: an error of a database client may contain its address with the password. */
 const withoutSecrets = (problem: string): string => {
   const line = inOneLine(
     problem

@@ -1,4 +1,4 @@
-/** Bulk uploads of items of any kind: send a file, watch it, correct and retry failed items, search stored ones. */
+/** Bulk uploads of items of any kind: send a file, follow it, correct and retry failed items, search stored items. */
 import { HNItem, ItemType } from "@detent/uploads/HNItem"
 import * as Schema from "effect/Schema"
 import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
@@ -13,9 +13,9 @@ import { problems } from "../api/Problem.ts"
 export const UploadFailure = Schema.Struct({
   message: Schema.String,
   at: Millis,
-  /** A person cancelled the upload; the message has the reason. */
+  /** Whether a user cancelled the upload; the message has the reason. */
   cancelled: Schema.Boolean,
-  /** The error and its causes, one in a line. */
+  /** The error and its causes, one per line. */
   cause: Schema.optionalKey(Schema.String),
   transition: Schema.optionalKey(Schema.String),
   processor: Schema.optionalKey(Schema.String),
@@ -29,7 +29,7 @@ export const UploadStatus = Schema.Struct({
   state: Schema.String,
   /** The transition whose processors are running. */
   step: Schema.optionalKey(Schema.String),
-  /** No work is in progress. */
+  /** Whether no work is in progress. */
   isResting: Schema.Boolean,
   fileName: Schema.String,
   fileSize: Schema.optionalKey(Schema.Finite),
@@ -37,7 +37,7 @@ export const UploadStatus = Schema.Struct({
   itemsPerSecond: Schema.optionalKey(Schema.Finite),
   estimatedCompletionAt: Schema.optionalKey(Schema.Finite),
   canRetry: Schema.Boolean,
-  /** Whether a retry would try failed items again. */
+  /** Whether a retry would process failed items again. */
   canRetryItems: Schema.Boolean,
   problem: Schema.optionalKey(Schema.String),
   failure: Schema.optionalKey(UploadFailure),
@@ -55,7 +55,7 @@ export const UploadListing = Schema.Struct({
   createdAt: Millis,
   stored: Schema.Int,
   failed: Schema.Int,
-  /** Its state and how many items its file has; absent where it cannot be read. */
+  /** The state of the upload and the number of items in its file; absent where they cannot be read. */
   state: Schema.optionalKey(Schema.String),
   total: Schema.optionalKey(Schema.Int),
 })
@@ -67,19 +67,19 @@ export const UploadItem = Schema.Struct({
   line: Schema.Int,
   state: ItemState,
   hnId: Schema.optionalKey(Schema.Int),
-  /** Its id as text, of any kind. */
+  /** The id of the item as text, for every kind. */
   id: Schema.optionalKey(Schema.String),
   problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
   attempts: Schema.Int,
-  /** The instance that holds its history. */
+  /** The instance with the history of the item. */
   instanceId: Schema.String,
 })
 
 export const UploadItemHistory = Schema.Struct({
   ...UploadItem.fields,
-  /** Its text, as the file or a correction has it; absent where it was not kept, because it is too large or not text. */
+  /** The text of the item in the file or in a correction; absent where it is too large or not text, and was not kept. */
   source: Schema.optionalKey(Schema.String),
-  /** The states it has been in, in order. */
+  /** The states of the item, in order. */
   history: Schema.Array(
     Schema.Struct({
       state: Schema.Literals(["ingested", "validated", "stored", "failed"]),
@@ -92,9 +92,9 @@ export const UploadItemHistory = Schema.Struct({
 
 export const UploadKind = Schema.Struct({
   name: Schema.String,
-  /** The fields that `where` of a search compares. */
+  /** The fields that the `where` of a search can use. */
   fields: Schema.Array(Schema.String),
-  /** The default kind of files. */
+  /** Whether this is the default kind of uploads. */
   isDefault: Schema.Boolean,
 })
 
@@ -110,7 +110,7 @@ const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([S
 
 export const FoundItem = Schema.Struct({ item: HNItem, batchId: Schema.String, index: Schema.Int })
 
-const UploadForm = Schema.Struct({ file: Schema.String.annotate({ description: "JSON, or lines of JSON; plain or gzip" }) })
+const UploadForm = Schema.Struct({ file: Schema.String.annotate({ description: "A JSON array or JSON lines; plain or gzip" }) })
 
 const kindParams = { kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)) }
 
@@ -126,7 +126,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
         kind: Schema.optionalKey(kindParams.kind),
         md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/, { expected: "an MD5 in hex" }))),
       },
-      // The size of the file is limited where it is kept.
+      // The upload service limits the size of the file when it stores it.
       payload: UploadForm.pipe(HttpApiSchema.asMultipartStream({ maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] })),
       success: UploadStatus.pipe(HttpApiSchema.status(202)),
       error,
@@ -134,7 +134,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(OpenApi.Summary, "Upload a file")
       .annotate(
         OpenApi.Description,
-        "Stores the file of a multipart form, without holding it in memory, and starts its upload. `kind` is the kind of its items. " +
+        "Stores the file of a multipart form, as a stream, and starts its upload. `kind` is the kind of its items. " +
           "With `md5`, a file that was damaged in transit is refused.",
       )
       .annotate(OpenApi.Transform, withFileParts("file")),
@@ -157,13 +157,13 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(
         OpenApi.Description,
         "Server-sent events: the status of the upload, then again at every change. The stream ends when no work is in progress. A client " +
-          "that reconnects after that with Last-Event-ID gets 204, which tells an EventSource to stop.",
+          "that reconnects after that with Last-Event-ID gets 204, so that an EventSource stops reconnecting.",
       ),
     HttpApiEndpoint.get("items", "/api/v1/uploads/:batchId/items", {
       params,
       query: {
         state: Schema.optionalKey(ItemState),
-        /** Only those that failed for this reason. */
+        /** Only items that failed for this reason. */
         reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(200))),
         ...paging(Count),
       },
@@ -178,7 +178,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       .annotate(OpenApi.Summary, "Show an item of an upload with its history")
       .annotate(
         OpenApi.Description,
-        "The states of the item with their times: ingested, validated, stored or failed, of every try; and its source.",
+        "The states of the item with their times, for every attempt: ingested, validated, stored or failed; and its source.",
       ),
     HttpApiEndpoint.put("correct", "/api/v1/uploads/:batchId/items/:index", {
       params: { ...params, index: Count },
@@ -193,10 +193,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       ),
     HttpApiEndpoint.post("retry", "/api/v1/uploads/:batchId/retry", { params, success: UploadStatus, error })
       .annotate(OpenApi.Summary, "Retry the failed items of an upload")
-      .annotate(
-        OpenApi.Description,
-        "Tries the failed items of a partially completed batch again, or a failed batch from where it stopped.",
-      ),
+      .annotate(OpenApi.Description, "Retries the failed items of a partially completed upload, or resumes a failed upload."),
     HttpApiEndpoint.post("cancel", "/api/v1/uploads/:batchId/cancel", {
       params,
       query: { reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(500))) },
@@ -223,7 +220,7 @@ export class UploadApi extends HttpApiGroup.make("uploads")
       error,
     })
       .annotate(OpenApi.Summary, "Search stored items of a kind")
-      .annotate(OpenApi.Description, 'By words, by fields (`where={"brand":"Acme"}`) and by time.'),
+      .annotate(OpenApi.Description, 'Searches by words, fields (`where={"brand":"Acme"}`) and time.'),
     HttpApiEndpoint.get("itemOfKind", "/api/v1/upload-kinds/:kind/items/:id", {
       params: { ...kindParams, id: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(500)) },
       success: StoredKindItem,

@@ -27,7 +27,7 @@ export const uploadHandlers = HttpApiBuilder.group(
         operating(
           Effect.gen(function* () {
             const key = headers["idempotency-key"]
-            // The file is read as it arrives, so it is taken when its part begins.
+            // The file is stored while it arrives: later parts of the form are not read first.
             const received = yield* payload.pipe(
               Stream.filter(Multipart.isFile),
               Stream.mapEffect(({ name: fileName, contentType, content }) =>

@@ -1,4 +1,4 @@
-/** The part of a server with uploads. Imported only where uploads are on. */
+/** The routes of a server with uploads. Imported only where uploads are on. */
 import { Systems } from "@detent/workspace/Systems"
 import * as Layer from "effect/Layer"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"

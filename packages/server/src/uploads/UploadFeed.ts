@@ -1,4 +1,4 @@
-/** Live streams of uploads: the status of one, whenever it changes. An upload is watched once for all its readers. */
+/** Live streams of uploads: the status of an upload, whenever it changes. One watcher serves all readers of an upload. */
 import { Uploads } from "@detent/uploads"
 import { statusOf } from "@detent/workspace/operations/uploads"
 import * as Context from "effect/Context"
@@ -11,7 +11,7 @@ import { makeChannels } from "../serve/live/Channels.ts"
 import type { LiveReader } from "../serve/live/LiveReader.ts"
 
 export interface UploadFeedService {
-  /** The status now, then each new one. The stream ends when no work is in progress. */
+  /** Reads the given status, then each new status. Ends when no work is in progress. */
   readonly reader: (batchId: string, status: unknown) => LiveReader
 }
 
@@ -30,7 +30,7 @@ export class UploadFeed extends Context.Service<UploadFeed, UploadFeedService>()
           Effect.sync(() => channel.add([frameOf(channel.last + 1, "status", statusOf(status))])),
         ).pipe(
           Effect.catch((error) => Effect.logWarning(`the upload ${batchId} cannot be followed: ${error.message}`)),
-          // A reader whose stream ends reconnects, and then gets the status as it is. A newer channel stays open.
+          // A client whose stream ends reconnects and gets the current status. A newer channel of the upload stays open.
           Effect.ensuring(Effect.sync(() => isOpen() && channels.close(batchId))),
         )
       }
@@ -38,7 +38,7 @@ export class UploadFeed extends Context.Service<UploadFeed, UploadFeedService>()
       return {
         reader: (batchId, status) => {
           const isNew = channels.get(batchId) === undefined
-          // A status replaces the one before it: a reader that is behind loads nothing, and gets the next.
+          // Each status replaces the previous one: a reader that is behind loads none, and gets the next.
           const channel: Channel = channels.open(batchId, 0, async () => ({ frames: [], through: channel.last }))
           const reader = channels.reader(batchId, channel, channel.last, frameOf(channel.last, "status", status))
           if (isNew) run(batchId, follow(batchId, channel))

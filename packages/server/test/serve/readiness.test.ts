@@ -24,7 +24,7 @@ describe("readiness", () => {
       const down = yield* until(503)
       const { type, detail } = JSON.parse(down.text)
       assert.strictEqual(type, "urn:detent:problem:NotReady")
-      assert.match(detail, /^the sweep of orders is down for \d+ s \(\d+ attempts failed\): connecting to \(address\) failed; /)
+      assert.match(detail, /^the sweep of orders has been down for \d+ s \(\d+ attempts failed\): connecting to \(address\) failed; /)
       assert.notInclude(down.text, "swordfish")
       assert.strictEqual((yield* request(`${url}/health/live`)).status, 200)
       assert.match((yield* request(`${url}/metrics`)).text, /^detent_loops_down 1$/m)

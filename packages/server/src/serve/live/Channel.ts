@@ -1,29 +1,29 @@
 /**
- * The latest frames of one live stream, shared by all its readers. A reader holds only its position, so a slow one costs nothing, and
- * one that reconnects reads older frames from the store.
+ * The latest frames of one live stream, shared by all its readers. A reader holds only its position, so a slow reader needs no buffer.
+ * A reader that reconnects loads older frames from the store.
  */
 
-/** One event as it goes over the wire, in the bytes of server-sent events. */
+/** One server-sent event, as the bytes on the wire. */
 export interface Frame {
   readonly position: number
   readonly bytes: Buffer
 }
 
-/** Frames after a position, and the position up to which there are no others. */
+/** Frames after a position, and the position up to which they are complete. */
 export interface LoadedFrames {
   readonly frames: ReadonlyArray<Frame>
   readonly through: number
 }
 
 interface Reader {
-  /** There is more, or the end. */
+  /** Called when the channel has new frames or has ended. */
   readonly wake: () => void
 }
 
 /** How many frames are kept for readers that are behind. A frame of a batch has about 200 bytes. */
 const keptFrames = 1024
 
-/** How many frames a reader gets at once. */
+/** The most frames that a reader gets at once. */
 const givenFrames = 64
 
 export class Channel {
@@ -31,7 +31,7 @@ export class Channel {
   readonly #load: (after: number) => Promise<LoadedFrames>
   readonly #loading = new Map<number, Promise<LoadedFrames>>()
   #frames: Array<Frame> = []
-  /** Every frame after this position is here. */
+  /** The channel has every frame after this position. */
   #since: number
   #last: number
   #ended = false
@@ -62,7 +62,7 @@ export class Channel {
     if (newest === undefined) return
     this.#frames.push(...fresh)
     this.#last = newest.position
-    // Dropping half at a time keeps it cheap.
+    // Drops half of the frames at a time: a splice for every frame would copy all others.
     if (this.#frames.length > 2 * keptFrames) {
       const dropped = this.#frames.splice(0, this.#frames.length - keptFrames)
       this.#since = dropped.at(-1)?.position ?? this.#since
@@ -70,7 +70,7 @@ export class Channel {
     for (const reader of this.readers) reader.wake()
   }
 
-  /** Some frames after a position; none where there are none yet; undefined where the store has to be asked. */
+  /** The next frames after a position; empty where there are none yet; undefined where they have to be loaded from the store. */
   after(position: number): ReadonlyArray<Frame> | undefined {
     if (position < this.#since) return undefined
     if (position >= this.#last) return []
@@ -99,7 +99,7 @@ export class Channel {
   }
 }
 
-/** An event in the form of server-sent events. */
+/** Encodes a server-sent event. */
 export const frameOf = (position: number, event: string, data: unknown): Frame => ({
   position,
   bytes: Buffer.from(`id: ${position}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`),

@@ -1,4 +1,4 @@
-/** Channels with readers, by name: created for the first reader and removed after the last. */
+/** Channels by name: created for the first reader and removed after the last. */
 import { forkLoop } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -6,7 +6,7 @@ import { Channel, type Frame, type LoadedFrames } from "./Channel.ts"
 import { LiveReader } from "./LiveReader.ts"
 import { LiveStreams } from "./LiveStreams.ts"
 
-/** A client that has read nothing for this many beats, although frames were waiting, is disconnected. */
+/** A client that reads nothing for this many heartbeats, although frames are waiting, is disconnected. */
 const beatsAtMost = 3
 
 export class Channels {
@@ -26,7 +26,7 @@ export class Channels {
     return this.#readers.size
   }
 
-  /** `since` is a position of which all later frames will be added to the channel. */
+  /** All frames after the position `since` will be added to the channel. */
   open(name: string, since: number, load: (after: number) => Promise<LoadedFrames>): Channel {
     const known = this.#channels.get(name)
     if (known !== undefined) return known
@@ -63,7 +63,7 @@ export class Channels {
   }
 }
 
-/** Channels that beat for as long as the scope lasts. */
+/** Creates channels that send heartbeats until the scope closes. */
 export const makeChannels: Effect.Effect<Channels, never, LiveStreams | Scope.Scope> = Effect.gen(function* () {
   const channels = new Channels()
   const streams = yield* LiveStreams

@@ -1,12 +1,12 @@
-/** A stream of server-sent events to one client. It reads when the client has taken the previous frames, and buffers nothing. */
+/** A stream of server-sent events to one client. It reads frames only when the client has taken the previous ones, and buffers none. */
 import { Readable } from "node:stream"
 import type { Channel, Frame, LoadedFrames } from "./Channel.ts"
 
-/** The most frames per write; the rest follow when the client has taken these. */
+/** The limits of one write; further frames follow when the client has taken these. */
 const bytesAtOnce = 16 * 1024
 const framesAtOnce = 64
 
-/** Sent immediately: the headers go out with the first bytes. */
+/** Sent immediately, because Node sends the headers with the first bytes. */
 const opening = Buffer.from(": open\n\n")
 
 const heartbeat = Buffer.from(": still here\n\n")
@@ -15,7 +15,7 @@ export class LiveReader extends Readable {
   readonly #channel: Channel
   #position: number
   #first: Buffer | undefined
-  /** `waiting`: the client wants more than there is. `full`: there is more than the client takes. */
+  /** `waiting`: the client has taken all frames. `full`: the client has not taken the last write yet. */
   #mode: "waiting" | "loading" | "full" = "full"
   #missedBeats = 0
   /** Frames loaded from the store, shared with other readers, and this reader's position in them. */
@@ -71,7 +71,7 @@ export class LiveReader extends Readable {
     }
     if (this.#loaded !== undefined) this.#loadedIndex += count
     const [first] = frames
-    // One frame, the usual case, goes out as the bytes that all readers share.
+    // A single frame, the usual case, is sent without a copy: all readers share its bytes.
     this.push(count === 1 && first !== undefined ? first.bytes : Buffer.concat(frames.slice(0, count).map((frame) => frame.bytes)))
   }
 
@@ -93,7 +93,7 @@ export class LiveReader extends Readable {
     if (this.#mode === "waiting") this._read()
   }
 
-  /** Keeps the connection open. Closes it if the client has read nothing for this many beats. */
+  /** Sends a heartbeat. Closes the connection if the client has read nothing for this many heartbeats. */
   beat(beatsAtMost: number) {
     if (this.#mode === "waiting") {
       this.#mode = "full"

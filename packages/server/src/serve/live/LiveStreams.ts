@@ -1,9 +1,9 @@
-/** All live streams of a server: how many clients follow one, and their end when the server stops. */
+/** All live streams of a server: counts their readers, and ends them when the server stops. */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Streams of one kind. */
+/** All streams of one feed. */
 export interface LiveStream {
   readonly readerCount: number
   /** Ends all readers. */

@@ -3,7 +3,7 @@ import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
 import type { Frame } from "./Channel.ts"
 import type { LiveReader } from "./LiveReader.ts"
 
-/** Proxies must not buffer it. */
+/** Keeps proxies from buffering the stream. */
 const headers = { "cache-control": "no-store", "x-accel-buffering": "no" }
 
 export const liveResponse = (reader: LiveReader): HttpServerResponse.HttpServerResponse =>

@@ -1,6 +1,6 @@
 /**
- * Builds the console of a clone on the first request for it, and answers with a page that says so and asks again. Installed packages
- * contain the built console, so nothing is built there.
+ * Builds the console of a clone on the first request for it, and answers with a page that reloads itself until the build is done.
+ * Installed packages contain the built console.
  */
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -8,14 +8,14 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { join } from "node:path"
 import { pageHeaders } from "./pageHeaders.ts"
 
-/** `idle` -> `building` -> `idle` where it succeeded, or `failed`. */
+/** `idle` -> `building` -> `idle` after a successful build, or `failed`. */
 type Mode = { readonly _tag: "idle" } | { readonly _tag: "building" } | { readonly _tag: "failed"; readonly problem: string }
 
 export class ConsoleBuild {
   readonly #script: string
   #mode: Mode = { _tag: "idle" }
 
-  /** `folder` is where the built files will be. */
+  /** `folder` receives the built files. */
   constructor(folder: string) {
     this.#script = join(folder, "../build.mjs")
   }

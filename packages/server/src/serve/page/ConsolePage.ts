@@ -1,6 +1,5 @@
 /**
- * The files of the console: the folder that its build makes. Every address that is not a file is answered with `index.html`, which routes in
- * the browser.
+ * Serves the built files of the console. Every address that is not a file gets `index.html`, which routes in the browser.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createRequire } from "node:module"
@@ -20,12 +19,12 @@ interface Found {
   readonly address: string
 }
 
-/** Where the build of `@detent/console` is: the installed package, or the folder of a clone. */
+/** The folder of the built console: in the installed package `@detent/console`, or in a clone. */
 export const consoleFolder = (): string => {
   try {
     return join(dirname(createRequire(import.meta.url).resolve("@detent/console/package.json")), "dist")
   } catch {
-    // It is not installed: a clone may have built it anyway.
+    // The package is not installed: a clone may have built it.
     return fileURLToPath(new URL("../../../../console/dist", import.meta.url))
   }
 }
@@ -59,12 +58,12 @@ export class ConsolePage {
   #find(request: IncomingMessage): Found | undefined {
     const { method, url = "", headers } = request
     if (method !== "GET" && method !== "HEAD") return undefined
-    // An address that was typed may have a stray %: the page answers it with "not found".
+    // A typed address may have a stray %: the console shows "not found" for it.
     const address = decoded(pathOf(url)) ?? pathOf(url)
     if (reserved.test(address)) return undefined
     const file = fileAt(this.#folder, address)
     if (file !== undefined) return { file, address }
-    // A missing file is a 404: a browser that asks for a file does not want the page.
+    // A missing file is a 404: only a request for a page gets `index.html`.
     if (!String(headers.accept ?? "").includes("text/html")) return undefined
     return { file: fileAt(this.#folder, "/index.html"), address: "/index.html" }
   }

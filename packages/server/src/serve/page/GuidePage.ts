@@ -1,6 +1,6 @@
 /**
- * The documentation site at `/docs/guide`: the folder that `npm run docs` makes. An address without an ending is a page. The site's pages have
- * inline scripts and styles, so its policy differs from that of the console: it allows exactly the scripts of the file, by their hashes.
+ * Serves the documentation site that `npm run docs` builds, at `/docs/guide`. An address without a file extension is a page. The pages
+ * have inline scripts and styles, so their content security policy allows the scripts of the file, by their hashes.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -11,7 +11,7 @@ import { decoded, fileAt, sendFile } from "./StaticFiles.ts"
 
 const base = "/docs/guide"
 
-/** Where a clone has the built site. Installed packages have none. */
+/** The folder of the built site in a clone. Installed packages have none. */
 export const guideFolder = (): string => fileURLToPath(new URL("../../../../../docs/.vitepress/dist", import.meta.url))
 
 export class GuidePage {
@@ -51,7 +51,7 @@ export class GuidePage {
   }
 }
 
-/** The site is asked for by its address, with or without the slash. */
+/** Whether the request is for the address of the site itself, with or without the slash. */
 const isBare = ({ method, url = "" }: IncomingMessage): boolean =>
   (method === "GET" || method === "HEAD") && (pathOf(url) === base || pathOf(url) === `${base}/`)
 
@@ -77,7 +77,7 @@ const policyOf = (html: string): string => {
   return [
     "default-src 'none'",
     ["script-src 'self'", ...new Set(inline)].join(" "),
-    // Colours of code are style attributes, which have no hashes.
+    // Highlighted code has style attributes, which a hash cannot allow.
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self'",

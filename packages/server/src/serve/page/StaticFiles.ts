@@ -17,10 +17,10 @@ const types: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 }
 
-/** The build puts a hash of the content into these names, so the content under a name never changes. */
+/** The build puts a hash of the content into these names, so the content of a name never changes. */
 const hashed = /^\/assets\/.+[-.][\w-]{8,}\.\w+$/
 
-/** Best first. A build may write them beside each file. */
+/** Best first. A build may write compressed copies beside each file. */
 const encodings = [
   ["br", ".br"],
   ["gzip", ".gz"],
@@ -33,7 +33,7 @@ export const fileAt = (folder: string, address: string): string | undefined => {
   return isInside && statsOf(file)?.isFile() ? file : undefined
 }
 
-/** Returns the path of a request with its escapes decoded, or undefined where it has broken ones: no file has such a name. */
+/** Decodes the percent-encoded path of a request. Returns undefined for an invalid encoding: no file has such a name. */
 export const decoded = (path: string): string | undefined => {
   try {
     return decodeURIComponent(path)
@@ -42,7 +42,7 @@ export const decoded = (path: string): string | undefined => {
   }
 }
 
-/** Sends a file: as the build compressed it, or 304 where the caller has it. */
+/** Sends a file, or its compressed copy; 304 where the client has the file. */
 export const sendFile = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -86,7 +86,7 @@ const statsOf = (file: string): Stats | undefined => {
   try {
     return statSync(file, { throwIfNoEntry: false })
   } catch {
-    // The file system knows no such name: it is too long, or a part of it is a file.
+    // The file system refuses the name: it is too long, or one of its folders is a file.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** The headers of every file of a page. No content of other origins, nothing inline, and no text that could become markup. */
+/** The headers of every file of the console: no content of other origins, no inline scripts or styles, trusted types only. */
 
 const contentPolicy = [
   "default-src 'none'",
