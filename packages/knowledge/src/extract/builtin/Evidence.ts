@@ -185,7 +185,7 @@ export type ObjectClue = (typeof objectClues)[number]
 export const sentenceClue = "sentence"
 
 export const objectCluesOf = (view: SentenceView, candidate: Candidate): Readonly<Record<ObjectClue, string>> => {
-  // What holds for the first member of a list holds for all.
+  // The words before a list are clues to all of its members.
   const list = beginOfList(view, candidate)
   const before = tokenLeadingTo(view, list)
   const described = view.capital[candidate.first] || candidate.kind === "quotation" ? beginOfDescription(view, list) : list

@@ -248,7 +248,7 @@ export const describeFor = (
   mark("plain words for name", traits.plain && (expects.person || expects.country || expects.place))
 }
 
-/** "edited by Ada Sol" speaks against a publisher, the more so where the ontology has editors, too. */
+/** "edited by Ada Sol" counts against a publisher, the more so if the ontology has editors, too. */
 const describeVerbs = (row: Float64Array, { verbs, verbOfLabel, before }: ObjectTraits, { stems, related }: PropertyView) => {
   if (verbs.some((verb) => stems.has(verb))) return
   if (verbOfLabel) row[position["verb of another"]] = 1

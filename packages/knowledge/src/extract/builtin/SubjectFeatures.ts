@@ -148,7 +148,7 @@ const isCapitalWord = (view: SentenceView, at: number): boolean => view.capital[
 /** In "Captain Ada Sol" the title "Captain" is not part of the name. */
 const isTitleOfPerson = (view: SentenceView, at: number): boolean => isCapitalWord(view, at) && titlesOfPersons.has(view.words[at] ?? "")
 
-/** "When", "Today", "So": they lead up to a subject more often than they are part of one. */
+/** "When", "Today", "So": words that precede a subject more often than they are part of one. */
 const isLinkingWord = (word: string): boolean => isFunctionWord(word) && !determiners.has(word) && !prepositions.has(word)
 
 /** Whether only words that introduce a name stand before the candidate: "The French novelist Jules Verne …". */

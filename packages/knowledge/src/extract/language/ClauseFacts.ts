@@ -27,7 +27,8 @@ export interface SentenceFacts {
 
 const nothing: SentenceFacts = { statements: [], types: [], about: undefined }
 
-const sure = { verb: 0.8, noun: 0.8, earlier: 0.9, related: 0.9 }
+/** The confidences of trigger verbs and nouns, and the factors for an earlier subject and a related word. */
+const confidences = { verb: 0.8, noun: 0.8, earlier: 0.9, related: 0.9 }
 
 export const factsOfSentence = (language: ProseLanguage, { phrases, words }: PhrasedSentence, text: string): SentenceFacts => {
   if (/[?¿]/u.test(text) || language.hedges.test(text) || words.some((word) => language.negations.has(word))) return nothing
@@ -87,7 +88,7 @@ class Clause {
   readonly #inherited: End | undefined
   readonly subject: End
   /** The object of an active verb. */
-  readonly #done: EntityPhrase | undefined
+  readonly #verbObject: EntityPhrase | undefined
 
   constructor(language: ProseLanguage, phrases: ReadonlyArray<Phrase>, inherited: End | undefined) {
     this.#language = language
@@ -109,7 +110,7 @@ class Clause {
       !(hasPerfect && !words.some((word) => isPassiveOnly(word)))
     this.#isActive = !this.#isPassive && verb !== undefined
     this.subject = this.#findSubject()
-    this.#done = this.#isActive ? this.#plain.find((phrase) => phrase !== this.subject && phrase.first > this.#verbAt) : undefined
+    this.#verbObject = this.#isActive ? this.#plain.find((phrase) => phrase !== this.subject && phrase.first > this.#verbAt) : undefined
   }
 
   types(): ReadonlyArray<{ readonly name: End; readonly type: string }> {
@@ -182,18 +183,18 @@ class Clause {
   }
 
   #byVerb(trigger: TriggerPhrase, at: number): ReadonlyArray<ClauseStatement> {
-    const acted = this.#done ?? this.subject
+    const acted = this.#verbObject ?? this.subject
     return trigger.triggered.flatMap(({ property, strength }) => {
       const state = (subject: End, object: EntityPhrase | ValuePhrase | "earlier"): ReadonlyArray<ClauseStatement> =>
-        this.#stated(subject, property, object, sure.verb * (strength === "label" ? 1 : sure.related))
+        this.#stated(subject, property, object, confidences.verb * (strength === "label" ? 1 : confidences.related))
       if (property.kind === "date") return this.#nearest(at, "date").flatMap((date) => state(acted, date))
       if (property.kind === "number") return this.#numberAfter(at).flatMap((number) => state(this.subject, number))
       if (property.kind === "place") return this.#places(at).flatMap((place) => state(acted, place))
       if (property.kind === "text") return []
       if (this.#isPassive) return property.agentive ? this.#agents().flatMap((agent) => state(this.subject, agent)) : []
-      if (!this.#isActive || this.#done === undefined) return []
-      if (property.agentive) return state(this.#done, this.subject)
-      return state(this.subject, this.#done)
+      if (!this.#isActive || this.#verbObject === undefined) return []
+      if (property.agentive) return state(this.#verbObject, this.subject)
+      return state(this.subject, this.#verbObject)
     })
   }
 
@@ -202,7 +203,7 @@ class Clause {
     return trigger.triggered.flatMap(({ property, strength }) => {
       const value = this.#valueOfNoun(trigger, at, property, owned)
       if (value === undefined || owned === undefined) return []
-      return this.#stated(owned, property, value, sure.noun * (strength === "label" ? 1 : sure.related))
+      return this.#stated(owned, property, value, confidences.noun * (strength === "label" ? 1 : confidences.related))
     })
   }
 
@@ -239,20 +240,20 @@ class Clause {
     const isOther = (phrase: Phrase): phrase is EntityPhrase => phrase.kind === "entity" && phrase !== owner
     if (trigger.preposition !== undefined && next !== undefined && isOther(next) && next.preposition === undefined) return next
     const hasOwnName = next !== undefined && isOther(next) && next.preposition === undefined && next.determiner === undefined
-    const isTold = (phrase: Phrase): phrase is EntityPhrase =>
+    const canBeValue = (phrase: Phrase): phrase is EntityPhrase =>
       isOther(phrase) &&
       (phrase.preposition === undefined || this.#language.places.has(phrase.preposition)) &&
       this.#ownedBy(this.#phrases.indexOf(phrase)) === undefined
     const copula = this.#phrases.findIndex((phrase) => phrase.kind === "verb" && this.#language.copulas.has(phrase.word))
     const having = this.#phrases.findIndex((phrase) => phrase.kind === "verb" && this.#language.having.has(phrase.word))
-    if (copula > at) return this.#phrases.slice(copula + 1).find(isTold)
+    if (copula > at) return this.#phrases.slice(copula + 1).find(canBeValue)
     // "Ilse Brandt ist die Gründerin von Nordlicht."
-    if (copula !== -1 && copula < at && owner !== this.subject) return this.#phrases.slice(0, copula).find(isTold)
-    if (having !== -1 && having < at) return this.#phrases.slice(at + 1).find(isTold)
+    if (copula !== -1 && copula < at && owner !== this.subject) return this.#phrases.slice(0, copula).find(canBeValue)
+    if (having !== -1 && having < at) return this.#phrases.slice(at + 1).find(canBeValue)
     const before = this.#phrases[at - 1]
     const named = this.#phrases[at - 2]
     // "Ilse Brandt, Gründerin von Nordlicht"
-    if (before?.kind === "break" && before.word === "," && named !== undefined && isTold(named)) return named
+    if (before?.kind === "break" && before.word === "," && named !== undefined && canBeValue(named)) return named
     return hasOwnName && owner !== undefined && owner !== this.subject ? next : undefined
   }
 
@@ -305,7 +306,7 @@ class Clause {
   ): ReadonlyArray<ClauseStatement> {
     if (subject === object) return []
     const isEarlier = subject === "earlier" || object === "earlier"
-    return [{ subject, property: property.iri, object, confidence: confidence * (isEarlier ? sure.earlier : 1) }]
+    return [{ subject, property: property.iri, object, confidence: confidence * (isEarlier ? confidences.earlier : 1) }]
   }
 }
 

@@ -254,7 +254,7 @@ class ClauseReader {
   private findNegation(at: number) {
     const [before, next] = [this.word(at - 1), this.word(at + 1)]
     if (/^(?:only|just|merely|simply|solely|least)$/.test(next) && this.word(at) === "not") return
-    if (this.until(at)) return
+    if (this.hasUntilAhead(at)) return
     const inVerb = this.word(at) !== "not" || auxiliaries.has(before) || this.isAfterBe(at) || at <= this.begin() || next === "to"
     if (inVerb)
       return this.deny(at, /^(?:is|was|are|were|be|been|being|has|have|had)(?:n't)?$/.test(this.auxiliaryOf(at)) ? "participle" : "base")
@@ -267,7 +267,7 @@ class ClauseReader {
   }
 
   /** "was not founded until 1901" asserts that it was founded in 1901. */
-  private until(at: number): boolean {
+  private hasUntilAhead(at: number): boolean {
     for (let next = at + 1; next < this.words.length && !/^[,;:]$/.test(this.word(next)); next++)
       if (this.word(next) === "until") return true
     return false

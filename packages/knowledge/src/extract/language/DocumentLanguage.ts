@@ -18,7 +18,7 @@ export interface DocumentLanguage {
 }
 
 /** In words. Less prose than this overrides a declared language by its script only. */
-const contradicting = 40
+const overridingWords = 40
 
 export const documentLanguage = (beginning: string, declared: string | undefined, ontology: OntologyIndex): DocumentLanguage => {
   const prose = proseOf(beginning)
@@ -28,7 +28,7 @@ export const documentLanguage = (beginning: string, declared: string | undefined
 const chosen = (text: string, prose: string, declared: string | undefined, ontology: OntologyIndex): string | undefined => {
   const tagged = declared === undefined ? undefined : languageOfTag(declared)
   if (tagged !== undefined) {
-    const found = prose.split(/\s+/).length >= contradicting ? detectLanguage(prose) : languageOfScript(prose)
+    const found = prose.split(/\s+/).length >= overridingWords ? detectLanguage(prose) : languageOfScript(prose)
     return found === undefined || found === "und" ? tagged : found
   }
   const found = detectLanguage(text)
@@ -299,7 +299,7 @@ const proseOf = (text: string): string =>
 const words = (text: string): number => text.match(/[\p{L}\p{M}]+/gu)?.length ?? 0
 
 /** Prose of at least this many words with hardly any function word of a known language is in another language. */
-const telling = 40
+const decidingWords = 40
 const fewKnown = 0.03
 
 export const detectLanguage = (text: string): string | undefined => {
@@ -309,7 +309,7 @@ export const detectLanguage = (text: string): string | undefined => {
   if (found !== undefined) return found
   const prose = proseOf(text)
   const count = words(prose)
-  if (count < telling) return undefined
+  if (count < decidingWords) return undefined
   const known = [...prose.toLowerCase().matchAll(/[\p{L}\p{M}]+/gu)].filter(({ 0: word }) => weights.has(word)).length
   return known < count * fewKnown ? undetermined : undefined
 }

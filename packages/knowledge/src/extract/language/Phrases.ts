@@ -4,20 +4,20 @@ import type { LanguageProperties, Triggered } from "./LanguageProperties.ts"
 import type { ProseLanguage, WordForm } from "./ProseLanguage.ts"
 import { fold, type Token, tokenize } from "./Words.ts"
 
-interface Spread {
+interface TokenRange {
   /** The first and last token. */
   readonly first: number
   readonly last: number
 }
 
-interface Led extends Spread {
+interface LedPhrase extends TokenRange {
   /** The preposition before it. */
   readonly preposition: string | undefined
   /** The article or possessive before it. */
   readonly determiner: string | undefined
 }
 
-export interface EntityPhrase extends Led {
+export interface EntityPhrase extends LedPhrase {
   readonly kind: "entity"
   readonly text: string
   readonly start: number
@@ -27,14 +27,14 @@ export interface EntityPhrase extends Led {
   readonly isQuoted: boolean
 }
 
-export interface ValuePhrase extends Led {
+export interface ValuePhrase extends LedPhrase {
   readonly kind: "date" | "number"
   readonly text: string
   readonly start: number
   readonly end: number
 }
 
-export interface TriggerPhrase extends Led {
+export interface TriggerPhrase extends LedPhrase {
   readonly kind: "trigger"
   readonly word: string
   readonly form: WordForm
@@ -47,10 +47,10 @@ export type Phrase =
   | ValuePhrase
   | TriggerPhrase
   /** A noun for a class, without a name after it. */
-  | (Led & { readonly kind: "class"; readonly iri: string })
-  | (Spread & { readonly kind: "pronoun" | "relative" })
-  | (Spread & { readonly kind: "verb"; readonly word: string })
-  | (Spread & { readonly kind: "break"; readonly word: string })
+  | (LedPhrase & { readonly kind: "class"; readonly iri: string })
+  | (TokenRange & { readonly kind: "pronoun" | "relative" })
+  | (TokenRange & { readonly kind: "verb"; readonly word: string })
+  | (TokenRange & { readonly kind: "break"; readonly word: string })
 
 export interface PhrasedSentence {
   readonly phrases: ReadonlyArray<Phrase>

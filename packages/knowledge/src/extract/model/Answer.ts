@@ -155,7 +155,7 @@ export const checkFacts = (
   return { taken, rejected }
 }
 
-interface Grounds {
+interface CheckContext {
   readonly chunk: Chunk
   readonly mentions: ReadonlyArray<Mention>
   readonly byKey: ReadonlyMap<string, string>
@@ -163,8 +163,8 @@ interface Grounds {
   readonly finder: QuoteFinder
 }
 
-const checkFact = (said: SaidFact, grounds: Grounds): Fact | RejectionReason => {
-  const { chunk, mentions, byKey, ontology, finder } = grounds
+const checkFact = (said: SaidFact, context: CheckContext): Fact | RejectionReason => {
+  const { chunk, mentions, byKey, ontology, finder } = context
   const property = byKey.get(said.property)
   if (property === undefined) return "UnknownProperty"
   const subject = mentions[said.subject - 1]
@@ -172,20 +172,25 @@ const checkFact = (said: SaidFact, grounds: Grounds): Fact | RejectionReason => 
   if (!ontology.acceptsSubject(property, subject.type)) return "DomainMismatch"
   const span = nearest(finder.findAll(said.quote), subject.span.start - chunk.offset)
   if (span === undefined) return "QuoteNotFound"
-  const object = checkObject(said, property, span, grounds)
+  const object = checkObject(said, property, span, context)
   if (typeof object === "string") return object
   return { subject, property, object, quote: textAt(chunk, span), span: inDocument(chunk, span), confidence: confidenceOf(said) }
 }
 
-const checkObject = (said: SaidFact, property: string, quote: Span, grounds: Grounds): FactObject | RejectionReason => {
-  const { mentions, ontology } = grounds
-  if (said.object === undefined || said.object === null) return checkValue(said, property, quote, grounds)
+const checkObject = (said: SaidFact, property: string, quote: Span, context: CheckContext): FactObject | RejectionReason => {
+  const { mentions, ontology } = context
+  if (said.object === undefined || said.object === null) return checkValue(said, property, quote, context)
   const mention = mentions[said.object - 1]
   if (mention === undefined) return "UnknownEntity"
   return ontology.acceptsObject(property, mention.type) ? { _tag: "Entity", mention } : "RangeMismatch"
 }
 
-const checkValue = (said: SaidFact, property: string, quote: Span, { chunk, ontology, finder }: Grounds): FactObject | RejectionReason => {
+const checkValue = (
+  said: SaidFact,
+  property: string,
+  quote: Span,
+  { chunk, ontology, finder }: CheckContext,
+): FactObject | RejectionReason => {
   if (said.value === undefined || said.value === null) return "Malformed"
   const span = nearest(finder.findAll(said.value), quote.start)
   if (span === undefined) return "QuoteNotFound"
