@@ -33,7 +33,7 @@ export const Contribution = Schema.Struct({
   batchId: BatchId,
   ...lines,
   ingestedAt: Schema.DateTimeUtc,
-  /** Its documents. Absent until another batch has recorded documents too: see `knownDocuments`. */
+  /** Its documents. A contribution of an earlier release gets them when another batch records its own: see `knownDocuments`. */
   documents: Schema.optionalKey(Schema.Struct({ uri: StorageUri, hash: ContentHash })),
   /** Its visible lines, present where a later batch has replaced or withdrawn some of its documents. */
   shown: Schema.optionalKey(Schema.Struct(lines)),

@@ -70,7 +70,7 @@ export class OntologyIndex {
     return new OntologyIndex(joined(packed.map(unpackedPart)), packed)
   }
 
-  /** Like `unpack`, but yields to the event loop between parts. */
+  /** Like `unpack`, but yields to other fibers between parts. */
   static unpackInTurns(packed: PackedOntology): Effect.Effect<OntologyIndex> {
     return Effect.map(
       Effect.forEach(packed, (part) =>

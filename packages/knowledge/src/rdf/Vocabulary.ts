@@ -1,6 +1,6 @@
 /** The IRIs of the vocabularies that ontologies, shapes and graphs use. */
 
-/** The prefix of Detent's own terms, which are in every exported graph. */
+/** The prefix of Detent's own terms, which are part of every graph that Detent writes. */
 export const detentVocabulary = "urn:detent:vocabulary:"
 
 /** The base IRI of each vocabulary, by its usual prefix. */

@@ -64,7 +64,7 @@ export const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.E
   )
 
 /**
- * The library follows every path of `rdfs:subClassOf` upwards, and does not terminate on a cycle. So a class is made a direct subclass
+ * The library follows every path of `rdfs:subClassOf` upwards, and fails on a cycle. So a class is made a direct subclass
  * of the nearest classes that shapes mention, and members of a cycle get each other's classes.
  */
 class ClassesAskedFor {

@@ -18,7 +18,7 @@ export interface Shapes {
   readonly graph: ShapesGraph
   /** Whether every shape looks only at one node, its values and their classes: then a graph can be validated in chunks. */
   readonly local: boolean
-  /** The largest distance from a focus node that the shapes examine, in statements; infinite for repeated paths. */
+  /** The largest distance from a focus node that the shapes examine, in statements; infinite if a path or recursion is unbounded. */
   readonly hops: number
   /** Whether a literal may be a focus node. */
   readonly ofLiterals: boolean

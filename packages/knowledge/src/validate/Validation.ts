@@ -68,7 +68,7 @@ type CheckError<E> = E | SortFailed | ValidationFailed
 
 const nodesAtOnce = 500
 
-/** Steps between yields to the event loop. Checking one node against one shape takes about 0.2 ms. */
+/** Steps between yields to other fibers. Checking one node against one shape takes about 0.2 ms. */
 const stepsAtOnce = 50
 
 /** The results of the shapes in the nodes that the change can affect. */
