@@ -66,7 +66,7 @@ export interface ClusterOptions {
   readonly token: string | Redacted.Redacted
   /** How long a node keeps its shards without a heartbeat. Default: 10 seconds. */
   readonly lease?: Duration.Input
-  /** How long a request waits for a node that has its instance before it fails. Default: three leases. */
+  /** How long a request waits for a node that owns its instance before it fails. Default: three leases. */
   readonly patience?: Duration.Input
   /** The schema of the tables, the same as the store's. Default: `detent`. */
   readonly schema?: string
@@ -85,7 +85,7 @@ export class ClusterMisconfigured extends Schema.TaggedError<ClusterMisconfigure
 /** A node of the cluster as `detent cluster status` shows it. */
 export interface ClusterNode {
   readonly address: string
-  /** Its name, new with every start, as the rows of its instances have it. */
+  /** Its name, new with every start. The rows of its instances contain it. */
   readonly node: string
   readonly startedAt: number
   readonly shards: number
@@ -103,7 +103,7 @@ export interface ClusterService {
   readonly address: string
   /** Nodes that are alive, by address. */
   readonly nodes: Effect.Effect<ReadonlyArray<ClusterNode>, SqlError>
-  /** Drains a node, so that it can be stopped without a pause. False where there is no such node. */
+  /** Drains a node, so that it can be stopped without a pause. Returns false if the node does not exist. */
   readonly drain: (node: string) => Effect.Effect<boolean, SqlError>
   /** Whether this node takes part: it holds its lease and is not draining. */
   readonly isReady: () => boolean
@@ -131,7 +131,7 @@ const makeCluster = (options: ClusterOptions) =>
     yield* agreesWithOthers(tables, address.text, { shardCount, tokenMark })
     const server = new DeliveryServer(run)
     const name = randomUUID()
-    // Before it takes the lease of its address, which ends any other process under that address.
+    // Before it acquires the lease of its address, which would end any other process at that address.
     yield* listening(listen, token, server, leaseMillis, name)
     yield* isAlone(address, token, name)
     const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
@@ -173,7 +173,7 @@ const makeCluster = (options: ClusterOptions) =>
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
     let isDraining = false
-    /** Waits until other nodes have all shards. Where there is no other, or it takes too long, the lease ends. */
+    /** Waits until other nodes have all shards. If there is no other node, or it takes too long, the lease ends. */
     const drainSelf = Effect.suspend(() => {
       if (isDraining) return Effect.void
       isDraining = true
@@ -205,7 +205,7 @@ const makeCluster = (options: ClusterOptions) =>
     return Context.make(Placement, placement).pipe(Context.add(Cluster, service))
   })
 
-/** The nodes of the cluster on a database, seen from outside: none where it has no cluster. */
+/** The nodes of the cluster on a database, read from outside the cluster; empty if there is no cluster. */
 export const nodesOf = (schema = "detent"): Effect.Effect<ReadonlyArray<ClusterNode>, SqlError, SqlClient> =>
   Effect.flatMap(
     findClusterTables(schema),
@@ -215,7 +215,7 @@ export const nodesOf = (schema = "detent"): Effect.Effect<ReadonlyArray<ClusterN
     }),
   )
 
-/** Drains a node, named by its address or its name. False where there is no such node. */
+/** Drains a node, given by its address or its name. Returns false if the node does not exist. */
 export const drainNode = (node: string, schema = "detent"): Effect.Effect<boolean, SqlError, SqlClient> =>
   Effect.flatMap(
     findClusterTables(schema),
@@ -252,7 +252,7 @@ const tablesOn = (schema: string): Effect.Effect<ClusterTables, ClusterMisconfig
     })
   })
 
-/** Shows whether two nodes have the same token, and too little of it to guess it by. */
+/** A short digest that shows whether two nodes have the same token, without helping to guess it. */
 const markOf = (token: Redacted.Redacted): string =>
   digestOf(`detent cluster ${Redacted.value(token)}`)
     .toString("hex")
@@ -260,7 +260,7 @@ const markOf = (token: Redacted.Redacted): string =>
 
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** A node that divides instances otherwise, or that others do not talk to, would make its shards unreachable. */
+/** Fails if another node has a different number of shards or another token: the shards of this node would be unreachable. */
 const agreesWithOthers = (
   tables: ClusterTables,
   address: string,
@@ -288,7 +288,7 @@ const agreesWithOthers = (
 /** How long a node waits for an answer at its own address. */
 const ownAnswer = "2 seconds"
 
-/** Another process at the address of this node is alive: it would lose its shards to this one. */
+/** Fails if another live process answers at the address of this node: it would lose its shards to this one. */
 const isAlone = ({ text: address }: Address, token: Redacted.Redacted, name: string): Effect.Effect<void, ClusterMisconfigured> =>
   Effect.gen(function* () {
     const asked = HttpClient.get(`http://${address}${namePath}`, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
@@ -362,7 +362,7 @@ const makeOwners = (tables: ClusterTables) =>
       const rows = yield* tables.owners
       owners = new Map(rows.map(({ shard, address }) => [shard, address]))
       changed()
-      // Many requests that find no node ask once.
+      // Limits reads: many requests that find no node share one.
       yield* Effect.sleep(20)
     })
     yield* forkLoop("the owners of shards", read)
@@ -380,7 +380,7 @@ const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) 
     const make = yield* Socket.WebSocketConstructor
     const withToken: typeof make = (url) => {
       const socket = make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
-      // A connection that is given up before it is open fails after its last listener is gone, which would end the process.
+      // A connection that is closed before it is open emits an error after its last listener is removed, which would end the process.
       socket.addEventListener("error", () => undefined)
       return socket
     }
@@ -396,7 +396,7 @@ const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) 
 /** The path that returns the name of a node. */
 const namePath = `${path}/name`
 
-/** Listens to other nodes that have the token. `name`: of this process, by which it recognises itself. */
+/** Serves other nodes that have the token. `name` is the name of this process, by which it recognises itself. */
 const listening = ({ host, port }: Address, token: Redacted.Redacted, server: DeliveryServer, leaseMillis: number, name: string) => {
   const expected = digestOf(`Bearer ${Redacted.value(token)}`)
   const guard = HttpRouter.middleware(
@@ -418,7 +418,7 @@ const listening = ({ host, port }: Address, token: Redacted.Redacted, server: De
   )
 }
 
-/** Takes the calls of another node for as long as its connection lasts. While it waits for answers, this node sends heartbeats. */
+/** Receives the calls of another node while its connection lasts. While the other node waits for answers, this node sends heartbeats. */
 const conversing = (server: DeliveryServer, heartbeatMillis: number) =>
   Effect.gen(function* () {
     const socket = yield* Effect.orDie(Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ upgrade }) => upgrade))
@@ -431,7 +431,7 @@ const conversing = (server: DeliveryServer, heartbeatMillis: number) =>
         isOpen = false
       }),
     )
-    // A connection that cannot be written to ends for its reader.
+    // A failed write also ends the reader of the connection.
     const report = (progress: Progress) => {
       if (isOpen) run(Effect.ignore(writer.write(progressMessage(progress))))
     }
@@ -470,7 +470,7 @@ const sharding = ({ host, port }: Address, shards: Shards, lease: Duration.Durat
       ShardingConfig.layer({
         runnerAddress: Option.some(RunnerAddress.make({ host, port })),
         shardsPerGroup: shardCount,
-        // How long an acquisition may take. It has no lock of its own that could end: see Shards.
+        // How long an acquisition may take. Shards have no lock that could expire: see Shards.
         shardLockExpiration: Duration.times(lease, 3),
         shardLockRefreshInterval: lease,
         refreshAssignmentsInterval: "500 millis",

@@ -1,6 +1,6 @@
 /**
- * The tables of a cluster: its nodes and which of them has each shard. A row counts for as long as the lease of its node is held
- * under the token in the row, by the database's clock. So a node renews one row, its lease, and all its shards end with it.
+ * The tables of a cluster: its nodes and which of them has each shard. A row is valid while the lease of its node is held under the token
+ * in the row, by the database's clock. So a node renews one row, its lease, and loses all its shards with it.
  */
 import { DatabaseClock, migrateTables } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
@@ -10,7 +10,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 
-/** A node with its current lease, as its fence proves it. */
+/** A node with the lease and the fencing token it currently holds. */
 export interface NodeLife {
   readonly node: string
   readonly lease: string
@@ -19,9 +19,9 @@ export interface NodeLife {
 
 /** Settings that all nodes of a cluster must share. */
 export interface SharedSettings {
-  /** In how many shards the node divides the instances. Null: written by a version before. */
+  /** The number of shards of the node. Null: written by an earlier version. */
   readonly shardCount: number | null
-  /** By which the tokens of nodes are compared. Null: written by a version before. */
+  /** The digest by which the tokens of nodes are compared. Null: written by an earlier version. */
   readonly tokenMark: string | null
 }
 
@@ -59,7 +59,7 @@ export interface ClusterTables {
   readonly runners: Effect.Effect<ReadonlyArray<RunnerRow>, SqlError>
   /** Nodes that are alive, with their shards. */
   readonly nodes: Effect.Effect<ReadonlyArray<NodeRow>, SqlError>
-  /** Asks a node to give up its shards, or takes that back. False where there is no such node. */
+  /** Asks a node to give up its shards, or withdraws the request. Returns false if the node does not exist. */
   readonly drain: (node: string, draining: boolean) => Effect.Effect<boolean, SqlError>
   /** Nodes that had these shards and are no longer alive: their leases must be buried before the shards are acquired. */
   readonly deadHolders: (shards: ReadonlyArray<number>) => Effect.Effect<ReadonlyArray<string>, SqlError>
@@ -106,11 +106,11 @@ const migrations = (schema: string) => ({
   "0004_deliveries": Effect.flatMap(SqlClient, (sql) => Effect.asVoid(sql.unsafe(`drop index if exists ${schema}.events_delivery`))),
 })
 
-/** Makes the tables where they are missing. */
+/** Creates the tables if they are missing. */
 export const makeClusterTables = (schema: string): Effect.Effect<ClusterTables, MigrationError | SqlError, SqlClient> =>
   Effect.andThen(migrateTables(schema, "cluster_migrations", migrations(schema)), clusterTables(schema))
 
-/** The tables, where a node of a cluster has made them. */
+/** The tables, if a node of a cluster has created them. */
 export const findClusterTables = (schema: string): Effect.Effect<Option.Option<ClusterTables>, SqlError, SqlClient> =>
   Effect.gen(function* () {
     const sql = yield* SqlClient
@@ -148,8 +148,8 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
       runners: sql<RunnerRow>`select n.runner, n.draining from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
       nodes: Effect.map(
-        // Nodes are few: one lookup in the index of owners for each. Tables of a version before lack the columns of settings. Late timers
-        // are found by a loose scan of their index, one step for each machine that has timers.
+        // Nodes are few, so each takes one lookup in the index of owners. Tables of an earlier version lack the columns of settings. Late
+        // timers are found by a loose scan of their index, one step for each machine that has timers.
         sql<Omit<NodeRow, "startedAt" | "leaseMillis" | "lagMillis"> & { started_at: string; lease_millis: string; lag_millis: string }>`
           with recursive machines (machine) as (
             select min(t.machine) from ${timers} t where not t.dead

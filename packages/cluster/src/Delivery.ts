@@ -1,11 +1,11 @@
 /**
- * Requests in flight to the nodes that have their instances. The requests for one instance form a line and keep their order:
- * while a call has not said that the instance has its requests, later ones wait. Requests that a node did not answer are sent
- * again under their ids, to the node that has the instance by then. Requests for many instances of one node share a call, and
- * while two calls are in flight others gather.
+ * Requests in flight to the nodes that own their instances. The requests for one instance form a line and keep their order: later ones wait
+ * until a call reports that the instance has its requests. Requests that a node did not answer are sent again under their ids, to the node
+ * that owns the instance by then. Requests for many instances of one node share a call. While two calls are not accepted, further requests
+ * are batched.
  *
- * A request is in one call at a time, and only that call can refuse it: a refusal that comes late, from a call that was given up,
- * would be followed by the decision on the copy that was sent since. All requests of a line that are in calls are at one node.
+ * A request is in one call at a time, and only that call can refuse it: after a late refusal from an abandoned call, the copy sent since
+ * may still be decided. All requests of a line that are in calls are at one node.
  */
 
 import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest } from "@detent/durable/internal"
@@ -16,17 +16,17 @@ import * as Exit from "effect/Exit"
 import type { CallListener } from "./Peers.ts"
 import { type Answers, callLimit, type Parcel } from "./Protocol.ts"
 
-/** An answer of a node that has the instance. */
+/** An answer of the node that owns the instance. */
 export type Answer = Exclude<RemoteAnswer, { _tag: "Elsewhere" }>
 
-/** Calls to one node whose requests the instances do not have yet. */
+/** The most calls to one node that are not accepted: the instances do not have their requests yet. */
 const unacceptedLimit = 2
 
 /** The pause before requests that found no node are sent again. It grows to the longest. */
 const firstPauseMillis = 20
 const longestPauseMillis = 250
 
-/** A node that keeps requests for this long before it fails to answer them has worked meanwhile. */
+/** A node that held accepted requests for this long before it failed counts as having worked: failures are counted from 0 again. */
 const steadyMillis = 1000
 
 interface Item {
@@ -36,7 +36,7 @@ interface Item {
   readonly number: number
   /** The call that has it. */
   call: Call | undefined
-  /** It was in a call. */
+  /** It has been in a call. */
   isSent: boolean
   isAnswered: boolean
 }
@@ -44,16 +44,16 @@ interface Item {
 interface Line {
   readonly key: InstanceKey
   readonly name: string
-  /** To be sent, in their order. */
+  /** Requests to send, in order. */
   waiting: Array<Item>
-  /** In calls to the node `to`, and not answered. */
+  /** Unanswered requests in calls to the node `to`. */
   readonly sent: Set<Item>
   to: string | undefined
-  /** The call that has not said yet that the instance has its requests. */
+  /** The call that has not reported yet that the instance has its requests. */
   unaccepted: Call | undefined
-  /** The node for whose next call it waits. */
+  /** The node whose next call will include the line. */
   offeredTo: string | undefined
-  /** How often it found no node in a row, and since when. */
+  /** The number of failed attempts in a row, and the time of the first. */
   failures: number
   failingSince: number
   /** It waits before it is sent again. */
@@ -71,7 +71,7 @@ interface Call {
 
 /** The interface of the cluster for a delivery. */
 export interface Delivering {
-  /** The address of the node that has an instance; undefined where that is unknown. */
+  /** The address of the node that owns an instance; undefined if unknown. */
   readonly ownerOf: (key: InstanceKey) => string | undefined
   /** Reads the owners of shards now. */
   readonly refreshOwners: () => void
@@ -85,9 +85,9 @@ export interface Delivering {
 export class Delivery {
   readonly #with: Delivering
   readonly #lines = new Map<string, Line>()
-  /** Lines with something to send, by the node they go to. */
+  /** Lines with requests to send, by the address of their node. */
   readonly #ready = new Map<string, Set<Line>>()
-  /** Calls of each node that are not accepted. */
+  /** The number of calls to each node that are not accepted. */
   readonly #unaccepted = new Map<string, number>()
   #requests = 0
   #isGathering = false
@@ -155,12 +155,12 @@ export class Delivery {
     for (const line of [...this.#lines.values()]) this.#fail(line, "this node leaves the cluster")
   }
 
-  /** By the monotonic clock, in milliseconds: the clock of the node may be set. */
+  /** The monotonic clock in milliseconds: the wall clock of the node may be adjusted. */
   get #now(): number {
     return Number(this.#with.clock.monotonicTimeNanosUnsafe()) / 1_000_000
   }
 
-  /** Puts a line among those that are sent next, where it has something to send and may send it. */
+  /** Queues a line for the next call, if it has requests to send and may send them. */
   #offer(line: Line) {
     if (line.unaccepted !== undefined || line.isPaused || line.waiting.length === 0 || this.#isClosed) return
     const address = this.#with.ownerOf(line.key)
@@ -191,8 +191,8 @@ export class Delivery {
   }
 
   /**
-   * The line goes to this node from now on. The former node stores the events it accepts before it gives the instance up, and
-   * accepts nothing after that: its answers are not waited for.
+   * Directs the line to this node. The former node stores the events it accepts before it gives the instance up, and accepts nothing after
+   * that, so its answers are not awaited.
    */
   #turn(line: Line, address: string) {
     if (line.to === address) return
@@ -296,7 +296,7 @@ export class Delivery {
     if (!line.isPaused) this.#pause(line, reason)
   }
 
-  /** Has requests wait again, in their order. */
+  /** Returns requests to the waiting ones, in order. */
   #takeBack(line: Line, items: ReadonlyArray<Item>) {
     for (const item of items) {
       item.call = undefined
@@ -305,7 +305,7 @@ export class Delivery {
     line.waiting = [...items, ...line.waiting].sort((left, right) => left.number - right.number)
   }
 
-  /** The line found no node. It is sent again when owners have changed, or after a pause. */
+  /** Pauses a line that found no node. It is sent again when owners have changed, or after a pause. */
   #pause(line: Line, reason: string) {
     if (line.failures === 0) line.failingSince = this.#now
     line.failures++
@@ -344,7 +344,7 @@ export class Delivery {
   }
 }
 
-/** The request as a call takes it. Once it was in a call, a node may have carried it out. */
+/** The request for a call. If it was in a call before, a node may have carried it out, so it is no longer the first. */
 const requestOf = (item: Item): RemoteRequest => {
   const { request, isSent } = item
   item.isSent = true

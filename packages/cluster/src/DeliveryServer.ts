@@ -1,14 +1,17 @@
 /**
- * Carries out the requests of other nodes for the instances of this node. Each connection of a node is a `Conversation`: it takes calls and
- * reports their progress.
+ * Carries out the requests of other nodes for the instances of this node. Each connection of a node is a `Conversation`: it receives calls
+ * and reports their progress.
  */
 import { type Answering, type InstanceKey, instanceName, type Receiver, type RemoteAnswer } from "@detent/durable/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import type { Parcel, Progress } from "./Protocol.ts"
 
-/** The sender may have sent it to another node since, which may have refused it: it is not carried out here, also where it is back. */
-const gone: RemoteAnswer = { _tag: "Elsewhere", reason: "instances have left this node since the request came" }
+/**
+ * The sender may have sent the request to another node since, which may have refused it. So it is not carried out here, even if the
+ * instance is back.
+ */
+const gone: RemoteAnswer = { _tag: "Elsewhere", reason: "instances have left this node since the request arrived" }
 
 const notServed = (machine: string): RemoteAnswer => ({
   _tag: "Elsewhere",
@@ -18,7 +21,7 @@ const notServed = (machine: string): RemoteAnswer => ({
 export class DeliveryServer {
   readonly #receivers = new Set<Receiver>()
   readonly #run: (effect: Effect.Effect<void>) => void
-  /** The instances that are accepting requests: calls that come meanwhile wait, so that none is overtaken. */
+  /** The instances that are accepting requests: later calls wait, so that no request overtakes another. */
   readonly #taking = new Map<string, Deferred.Deferred<void>>()
   /** How often instances have left this node. */
   #departures = 0
@@ -43,7 +46,7 @@ export class DeliveryServer {
     return () => this.#receivers.delete(counted)
   }
 
-  /** A connection on which a node sends calls. `report` gets their progress. */
+  /** Opens a conversation for a connection on which a node sends calls. `report` receives their progress. */
   converse(report: (progress: Progress) => void): Conversation {
     return new Conversation(this, this.#run, report)
   }
@@ -66,7 +69,7 @@ export class DeliveryServer {
     if (--waiting === 0) accepted()
   }
 
-  /** One after the other for each instance, in the order of the calls. Returns undefined where the instance has the requests already. */
+  /** Delivers the calls for one instance one after the other, in order. Returns undefined if the instance already has the requests. */
   #take(key: InstanceKey, requests: Parcel["requests"], answer: Answering): Effect.Effect<void> | undefined {
     const name = instanceName(key)
     const before = this.#taking.get(name)
@@ -110,7 +113,7 @@ export class Conversation {
   readonly #server: DeliveryServer
   readonly #run: (effect: Effect.Effect<void>) => void
   readonly #report: (progress: Progress) => void
-  /** Answers that are not reported yet, by call. An empty list says that the instances have the requests. */
+  /** Answers that are not reported yet, by call. An empty list reports that the instances have the requests. */
   #unreported = new Map<number, Array<[number, RemoteAnswer]>>()
   #willReport = false
   /** Requests that are not answered. */
@@ -128,7 +131,7 @@ export class Conversation {
   }
 
   take(call: number, parcels: ReadonlyArray<Parcel>) {
-    // Answers that are known before the instances have all requests are reported when they have.
+    // Answers that arrive before the instances have all requests are reported once they have them.
     let early: Array<[number, RemoteAnswer]> | undefined = []
     for (const { requests } of parcels) this.#unanswered += requests.length
     const answer: Answering = (position, answered) => {

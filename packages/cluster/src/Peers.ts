@@ -1,9 +1,9 @@
 /**
- * Calls to other nodes: one connection for each, opened with the first call and closed when it was not used for a minute.
+ * Calls to other nodes: one connection for each, opened with the first call and closed after a minute without calls.
  *
  *     opening   calls wait for the connection
  *     open      calls are sent immediately; any message shows that the node is alive
- *     closed    it failed, or the node was silent for the time of a lease: all calls on it have ended, and the next opens another
+ *     closed    it failed, or the node was silent for one lease: all its calls have ended, and the next call opens another
  */
 import { describe } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
@@ -16,9 +16,9 @@ import { type Answers, callMessage, type Parcel, path, progressIn } from "./Prot
 
 /** The callbacks of a call. */
 export interface CallListener {
-  /** Called once when the instances have all requests, and whenever answers are known. */
+  /** Called when the instances have all requests, and whenever answers arrive. */
   readonly progress: (answers: Answers) => void
-  /** The call has ended: all its requests are answered, or the node is gone. Called once. */
+  /** Called once when the call has ended: all its requests are answered, or the connection is closed. */
   readonly over: (reason: string) => void
 }
 
@@ -26,7 +26,7 @@ export interface PeersOptions {
   /** Opens a connection to a node. */
   readonly open: (url: string) => Effect.Effect<Socket.Socket>
   readonly run: (effect: Effect.Effect<void>) => void
-  /** Connections are closed with it. */
+  /** Connections close with this scope. */
   readonly scope: Scope.Scope
   readonly clock: Clock.Clock
   /** A node that sends nothing for this long, while it has calls, counts as gone. */
@@ -94,7 +94,7 @@ class Connection {
     else this.#write(message)
   }
 
-  /** Ends when the connection does. From then on it takes no more calls. */
+  /** Runs until the connection ends. After that it accepts no calls. */
   get #life(): Effect.Effect<void> {
     const over = (exit: Exit.Exit<string, unknown>) =>
       Effect.sync(() => {
@@ -114,7 +114,7 @@ class Connection {
       const socket = yield* open(`ws://${this.#address}${path}`)
       const writer = yield* socket.writer
       const { pull } = yield* socket.reader
-      // A connection that cannot be written to ends for its reader.
+      // A failed write also ends the reader of the connection.
       this.#write = (message) => run(Effect.ignore(writer.write(message)))
       for (const message of this.#waiting.splice(0)) this.#write(message)
       for (;;) for (const message of yield* pull) this.#hear(message)
@@ -138,7 +138,7 @@ class Connection {
     const { silenceMillis } = this.#options
     const isOver = () => {
       if (this.#now - this.#heardAt <= (this.#calls.size > 0 ? silenceMillis : idleMillis)) return false
-      // The next call opens another.
+      // The next call opens another connection.
       this.#closed()
       return true
     }
@@ -146,7 +146,7 @@ class Connection {
   }
 }
 
-/** With its cause: that a connection could not be opened says little. */
+/** Adds the root cause: the message that a connection could not be opened says little. */
 const reasonOf = (error: unknown): string => {
   if (Socket.isSocketError(error) && error.reason._tag === "SocketCloseError") return `the connection was closed (${error.reason.message})`
   const text = messageIn(error) ?? describe(error)

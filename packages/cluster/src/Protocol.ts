@@ -24,7 +24,7 @@ const Answer = Schema.Union([
   Schema.Struct({ _tag: Schema.tag("Elsewhere"), reason: Schema.String }),
 ])
 
-/** Requests for one instance, in the order in which they are to be carried out. */
+/** Requests for one instance, in the order in which the node carries them out. */
 const Parcel = Schema.Struct({ machine: Schema.String, id: Schema.String, requests: Schema.Array(Request) })
 export type Parcel = typeof Parcel.Type
 
@@ -35,8 +35,8 @@ type Call = typeof Call.Type
 export type Answers = ReadonlyArray<readonly [position: number, answer: RemoteAnswer]>
 
 /**
- * By the number of the call. The first time that a call is among them says that the instances have all its requests, so that later
- * ones do not overtake them. One without calls says that the node is alive.
+ * Answers by the number of the call. The first entry of a call reports that the instances have all its requests, so that later ones do not
+ * overtake them. A message without entries is a heartbeat.
  */
 const Progress = Schema.Array(Schema.Tuple([Schema.Number, Schema.Array(Schema.Tuple([Schema.Number, Answer]))]))
 export type Progress = ReadonlyArray<readonly [call: number, answers: Answers]>
@@ -51,7 +51,7 @@ export class NoMessage extends Error {
   override readonly name = "NoMessage"
 }
 
-// Everything in a message is JSON already: it is checked, and not built anew.
+// The schemas only check a message, and do not copy it: all its values are plain JSON.
 const reading =
   <A>(expected: string, isExpected: (value: unknown) => value is A) =>
   (message: string | Uint8Array): A => {

@@ -1,7 +1,7 @@
 /**
- * The shards of this node. Effect's cluster calls it as its storage: it says which shards this node should have, and this class
- * acquires and releases them, in the tables and in the engines of this process. When the node loses its lease, all shards are lost
- * together.
+ * The shards of this node. Effect's cluster uses this class as its storage: the cluster decides which shards this node should have, and
+ * this class acquires and releases them, in the tables and in the engines of this process. When the node loses its lease, all shards are
+ * lost together.
  */
 import type { PlacementService } from "@detent/durable"
 import { Batcher, type InstanceKey, type Receiver, type ShardFilter } from "@detent/durable/internal"
@@ -22,13 +22,13 @@ export interface ShardsOptions {
   readonly placement: PlacementService
   readonly tables: ClusterTables
   readonly shardOf: (key: InstanceKey) => number
-  /** By which the tokens of nodes are compared. */
+  /** The digest by which the tokens of nodes are compared. */
   readonly tokenMark: string
   readonly receivers: Iterable<Receiver>
   readonly run: (effect: Effect.Effect<void>) => void
-  /** How long instances get to leave before the release is reported as late and tried again. */
+  /** How long instances may take to leave before the release is logged as late and tried again. */
   readonly leaveTimeout: Duration.Input
-  /** The shards of this node have changed. */
+  /** Called when the shards of this node have changed. */
   readonly changed: () => void
 }
 
@@ -80,7 +80,7 @@ export class Shards {
     unregister: (address) => persisting(this.#withLife((life) => this.#options.tables.unregister(address, life))),
     setRunnerHealth: () => Effect.void,
     acquire: (_, ids) => persisting(Effect.map(this.#acquire(ids.map(numberOf)), (shards) => shards.map(idOf))),
-    // Nothing but the loss of its lease takes a shard from this node, and that is noticed without asking the database.
+    // Only the loss of its lease takes a shard from this node, and this node notices that without asking the database.
     refresh: (_, ids) => Effect.sync(() => ids.filter((id) => this.#held.has(numberOf(id)) || this.#leaving.has(numberOf(id)))),
     release: (_, id) => this.#releases.submit(numberOf(id)),
     releaseAll: () => persisting(Effect.suspend(() => this.#release([...this.#held]))),
@@ -146,8 +146,8 @@ export class Shards {
   }
 
   /**
-   * The lease is lost: other nodes may have everything already. This includes shards that were
-   * leaving: their undecided events would otherwise be decided under the next lease.
+   * Gives up all shards after the lease is lost: other nodes may already own them. This includes shards that were leaving: their undecided
+   * events would otherwise be decided under the next lease.
    */
   #lose() {
     this.#drop([...this.#held])
@@ -165,7 +165,7 @@ export class Shards {
   }
 }
 
-/** Another node must not begin work that has not ended here. Effect's cluster asks again. */
+/** Another node must not begin work that has not ended here. Effect's cluster tries the release again. */
 const stillHere = (shards: number): string => `${shards} shards are not released yet: work of their instances has not ended`
 
 const failed = (problem: string): PersistenceError => new PersistenceError({ cause: new Error(problem) })

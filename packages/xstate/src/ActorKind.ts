@@ -18,7 +18,7 @@ export const inertLogic: AnyActorLogic = {
   getPersistedSnapshot: (snapshot: unknown) => snapshot,
 } as AnyActorLogic
 
-/** The kind of some logic. Undefined where it keeps a state of its own that only its process knows, as `fromTransition` does. */
+/** The kind of some logic. Undefined if its state exists only in memory, as with `fromTransition`. */
 export const namedActor = (logic: AnyActorLogic): NamedActor | undefined => {
   if (isMachine(logic)) return { kind: "machine", logic }
   if (logic.start === undefined) return undefined
@@ -28,7 +28,7 @@ export const namedActor = (logic: AnyActorLogic): NamedActor | undefined => {
 /** By its shape: a program may have two copies of XState. */
 export const isMachine = (logic: AnyActorLogic): logic is AnyStateMachine => "root" in logic && "implementations" in logic
 
-/** Of all logic with a start, promises alone end when an event says that they are resolved. */
+/** Of all logic with a `start`, only promises end when they receive the event that resolves them. */
 const isPromise = (logic: AnyActorLogic): boolean => {
   const { _actorScope: scope } = createActor(inertLogic) as unknown as { readonly _actorScope: never }
   try {

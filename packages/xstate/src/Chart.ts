@@ -17,7 +17,7 @@ export const ownEvent = {
   error: "(xstate.error.actor)",
   snapshot: "(xstate.snapshot)",
   stop: "(xstate.stop)",
-  /** Any other event that XState makes. */
+  /** Any other event that XState creates. */
   other: "(xstate.event)",
   /** An event of a delayed `sendTo` is due. */
   deliver: "(deliver)",
@@ -39,7 +39,7 @@ export class Chart {
   /** The logic of actors by the name under which the chart refers to it. */
   readonly actors: ReadonlyMap<string, NamedActor>
   readonly #byId: ReadonlyMap<string, AnyStateNode>
-  /** Types of events whose transitions have guards; `true` where any event may lead to one. */
+  /** Types of events whose transitions have guards; `true` if any event may lead to a guard. */
   readonly #guarded: ReadonlySet<string> | true
   /** No transition is automatic, and no inner state has an output. */
   readonly #isStructural: boolean
@@ -82,7 +82,7 @@ export class Chart {
     return type.startsWith("xstate.") ? ownEvent.other : anyEvent
   }
 
-  /** Whether a function of the chart, such as a guard or an assign, had a part in what an event led to. */
+  /** Whether a function of the chart, such as a guard or an assign, took part in the transition. */
   isComputed(from: Partial<AnyChartState>, { type }: EventObject, to: AnyChartState): boolean {
     if (from.context !== to.context || to.emitted !== undefined || to.sent !== undefined || to.output !== undefined) return true
     if (to.error !== undefined || this.#guarded === true || this.#guarded.has(type)) return true
@@ -93,9 +93,9 @@ export class Chart {
   }
 
   /**
-   * Whether the active states alone decide which transitions an event of this type takes: no guard has a part in it. False for all events
-   * of a chart with automatic transitions, which XState takes in an order that depends on how a state was reached, and of one in which
-   * inner states have outputs, which are functions that XState calls.
+   * Whether the active states alone decide which transitions an event of this type takes: no guard takes part. False for all events of a
+   * chart with automatic transitions, which XState takes in an order that depends on how a state was reached, and of a chart whose inner
+   * states have outputs, which are functions that XState calls.
    */
   isSelectedByType({ type }: EventObject): boolean {
     return this.#isStructural && this.#guarded !== true && !this.#guarded.has(type)
@@ -134,7 +134,10 @@ export class Chart {
   }
 }
 
-/** Automatic transitions follow any event; so do events that the chart raises and those that tell that its regions are done. */
+/**
+ * Returns `true` if any event may lead to a guard: automatic transitions, raised events and the events of completed regions follow any
+ * event.
+ */
 const guardedTypes = ({ implementations }: AnyStateMachine, nodes: ReadonlyArray<AnyStateNode>): ReadonlySet<string> | true => {
   const transitions = nodes.flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])])
   const guarded = transitions.filter(({ guard }) => guard !== undefined).map(({ eventType }) => String(eventType))
@@ -177,14 +180,14 @@ export const tagOfNode = (node: AnyStateNode): string => node.path.join(".")
 const descendants = (node: AnyStateNode): ReadonlyArray<AnyStateNode> =>
   Object.values(node.states).flatMap((child) => [child, ...descendants(child)])
 
-/** States that an instance can be in, each by its path; parallel regions are inside of one. */
+/** The states that an instance can be in, by path. Parallel regions are part of one state. */
 const tagsBelow = (node: AnyStateNode): ReadonlyArray<string> =>
   Object.values(node.states).flatMap((child) => {
     if (child.type === "history") return []
     return child.type === "compound" ? tagsBelow(child) : [tagOfNode(child)]
   })
 
-/** The actors that are named in the implementations, and those of which an invocation has the logic itself. */
+/** The actors that are named in the implementations, and those whose logic is given inline in an invocation. */
 const actorsOf = ({ implementations }: AnyStateMachine, nodes: ReadonlyArray<AnyStateNode>): ReadonlyMap<string, NamedActor> => {
   const found = new Map<string, NamedActor>()
   const add = (name: string, logic: unknown) => {
@@ -194,7 +197,7 @@ const actorsOf = ({ implementations }: AnyStateMachine, nodes: ReadonlyArray<Any
   for (const [name, logic] of Object.entries(implementations.actors)) add(name, logic)
   for (const node of nodes) {
     const configured = [node.config.invoke ?? []].flat()
-    // A definition always has the name, also where the invocation has the logic.
+    // A definition always has a name, even if the invocation contains the logic.
     for (const [index, { src }] of node.invoke.entries()) add(String(src), configured[index]?.src)
   }
   return found

@@ -1,4 +1,4 @@
-/** How the commands of a chart are carried out: custom actions, promises, and events between instances of one chart. */
+/** Executes the commands of a chart: custom actions, promises, and events between instances of one chart. */
 import { Engine } from "@detent/durable"
 import { RetryPolicy, Slot, type SlotSettings } from "@detent/machine"
 import type { Declarations, Tagged } from "@detent/machine/internal"
@@ -29,7 +29,7 @@ export interface ActionCall extends CommandCall {
 /** How a command is executed. */
 export type CommandOptions = Pick<SlotSettings<object, unknown, unknown, unknown>, "retry" | "timeout" | "queue" | "priority" | "ordered">
 
-/** A function as it is written for an action or a promise. */
+/** The function of an action or a promise, without its types. */
 export type AnyRun = (given: unknown, call: ActionCall) => unknown
 
 /** One entry of `actions` or `actors`: the function, or how its command is executed, with or without a function. */
@@ -42,10 +42,10 @@ export interface Implementations {
 
 type Parts = Required<Pick<Declarations, "effectSlots" | "commands">> & { readonly handlers: NonNullable<Declarations["handlers"]> }
 
-/** A promise is tried three times before the chart gets its error; a process that is killed counts as one. */
+/** A promise is tried three times before the chart gets its error; a killed process counts as one attempt. */
 const promiseRetry = RetryPolicy.exponential({ initialDelay: "200 millis", maxAttempts: 3 })
 
-/** Events between instances are tried again for days: the other one may be held, or its machine not registered yet. */
+/** Events between instances are retried for days: the receiver may be held, or its machine not registered yet. */
 const deliveryRetry = RetryPolicy.exponential({ initialDelay: "100 millis", maxDelay: "1 minute", maxAttempts: 5000 })
 
 export const chartCommands = (
@@ -142,7 +142,7 @@ interface SendParameters {
 export const implementationOf = (given: AnyImplementation | undefined): CommandOptions & { readonly run?: AnyRun } =>
   typeof given === "function" ? { run: given } : (given ?? {})
 
-/** Calls a function that may return a value, a Promise or an Effect. An exception is its failure. */
+/** Calls a function that may return a value, a Promise or an Effect. An exception is a failure. */
 const called = (run: () => unknown): Effect.Effect<unknown, unknown, unknown> =>
   Effect.suspend(() => {
     try {
@@ -166,8 +166,8 @@ const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && "then" in value && typeof value.then === "function"
 
 /**
- * An action of the machine itself gets the arguments of XState; one of `fromXState` gets its parameters. Events that the action sends
- * to `self` until it ends arrive once.
+ * An action of the machine itself gets the arguments of XState; an action given to `fromXState` gets its parameters. Events that the action
+ * sends to `self` before it ends arrive once.
  */
 const act = (
   chart: Chart,
@@ -203,7 +203,7 @@ const invoke = (logic: AnyActorLogic, run: AnyRun | undefined, input: unknown, {
   return called(() => config({ input: given, system: {}, self: { id }, signal, emit: () => undefined }))
 }
 
-/** An event that XState makes, under the tag that stands for it. */
+/** An event that XState creates, with its tag. */
 interface OwnEvent extends Tagged {
   readonly type: string
   readonly [field: string]: unknown
@@ -211,7 +211,7 @@ interface OwnEvent extends Tagged {
 
 const stopEvent: OwnEvent = { _tag: ownEvent.stop, type: "xstate.stop" }
 
-/** A promise whose output cannot be kept has failed. */
+/** A promise whose output cannot be stored has failed. */
 const doneEvent = (parameters: PromiseParameters, output: unknown): OwnEvent => {
   const { actor, n } = parameters
   try {

@@ -10,7 +10,7 @@ import { revived, storable, storableContext, storableError } from "./PlainData.t
 import { remember, rememberedSnapshot } from "./RememberedSnapshot.ts"
 import { childInstanceId, slots } from "./Slots.ts"
 
-/** The effects of a decision beside returning a state. */
+/** The effects of a decision besides its state. */
 export interface DecisionTools {
   readonly request: (slot: string, parameters: object) => void
   readonly after: (name: string, delay: number, event: { readonly _tag: string }) => void
@@ -18,7 +18,7 @@ export interface DecisionTools {
   readonly raise: (event: { readonly _tag: string }) => void
 }
 
-/** An event as it is stored: with the tag under which the machine knows it. */
+/** An event as it is stored: with the tag that the machine has for it. */
 export type ChartEvent = EventObject & { readonly _tag: string; readonly [field: string]: unknown }
 
 export type Decided = AnyChartState | { readonly _tag: "@stay" } | { readonly _tag: "@stop"; readonly reason: string } | Refusal
@@ -28,7 +28,7 @@ interface Refusal {
   readonly reason: string
 }
 
-/** An action as XState's executor gets it. */
+/** An action as XState passes it to its executor. */
 export interface Action {
   readonly type: string
   readonly params: unknown
@@ -46,9 +46,9 @@ type Actors = Readonly<Record<string, ActorLike | undefined>>
 export interface ChartSettings {
   /** Names of custom actions. */
   readonly actions: ReadonlySet<string>
-  /** Those of them whose implementation is the machine's own, and gets context and event. */
+  /** The actions that the machine implements itself; they get context and event. */
   readonly ownActions: ReadonlySet<string>
-  /** The name of the machine of the instances of a child machine. */
+  /** The name of the machine whose instances a child machine becomes. */
   readonly machineOf: (src: string) => string
   readonly unhandled: "ignore" | "refuse"
 }
@@ -78,8 +78,8 @@ export class ChartDecisions {
   }
 
   /**
-   * An event of a caller whose decision throws is refused, and the caller gets the error. Any other event has no caller to get it: the
-   * chart ends with the error, as in XState.
+   * If the decision on a caller's event throws, the event is refused and the caller gets the error. Other events have no caller: the chart
+   * ends with the error, as in XState.
    */
   decide(state: AnyChartState, event: ChartEvent, tools: DecisionTools): Decided {
     if (isPublic(event) && event[fromActor] !== true) return this.#decide(state, event, tools)
@@ -197,7 +197,7 @@ export class ChartDecisions {
 const standIns = (children: Readonly<Record<string, ChildActor>>, scope: AnyActorScope) =>
   Object.fromEntries(Object.keys(children).map((id) => [id, standIn(id, scope.self)]))
 
-/** Actors in a snapshot are stand-ins, as after a restart: a guard that looks at one must not decide otherwise then. */
+/** Actors in a snapshot are stand-ins, as after a restart, so that a guard that reads one decides the same before and after. */
 const withStandIns = (
   snapshot: AnyMachineSnapshot,
   { children = {}, context }: AnyChartState,
@@ -214,7 +214,7 @@ const isStoppedUnstarted = ({ type, params }: Action, actions: ReadonlyArray<Act
   return actions.some((other) => other.type === "xstate.stopChild" && other.params === actorRef)
 }
 
-/** The state with the actor marked whose end the event tells: it is not started again after a crash. */
+/** Marks the actor as ended whose result the event is: it is not started again after a crash. */
 const endedBy = (state: AnyChartState, { _tag, actorId, n }: ChartEvent): AnyChartState => {
   if (typeof actorId !== "string" || (_tag !== ownEvent.done && _tag !== ownEvent.error)) return state
   if (state.late?.[actorId] === n) return { ...state, late: without(state.late, actorId) }
@@ -224,16 +224,16 @@ const endedBy = (state: AnyChartState, { _tag, actorId, n }: ChartEvent): AnyCha
   return { ...state, children: { ...state.children, [actorId]: { ...ended, ended: true } } }
 }
 
-/** In an event to the parent: the actor that sent it has ended with it, and its result follows. */
+/** A field of an event to the parent: the sender ends with the transition that sent it, and its result follows. */
 const lastWords = "(last)"
 
-/** In an event that an actor sent, or the chart itself: no caller waits for its answer. */
+/** A field of an event that an actor or the chart itself sent: no caller waits for its answer. */
 const fromActor = "(sent)"
 
-/** The event as other actors and the chart itself send it. */
+/** Marks an event as sent by an actor or by the chart itself. */
 export const sentEvent = <E extends object>(event: E): E => ({ ...event, [fromActor]: true })
 
-/** The requests of a decision, until the decision is made. */
+/** Collects the requests of a decision until the decision is made. */
 class HeldRequests implements DecisionTools {
   readonly #held: Array<(tools: DecisionTools) => void> = []
 
@@ -258,7 +258,7 @@ class HeldRequests implements DecisionTools {
   }
 }
 
-/** The state with the actor marked that sent the event when it ended: its result counts, also where this event stops the actor. */
+/** Marks the actor as ending that sent the event with its last transition: its result counts even if this event stops the actor. */
 const announcedBy = (state: AnyChartState, event: ChartEvent): AnyChartState => {
   const { actor, n } = (event[lastWords] ?? {}) as { readonly actor?: string; readonly n?: number }
   const child = actor === undefined ? undefined : state.children?.[actor]
@@ -294,7 +294,7 @@ const scopeOf = (parent: ParentInstance | undefined): { readonly scope: AnyActor
 
 const nothing = () => undefined
 
-/** Nothing is ever started in its system, so that all decisions share it: one costs as much as a small transition. */
+/** Shared by all decisions, because nothing is ever started in its system: creating one costs as much as a small transition. */
 const rootSelf = standIn("self", undefined)
 
 const parentName = "#_parent"
@@ -470,7 +470,10 @@ class Step {
     this.#tools.request(slots.stop, { machine: this.#settings.machineOf(child.src), child: childInstanceId(id, child.n) })
   }
 
-  /** Actors that `assign` spawned, and those that disappeared without a stop action. XState lists actors that it stops at its end. */
+  /**
+   * Starts actors that `assign` spawned, and stops those that disappeared without a stop action. At its end XState still lists the actors
+   * that it stops.
+   */
   adopt(actors: Actors, before: Actors) {
     for (const [id, actor] of Object.entries(actors)) {
       if (actor !== undefined && actor !== before[id] && this.children[id] === undefined) this.#spawn(actor, { src: actor.src })
@@ -478,7 +481,7 @@ class Step {
     for (const id of Object.keys(this.children)) if (actors[id] === undefined) this.#stop(id)
   }
 
-  /** The end of this instance, as its parent gets it. */
+  /** Sends the result or the error of this instance to its parent. */
   tellParent({ status, output, error }: Pick<AnyMachineSnapshot, "status" | "output" | "error">) {
     const parent = this.#parent
     if (parent === undefined) return

@@ -1,4 +1,4 @@
-/** An instance of a chart as data: XState's snapshot in a form that a store keeps, and its actors and events. */
+/** An instance of a chart as data: XState's snapshot in a form that can be stored, and its actors and events. */
 import type { AnyStateMachine, ContextFrom, EmittedFrom, EventObject, OutputFrom, SnapshotFrom, StateValue } from "xstate"
 import type { ActorKind } from "./ActorKind.ts"
 
@@ -6,11 +6,11 @@ import type { ActorKind } from "./ActorKind.ts"
 export interface ChildActor {
   readonly src: string
   readonly kind: ActorKind
-  /** Which of all actors of this instance it is: tells the result of an earlier one with the same id from its own. */
+  /** The number of the actor within its instance: distinguishes its result from that of an earlier actor with the same id. */
   readonly n: number
-  /** For work of the owner, which starts it anew after a crash. */
+  /** For actors that run with the owner, which starts them again after a crash. */
   readonly input?: unknown
-  /** Whether the chart wants every snapshot of it (`onSnapshot`). */
+  /** Whether the chart receives every snapshot of the actor (`onSnapshot`). */
   readonly sync?: boolean
   /** It has ended, and the chart has not stopped it yet. */
   readonly ended?: boolean
@@ -34,7 +34,7 @@ export interface SentToLive {
   readonly event: EventObject
 }
 
-/** The run-time side of {@link ChartState}. */
+/** The untyped form of {@link ChartState}. */
 export interface AnyChartState {
   readonly _tag: string
   readonly value: StateValue
@@ -45,7 +45,7 @@ export interface AnyChartState {
   /** The states that history states return to, by the id of the history state. */
   readonly history?: Readonly<Record<string, ReadonlyArray<string>>>
   readonly children?: Readonly<Record<string, ChildActor>>
-  /** How many actors it has had, and delayed events without an id. */
+  /** The number of actors and of delayed events without an id that it has had. */
   readonly count?: number
   readonly parent?: ParentInstance
   /** The events that the last transition emitted. */
@@ -57,8 +57,8 @@ export interface AnyChartState {
 }
 
 /**
- * The state of an instance. `_tag` is the path of the active state, such as `player.playing`; where regions are parallel it is the
- * path of the state that holds them, and `value` has the states of the regions.
+ * The state of an instance. `_tag` is the path of the active state, such as `player.playing`; with parallel regions it is the path of the
+ * state that contains them, and `value` has the states of the regions.
  */
 export interface ChartState<M extends AnyStateMachine> {
   readonly _tag: string

@@ -1,7 +1,7 @@
 /**
- * Actors that send events as long as they run: callbacks and observables. They run in the process that owns the instance, and start
- * anew where another process takes it over. Events that the chart sends them are read from the journal, so that none is missed while
- * the process runs.
+ * Actors that send events as long as they run: callbacks and observables. They run in the process that owns the instance, and start again
+ * in another process that takes it over. Events that the chart sends them are read from the journal, so that none is missed while the
+ * process runs.
  */
 import { Engine, type Instance } from "@detent/durable"
 import type { Self } from "@detent/machine"
@@ -105,7 +105,7 @@ class RunningActors {
     }, undefined)
     const parent = createActor(receiving).start()
     const actor = createActor(logic, { id, input, parent: parent as never, syncSnapshot: sync, src } as never)
-    // A root actor reports its own errors; the chart gets them as an event.
+    // XState reports errors of a root actor that has no error handler; the chart gets them as an event.
     actor.subscribe({ error: () => undefined })
     this.#running.set(id, { n, actor, stop: () => parent.send({ type: "(stop)", child: actor } as EventObject) })
     actor.start()
@@ -123,7 +123,7 @@ class RunningActors {
     try {
       stored = storable(content, `the event of ${id}`) as object
     } catch (error) {
-      // Its event cannot be stored, so the actor fails, as if it had thrown.
+      // The event cannot be stored, so the actor fails as if it had thrown.
       this.#running.get(id)?.stop()
       return this.#failed(id, n, error)
     }

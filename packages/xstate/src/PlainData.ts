@@ -1,8 +1,8 @@
-/** Values that JSON carries unchanged: only these survive a restart. */
+/** Values that JSON preserves unchanged: only these survive a restart. */
 
 export class NotPlainData extends Error {
   override readonly name = "NotPlainData"
-  /** Where it stands, such as `context.user.onClose`. */
+  /** The path of the value, such as `context.user.onClose`. */
   readonly path: string
 
   constructor(path: string, what: string) {
@@ -21,7 +21,7 @@ const isRef = (value: object): value is { readonly id: string } => "sessionId" i
 
 const isStoredRef = (value: object): value is StoredRef => "xstate$$type" in value && "id" in value
 
-/** The value with actors replaced by their ids; the same value where it holds none. Throws {@link NotPlainData}. */
+/** The value with actors replaced by their ids; the same value if it contains none. Throws {@link NotPlainData}. */
 export const storable = (value: unknown, path: string): unknown => {
   switch (typeof value) {
     case "string":
@@ -56,7 +56,7 @@ const mapped = (value: object, path: string, pathOf: (key: string) => string): u
     const after = storable(before, pathOf(key))
     if (after === before && before !== undefined) continue
     copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>
-    // As JSON has it.
+    // As in JSON, undefined becomes null in arrays and is removed from objects.
     if (after !== undefined) copy[key] = after
     else if (Array.isArray(value)) copy[key] = null
     else delete copy[key]
@@ -64,7 +64,7 @@ const mapped = (value: object, path: string, pathOf: (key: string) => string): u
   return copy ?? value
 }
 
-/** The context in the form in which it is stored. Parts that are the same as before were checked before. */
+/** The context in its stored form. Parts that have not changed since the last decision were checked then. */
 export const storableContext = (context: unknown, before: unknown, stored: unknown): unknown => {
   if (context === before) return stored
   if (typeof context !== "object" || context === null || typeof before !== "object" || before === null) return storable(context, "context")
@@ -80,7 +80,7 @@ export const storableContext = (context: unknown, before: unknown, stored: unkno
   return copy ?? context
 }
 
-/** The value with the ids of actors replaced by these actors. An actor that is gone is left out. */
+/** The value with the ids of actors replaced by these actors. An actor that no longer exists becomes undefined. */
 export const revived = (value: unknown, actors: Readonly<Record<string, unknown>>): unknown => {
   if (typeof value !== "object" || value === null) return value
   if (isStoredRef(value)) return actors[value.id]
@@ -103,7 +103,7 @@ export const storableError = (error: unknown): unknown => {
   return asJson(error) ?? { name: "Error", message: String(error) }
 }
 
-/** The value as JSON has it. Undefined where JSON has no form of it. */
+/** The value as JSON represents it; undefined if JSON cannot. */
 const asJson = (value: unknown): unknown => {
   try {
     const text: string | undefined = JSON.stringify(value)

@@ -1,5 +1,5 @@
 /**
- * The snapshot of XState behind a state that was decided or restored in this process: restoring one costs more than most transitions.
+ * Caches XState's snapshot with a state that was decided or restored in this process: restoring one costs more than most transitions.
  *
  * It is a private field of the state object, so that copies, comparisons and JSON do not see it, and it lives as long as its state. A
  * `WeakMap` does the same, but with an entry for each transition the garbage collector took 23% of the process's time instead of 10%.
@@ -36,5 +36,5 @@ export const remember = (state: AnyChartState, snapshot: AnyMachineSnapshot): An
   return state
 }
 
-/** Undefined for a state that was read from a store. It may be the snapshot of another machine that decided on the same state. */
+/** Undefined for a state that was read from a store. It may be a snapshot of another machine that decided on the same state. */
 export const rememberedSnapshot = (state: AnyChartState): AnyMachineSnapshot | undefined => RememberedSnapshot.get(state)

@@ -1,4 +1,4 @@
-/** How a chart is drawn: every state, inside the states and regions that hold it. */
+/** The blueprint of a chart, for diagrams: every state, inside the states and regions that contain it. */
 import type { Blueprint } from "@detent/machine"
 import type { AnyStateNode } from "xstate"
 import { type Chart, rootTag, tagOfNode } from "./Chart.ts"
@@ -36,10 +36,10 @@ export const chartBlueprint = (chart: Chart, name: string, version: number, effe
 
 const isLeaf = (node: AnyStateNode): boolean => node.type === "atomic" || node.type === "final"
 
-/** The machine ends in a final state of its root; another one only completes the state that holds it. */
+/** The machine ends in a final state of its root; any other final state only completes the state that contains it. */
 const isEnd = ({ type, parent }: AnyStateNode): boolean => type === "final" && parent?.parent === undefined && parent?.type === "compound"
 
-/** The root is a group where it holds regions. */
+/** The root is a group if it has regions. */
 const groupName = (node: AnyStateNode): string | undefined => {
   if (node.parent !== undefined) return tagOfNode(node)
   return node.type === "parallel" ? rootTag : undefined
@@ -101,7 +101,7 @@ const transitionsOf = (chart: Chart, node: AnyStateNode): ReadonlyArray<Transiti
   ...(node.always ?? []).flatMap((transition) => drawn(chart, node, transition)),
 ]
 
-/** Where a state is entered: in one state, in one of each region, or where it was left. */
+/** The states that a transition enters: one state, one of each region, or those of the history. */
 const targetsOf = (node: AnyStateNode): ReadonlyArray<TargetBlueprint> => {
   const { parent } = node
   const group = parent === undefined ? undefined : groupName(parent)
@@ -121,7 +121,7 @@ interface Drawable {
   readonly reenter: boolean
 }
 
-/** The transition of a state with others inside holds for each of them: the diagram draws it once, from the border. */
+/** The transition of a state that contains others applies to each of them: the diagram draws it once, from the border. */
 const drawn = (chart: Chart, node: AnyStateNode, transition: unknown): ReadonlyArray<TransitionBlueprint> => {
   const { eventType, target, actions, guard, description, reenter } = transition as Drawable
   const targets = target === undefined ? [{ _tag: "Stay" as const }] : target.flatMap(targetsOf)
@@ -147,7 +147,7 @@ const drawn = (chart: Chart, node: AnyStateNode, transition: unknown): ReadonlyA
     })
 }
 
-/** The end of an actor is named after the actor: by its id, or by its logic where the chart gives no id. */
+/** The end of an actor is named after the actor: by its id, or by its logic if the chart gives no id. */
 const labelOf = (node: AnyStateNode, type: string): string => {
   const [, end = "", id = ""] = /^xstate\.(done|error)\.(?:actor|state)\.(.*)$/.exec(type) ?? []
   if (end === "") return type

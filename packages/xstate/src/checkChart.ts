@@ -1,4 +1,6 @@
-/** Refuses parts of a chart that cannot be durable, when the machine is given: all of them, each with its path and the next step. */
+/**
+ * Refuses a chart with parts that cannot be durable, when the machine is defined. Lists all of them, each with its path and the next step.
+ */
 import { DefinitionError } from "@detent/machine"
 import type { AnyStateMachine, AnyStateNode } from "xstate"
 import { namedActor } from "./ActorKind.ts"
@@ -64,7 +66,7 @@ export const checkChart = (name: string, chart: Chart, given: { readonly actions
   return { names, own }
 }
 
-/** States such as `(error)` and events such as `(xstate.stop)` are of the instance, not of the chart. */
+/** States such as `(error)` and events such as `(xstate.stop)` belong to the instance, not to the chart. */
 const nameProblems = ({ nodes, eventTypes }: Chart): ReadonlyArray<Problem> =>
   [
     ...nodes.filter(({ key, parent }) => parent !== undefined && key.startsWith("(")).map(pathOf),

@@ -1,4 +1,4 @@
-/** The emitted events of a chart, as a stream: from the journal, so that a reader that reconnects misses nothing. */
+/** The emitted events of a chart as a stream, read from the journal, so that a reader that reconnects misses none. */
 import type { Instance, ReadError } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -14,8 +14,8 @@ interface Emitting<V> {
 }
 
 /**
- * The events that an instance emitted after a sequence number, then those it emits. Ends with the instance. Events of its start
- * have the sequence 0, and come where `after` is not given.
+ * The events that an instance emitted after a sequence number, then each new one. Ends with the instance. Events of its start have the
+ * sequence 0 and are included if `after` is not given.
  *
  * ```ts
  * yield* Stream.runForEach(emitted(player), ({ event }) => Effect.log(event.type))

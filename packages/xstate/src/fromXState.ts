@@ -91,17 +91,17 @@ type ActorImplementations<A extends { readonly src: string; readonly logic: unkn
 export interface ChartOptions<M extends AnyStateMachine> {
   /** Custom actions. Default: the implementations of the machine. They run as commands, after the transition is stored. */
   readonly actions?: ActionImplementations<ActionOf<M>>
-  /** Promise logic: its function, how its command is executed. For machines: these options in turn. */
+  /** For promise logic: its function, or how its command is executed. For machines: their own `ChartOptions`. */
   readonly actors?: ActorImplementations<ActorOf<M>>
   /** An event that no state handles is ignored, as in XState, or refused. Default: ignore. */
   readonly unhandled?: "ignore" | "refuse"
   /**
-   * The part of a transition that is journaled. `states`: the event, and the state it led to where a function of the chart had a part in it, so
-   * that guards and `assign` run once, and may read clocks and random numbers. `events`: the event alone, which is smaller; a replay
-   * calls the functions again, so that they must depend on context and event alone. Default: states.
+   * The part of a transition that is journaled. `states`: the event, and the next state if a function of the chart took part in the
+   * transition, so that guards and `assign` run once and may read clocks and random numbers. `events`: the event alone, which is smaller; a
+   * replay calls the functions again, so that they must depend on context and event alone. Default: states.
    */
   readonly journal?: "states" | "events"
-  /** How to read what older versions stored: for a machine that is invoked or spawned, which the engine registers itself. */
+  /** How to read data that older versions stored, for an invoked or spawned machine, which the engine registers itself. */
   readonly upcasters?: Upcasters
   /** When snapshots are stored and how long ended instances stay. */
   readonly persist?: Persistence<string>
@@ -110,7 +110,7 @@ export interface ChartOptions<M extends AnyStateMachine> {
 export interface FromXStateOptions<M extends AnyStateMachine> extends ChartOptions<M> {
   /** Default: the machine's `id`. Child machines are named after it: `checkout.shipping`. */
   readonly name?: string
-  /** A chart that stored instances no longer fit gets a higher one, with upcasters for stored instances. Default: 1. */
+  /** Increase it when stored instances no longer fit the chart, and add upcasters for them. Default: 1. */
   readonly version?: number
 }
 
@@ -143,7 +143,7 @@ interface Member {
   definition: unknown
 }
 
-/** A machine with the machines that it invokes or spawns, directly or through them. One that occurs twice is one machine. */
+/** A machine with all machines that it invokes or spawns, directly or indirectly. A machine that occurs twice is one member. */
 class Family {
   readonly #version: number
   readonly #members = new Map<AnyStateMachine, Member>()
@@ -221,7 +221,7 @@ class Family {
   }
 }
 
-/** The context of a decision, as the machine package gives it. */
+/** The context of a decision, as the machine package provides it. */
 interface Context {
   readonly state: AnyChartState & Tagged
   readonly event: ChartEvent
@@ -281,7 +281,9 @@ const fallback = (event: string, targets: TransitionDeclaration["targets"], deci
 })
 
 const stateFields = (chart: Chart) => ({
-  value: Schema.Unknown.check(Schema.makeFilter((value) => (chart.hasValue(value) ? undefined : "it names states that the chart has not"))),
+  value: Schema.Unknown.check(
+    Schema.makeFilter((value) => (chart.hasValue(value) ? undefined : "it names states that the chart does not have")),
+  ),
   context: Schema.Unknown,
   status: Schema.String,
   output: Schema.optionalKey(Schema.Unknown),
@@ -308,7 +310,7 @@ const eventsOf = ({ eventTags }: Chart): UntypedUnion => {
   return union
 }
 
-/** XState's types say which fields a value has; the store takes any plain data. */
+/** XState's types define the fields of a value; the store accepts any plain data. */
 const open = ({ $variants }: UntypedUnion, tag: string) => {
   const schema = Schema.StructWithRest(Schema.TaggedStruct(tag, {}), [Schema.Record(Schema.String, Schema.Unknown)])
   Object.assign($variants.get(tag) as object, { schema })
@@ -316,7 +318,7 @@ const open = ({ $variants }: UntypedUnion, tag: string) => {
 
 const ownTags: ReadonlySet<string> = new Set(Object.values(ownEvent))
 
-/** An event as callers write it, `{ type: "play" }`, with the tag under which the machine knows it. Other values are unchanged. */
+/** An event as callers write it, `{ type: "play" }`, with the tag that the machine has for it. Other values are unchanged. */
 const readEvent = (chart: Chart, given: unknown): Tagged => {
   const event = given as Partial<ChartEvent> | null | undefined
   const { _tag: tag, type = tag } = event ?? {}

@@ -171,7 +171,7 @@ describe("after a restart", () => {
           const engine = yield* Engine
           expect((yield* engine.check(fromXState(radio("fm")))).failing).toEqual([])
           const { failing } = yield* engine.check(fromXState(radio("dab")))
-          expect(failing[0]?.problem).toContain("it names states that the chart has not")
+          expect(failing[0]?.problem).toContain("it names states that the chart does not have")
         }),
       )
     }),

@@ -12,7 +12,7 @@ export interface DirectHandoff {
   readonly queue: string
   readonly worker: string
   readonly claimMillis: number
-  /** The worker holds these commands from now on. Empty if the statement stored the commands without claiming them. */
+  /** The worker holds these commands from now on. Empty if the statement claimed none. */
   readonly taken: (claimed: ReadonlyArray<ClaimedCommand>) => void
   /** The statement failed, and it is unknown whether it stored and claimed them. */
   readonly unanswered: (error: PersistenceFailed) => void

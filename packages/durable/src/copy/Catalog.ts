@@ -12,7 +12,7 @@ import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "../sql/Row.ts
 
 export type DialectName = "sqlite" | "pg"
 
-/** How a value is carried from one database to the other. A `derived` one is made again from the other columns. */
+/** How a value is copied from one database to the other. A `derived` value is computed again from the other columns. */
 export type Kind = "whole" | "number" | "flag" | "text" | "json" | "bytes" | "derived"
 
 export interface Column {
@@ -20,7 +20,7 @@ export interface Column {
   /** The database's own type, as a cast takes it. */
   readonly type: string
   readonly kind: Kind
-  /** Whether an insert has to give it. */
+  /** Whether an insert must provide it. */
   readonly isRequired: boolean
   /** Whether the database numbers it by itself. */
   readonly isIdentity: boolean
@@ -31,7 +31,7 @@ export interface Table {
   /** As a statement names it. */
   readonly place: string
   readonly columns: ReadonlyArray<Column>
-  /** The key that orders the rows, with the types that its values are cast to. Empty where the table has none. */
+  /** The key that orders the rows, with the types that its values are cast to. Empty if the table has none. */
   readonly key: ReadonlyArray<{ readonly column: string; readonly type: string }>
 }
 
@@ -48,13 +48,13 @@ export const readCatalog = (client: SqlClient): Effect.Effect<Catalog, SqlError>
   return sql.onDialectOrElse({
     pg: () => Effect.map(postgresTables(sql), (tables): Catalog => ({ sql, dialect: "pg", tables })),
     sqlite: () => Effect.map(sqliteTables(sql), (tables): Catalog => ({ sql, dialect: "sqlite", tables })),
-    orElse: () => Effect.die(new Error("workspaces are kept on SQLite and PostgreSQL")),
+    orElse: () => Effect.die(new Error("workspaces are stored in SQLite or PostgreSQL, and this client is for neither")),
   })
 }
 
 /**
- * Names a table `detent.runs` in both catalogs where one has it in the schema `detent` and the other under `runs` alone, as SQLite has
- * tables without the prefix.
+ * Names a table `detent.runs` in both catalogs if one has it in the schema `detent` and the other as `runs`: on SQLite some tables have no
+ * prefix.
  */
 export const alignNames = (one: Catalog, other: Catalog): readonly [Catalog, Catalog] => [alignedTo(one, other), alignedTo(other, one)]
 
@@ -70,7 +70,7 @@ const alignedTo = (catalog: Catalog, other: Catalog): Catalog => {
 
 const prefix = "detent_"
 
-/** Tables of search indexes are virtual or belong to one, and are not in the list. */
+/** Leaves out search indexes: their tables are virtual, or shadow tables of virtual ones. */
 const sqliteTables = (sql: SqlClient) =>
   Effect.map(
     sql.unsafe<Row>(`
@@ -153,7 +153,7 @@ const postgresKinds: Readonly<Record<string, Kind>> = {
   tsvector: "derived",
 }
 
-/** Types that are not known here are carried as their text. */
+/** Other types are copied as text. */
 const postgresKind = (type: string): Kind => postgresKinds[type] ?? "text"
 
 const tablesOf = (

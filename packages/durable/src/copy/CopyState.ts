@@ -50,7 +50,7 @@ export interface CopyState {
   readonly advance: (part: string, state: PartState) => Effect.Effect<unknown, SqlError>
 }
 
-/** The copy into this database that was begun, if one was. Makes no tables. */
+/** The copy into this database that was started, if any. Creates no tables. */
 export const storedCopy = (client: SqlClient): Effect.Effect<StoredCopy | undefined, SqlError> =>
   Effect.gen(function* () {
     const sql = client.withoutTransforms()

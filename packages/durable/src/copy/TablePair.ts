@@ -1,6 +1,6 @@
 /**
- * One table in two databases: reads rows of either in pages by its key, in one form for both, and writes a page to the other. A row
- * is an array of JSON values in the order of `columns`: flags as 0 and 1, bytes as hexadecimal digits, JSON as text with sorted keys.
+ * One table in two databases: reads pages of rows of either by key, in one form for both, and writes a page to the target. A row is an
+ * array of JSON values in the order of `columns`: flags as 0 and 1, bytes as hexadecimal digits, JSON as text with sorted keys.
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ export type KeyValues = ReadonlyArray<string | number>
 
 export interface Page {
   readonly rows: ReadonlyArray<CopiedRow>
-  /** The key of the last row; undefined where the page is empty. */
+  /** The key of the last row; undefined if the page is empty. */
   readonly last: KeyValues | undefined
 }
 
@@ -65,7 +65,7 @@ export const pairOf = (source: Catalog, target: Catalog, name: string): TablePai
 
 const columnOf = (table: Table, name: string): Column => table.columns.find((column) => column.name === name) as Column
 
-/** PostgreSQL knows more types than SQLite, so the type there decides. */
+/** PostgreSQL has more types than SQLite, so its type decides. */
 const kindIn = (source: Catalog, from: Column, to: Column): Kind => (source.dialect === "pg" ? from.kind : to.kind)
 
 /** Rows after a key, in the order of the key. */
@@ -95,7 +95,7 @@ const keyOf = (row: Row | undefined, length: number): KeyValues | undefined =>
         return typeof value === "number" ? value : String(value)
       })
 
-/** The client of PostgreSQL does not decode every type, but each has a text. */
+/** Types that the client of PostgreSQL decodes. All others are read as text. */
 const decoded = new Set(["smallint", "integer", "bigint", "boolean", "text", "bytea"])
 
 const readExpression = (dialect: DialectName, { name, type }: Column): string =>

@@ -1,6 +1,6 @@
 /**
- * Gives stored events to the handlers that have not had them yet, in the order of their positions: at the start, and when other
- * processes have written some.
+ * Replays stored events that the handlers have not handled yet, in the order of their positions: at the start, and when other processes
+ * have written events.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -15,21 +15,21 @@ import type { ProjectionRefused, ProjectionTables } from "./Projection.ts"
 import { isTransient } from "./retryTransient.ts"
 import type { StoredEntry } from "./StoredEntry.ts"
 
-/** The position up to which the handlers have had all events. */
+/** The position up to which the handlers have handled all events. */
 export interface Progress {
   readonly name: string
-  /** Whether the database keeps it, beside the tables that the handlers fill. */
+  /** Whether the database stores it with the tables that the handlers fill. */
   readonly isStored: boolean
-  /** Inside a transaction: no other replay advances until it ends. */
+  /** Returns the position; no other replay advances until the current transaction ends. */
   readonly lock: Effect.Effect<number, StoreError | ProjectionRefused>
-  /** Inside that transaction. */
+  /** Stores the position inside that transaction. */
   readonly advance: (position: number) => Effect.Effect<unknown, StoreError>
-  /** The transaction was committed. */
+  /** Called when the transaction was committed. */
   readonly reached: (position: number) => void
   readonly isBehind: (position: number) => Effect.Effect<boolean, StoreError>
-  /** An event was handled inside a transaction of the user's that has not ended. */
+  /** Called when an event was handled inside a transaction of the application that has not ended. */
   readonly handled: (id: EntryId) => void
-  /** Whether it was such an event. */
+  /** Whether the event was handled that way. */
   readonly wasHandled: (id: EntryId) => boolean
 }
 
@@ -57,7 +57,7 @@ export const storedProgress = (name: string, { lock, advance, position }: Projec
   }
 }
 
-/** For handlers that keep their results in memory: it begins at 0 with the process. */
+/** For handlers that keep their results in memory: the position begins at 0 when the process starts. */
 export const volatileProgress = (): Progress => {
   let current = 0
   const handled = new Set<string>()
@@ -82,11 +82,11 @@ export interface Replay {
   /** One at a time in this process. */
   readonly alone: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   /**
-   * Inside a transaction that holds the journal's lock: brings the handlers towards its last position, by one page at most, and
-   * returns their position. A caller that gets less than the last position has to try again.
+   * Runs inside a transaction that holds the journal's lock. Replays at most one page towards the last position and returns the position of
+   * the handlers. A caller that gets less than the last position has to try again.
    */
   readonly approach: (position: number) => Effect.Effect<number, ReplayError>
-  /** Brings them to the end, page by page, each in a transaction of its own. */
+  /** Replays to the end, page by page, each in a transaction of its own. */
   readonly catchUp: Effect.Effect<void, ReplayError>
 }
 
@@ -118,7 +118,7 @@ export const makeReplay = (store: EventStore, handlers: EventHandlers, progress:
       })
     })
 
-  /** Returns the position of the handlers after it: the end of the page, or the last position where no event is left up to it. */
+  /** Returns the position of the handlers afterwards: the end of the page, or the last position if no event remains before it. */
   const handlePage = (after: number, last: number) =>
     Effect.gen(function* () {
       const page = yield* store.page(after)
@@ -156,7 +156,7 @@ export const makeReplay = (store: EventStore, handlers: EventHandlers, progress:
   return { progress, alone, approach, catchUp }
 }
 
-/** A failure of the database that may pass: a deadlock with others, a lost connection. */
+/** Returns a transient failure of the database: a deadlock or a lost connection. */
 export const transientError = (cause: Cause.Cause<unknown>): SqlError | undefined =>
   cause.reasons
     .map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined))

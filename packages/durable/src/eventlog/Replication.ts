@@ -1,4 +1,6 @@
-/** Exchanges events with a remote journal for as long as it is registered: stores the events it sends, and sends those it lacks. */
+/**
+ * Exchanges events with a remote journal while it is registered: stores the events that the remote sends, and sends those that it lacks.
+ */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Encoding from "effect/Encoding"
@@ -35,7 +37,7 @@ export const replicate =
           return yield* Effect.logError(`journal ${open.store.journal} exchanges nothing with a remote: provide EventLog.Identity`)
         const { store, tail, follower } = open
 
-        /** Without a replay, the handlers get an event while it is stored. With one, they get it by the replay. */
+        /** Without a replay, the handlers run while the event is stored. With one, the replay runs them. */
         const effect = ({ entry, conflicts }: { readonly entry: Entry; readonly conflicts: ReadonlyArray<Entry> }) =>
           replay !== undefined || !handlers.has(entry.event)
             ? Effect.void
@@ -51,7 +53,8 @@ export const replicate =
             if (replay !== undefined) yield* replay.catchUp
           })
 
-        // Events that could not be stored come again with the next connection: until then it does not work.
+        // The remote sends events that could not be stored again with the next connection: until they are stored, the loop does not count
+        // as working.
         let isRefusing = false
         const receive = (works: Effect.Effect<void>) =>
           Effect.scoped(
@@ -80,7 +83,7 @@ export const replicate =
           })
 
         const name = `journal ${store.journal} with remote ${Encoding.encodeHex(remote.id).slice(0, 8)}`
-        // The last events are sent before it ends, if the remote answers at once.
+        // The last events are sent before the scope ends, if the remote answers within a second.
         yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(sendMissing, "1 second")))
         yield* forkLoop(`receiving of ${name}`, receive)
         return yield* backgroundLoop(`sending of ${name}`, send)
@@ -119,7 +122,7 @@ export const writeFromRemote = ({ store, writer }: OpenJournal["Service"], { rem
     return { stored, duplicateEntries: duplicates }
   })
 
-/** An event that is in the batch twice is a duplicate of itself. */
+/** The second occurrence of an event in the batch is a duplicate. */
 const separate = (entries: ReadonlyArray<RemoteEntry>, known: ReadonlySet<string>) => {
   const seen = new Set(known)
   const fresh: Array<RemoteEntry> = []
@@ -134,9 +137,8 @@ const separate = (entries: ReadonlyArray<RemoteEntry>, known: ReadonlySet<string
 }
 
 /**
- * Gives the events that a remote lacks to an effect, page by page, so that memory stays bounded; returns the result of the last
- * page. A page counts as sent when its effect has succeeded. Positions become visible in order, so that no event appears later
- * among those that were sent.
+ * Calls an effect with the events that a remote lacks, page by page, so that memory stays bounded; returns the result of the last page. A
+ * page counts as sent when its effect has succeeded. Positions become visible in order, so no event appears later before one that was sent.
  */
 export const withUncommitted = <A, E, R>(
   store: EventStore,

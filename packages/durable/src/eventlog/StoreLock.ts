@@ -35,7 +35,7 @@ export const makeStoreLock = (store: EventStore): EventJournal["Service"]["withL
       if (gate.users === 0) gates.delete(storeId)
     })
 
-  /** The gate first: fibers that wait for each other need no connection for that. */
+  /** Enters the gate first, so that waiting fibers need no connection. */
   const locked = <A, E, R>(storeId: StoreId, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
     Effect.acquireUseRelease(
       enter(storeId),

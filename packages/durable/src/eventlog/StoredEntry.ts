@@ -1,4 +1,4 @@
-/** An event of a journal with its position: which events can be stored, and how they are read from a database row. */
+/** An event of a journal with its position. Checks events before they are stored, and reads them from database rows. */
 import { Entry, EntryId, RemoteId } from "effect/unstable/eventlog/EventJournal"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
@@ -9,7 +9,7 @@ export interface StoredEntry {
   /** Grows by one from event to event, in the order in which they became visible. Only compaction leaves gaps. */
   readonly position: number
   readonly entry: Entry
-  /** The remote journal it came from; undefined when it was written here. */
+  /** The remote journal it came from; undefined if it was written here. */
   readonly origin: RemoteId | undefined
 }
 
@@ -55,7 +55,7 @@ export const idOf = (row: Row, column: string): Uint8Array<ArrayBuffer> => {
   return bytes
 }
 
-/** A copy: the driver returns a view of everything it received, which would stay in memory with it. */
+/** Copies the bytes: the driver returns a view of everything it received, which would stay in memory with the view. */
 const bytesOf = (row: Row, column: string): Uint8Array<ArrayBuffer> => {
   const value = row[column]
   if (value instanceof Uint8Array) return new Uint8Array(value)
@@ -64,17 +64,17 @@ const bytesOf = (row: Row, column: string): Uint8Array<ArrayBuffer> => {
 
 /** Half of the largest message that the PostgreSQL driver reads: a payload that can be written can be read. */
 const payloadLimit = 8 * 1024 * 1024
-/** A PostgreSQL index takes 2,700 bytes. */
+/** A PostgreSQL index entry has at most about 2,700 bytes. */
 const keyLimit = 2_000
 
-/** Why an event cannot be stored, found before anything is written, so that it does not fail the batch it is in. */
+/** Returns why an event cannot be stored, before anything is written, so that it does not fail its batch. */
 export const checkEntry = (journal: string, { event, primaryKey, payload }: Entry): EntryRefused | undefined => {
   const problem =
     problemOfText("its tag", event) ??
     problemOfText("its primary key", primaryKey) ??
     (lengthOf(event) + lengthOf(primaryKey) > keyLimit ? `tag and primary key are longer than ${keyLimit} bytes` : undefined) ??
     (payload.length > payloadLimit
-      ? `its payload has ${payload.length} bytes, more than ${payloadLimit}; keep large things elsewhere and store where they are`
+      ? `its payload has ${payload.length} bytes, more than ${payloadLimit}; store large content elsewhere, and keep a reference to it here`
       : undefined)
   return problem === undefined ? undefined : new EntryRefused({ journal, event: event.slice(0, 100), problem })
 }
@@ -83,5 +83,5 @@ const lengthOf = (text: string): number => new TextEncoder().encode(text).length
 
 const problemOfText = (what: string, text: string): string | undefined => {
   if (text.includes("\u0000")) return `${what} contains the character 0, which database texts cannot hold`
-  return text.isWellFormed() ? undefined : `${what} contains half of a character`
+  return text.isWellFormed() ? undefined : `${what} contains half of a surrogate pair`
 }

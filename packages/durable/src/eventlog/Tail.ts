@@ -30,7 +30,7 @@ export class Tail {
     return this.#position
   }
 
-  /** This process has stored events. False where events before them are not known here. */
+  /** Adds events that this process has stored. Returns false if this process does not know the events before them. */
   stored(entries: ReadonlyArray<StoredEntry>): boolean {
     const [first] = entries
     if (first === undefined || first.position <= this.#position) return true
@@ -39,7 +39,7 @@ export class Tail {
     return true
   }
 
-  /** These are all the events from the last known position to this one. */
+  /** Adds all events from the last known position to this one. */
   extend(position: number, entries: ReadonlyArray<StoredEntry>) {
     const fresh = entries.filter((stored) => stored.position > this.#position)
     this.#dropObsolete(fresh)
@@ -52,7 +52,7 @@ export class Tail {
     this.#wake()
   }
 
-  /** Positions up to this one are stored, and no reader here waits for their events. */
+  /** Advances to a stored position whose events no reader here waits for. */
   reach(position: number) {
     if (position <= this.#position) return
     this.#position = position
@@ -60,7 +60,7 @@ export class Tail {
     this.#wake()
   }
 
-  /** The events kept here are no longer those that are stored. */
+  /** Drops the kept events, because they differ from the stored ones. */
   forget() {
     this.#kept = []
     this.#keptAfter = this.#position
@@ -71,7 +71,7 @@ export class Tail {
     return this.#waiting.size > 0
   }
 
-  /** All events after a position; undefined where they are not kept here. */
+  /** All events after a position; undefined if they are not kept here. */
   after(position: number): ReadonlyArray<StoredEntry> | undefined {
     if (position < this.#keptAfter) return undefined
     return this.#kept.slice(this.#kept.findLastIndex((stored) => stored.position <= position) + 1)

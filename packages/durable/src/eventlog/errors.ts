@@ -29,7 +29,7 @@ export class EntryRefused extends Schema.TaggedError<EntryRefused>()("EntryRefus
 /** The scope of the journal has ended. Nothing was written. */
 export class JournalClosed extends Schema.TaggedError<JournalClosed>()("JournalClosed", { journal: Schema.String }) {
   override get message() {
-    return `journal ${this.journal} has been closed and takes no more events; write before its layer ends`
+    return `journal ${this.journal} has been closed and accepts no more events; write before its layer ends`
   }
 }
 
@@ -45,7 +45,7 @@ export class HandlerTimeout extends Schema.TaggedError<HandlerTimeout>()("Handle
   }
 }
 
-/** A stored event that the handlers of a log could not take. The projection stays at the position before it. */
+/** A stored event that the handlers of a log could not handle. The projection stays at the position before it. */
 export class ReplayFailed extends Schema.TaggedError<ReplayFailed>()("ReplayFailed", {
   journal: Schema.String,
   projection: Schema.String,
@@ -56,7 +56,7 @@ export class ReplayFailed extends Schema.TaggedError<ReplayFailed>()("ReplayFail
 }) {
   override get message() {
     const where = `journal ${this.journal}: event ${this.event} at position ${this.position} stops projection ${this.projection}`
-    return `${where}: ${this.problem}; correct the handler and start again, it resumes there`
+    return `${where}: ${this.problem}; correct the handler and restart: the replay resumes at that event`
   }
 }
 
@@ -71,7 +71,7 @@ export class PositionUnknown extends Schema.TaggedError<PositionUnknown>()("Posi
   }
 }
 
-/** The failure as Effect's `EventJournal` reports it. */
+/** Wraps a failure as Effect's `EventJournal` reports it. */
 export const failed =
   (method: string) =>
   (cause: unknown): EventJournalError =>

@@ -8,8 +8,8 @@ import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 const patience = { schedule: Schedule.exponential("20 millis", 2), times: 5 }
 
 /**
- * A repeated attempt must find out which part is stored already. A unique violation is repeated too: an earlier attempt was
- * stored after the later one had looked.
+ * A repeated attempt must find out which part is already stored. It is also repeated after a unique violation: an earlier attempt was
+ * stored after the later one had checked.
  */
 export const retryTransient = <A, E, R>(attempt: (isRepeated: boolean) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
@@ -23,7 +23,7 @@ export const retryTransient = <A, E, R>(attempt: (isRepeated: boolean) => Effect
 /** Without lock timeouts: the caller has waited as long as the database is configured to. */
 const transient = new Set(["ConnectionError", "DeadlockError", "SerializationError"])
 
-/** Also a connection or a server that is ended from outside, which the driver does not classify. */
+/** Includes connections and servers that are shut down from outside, which the driver does not classify. */
 export const isTransient = (error: unknown): error is SqlError => {
   if (!isSqlError(error)) return false
   const { _tag, cause } = error.reason

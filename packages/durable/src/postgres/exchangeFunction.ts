@@ -3,7 +3,7 @@
  * the effects of the one before, and because a limit that holds across workers has to be read after the row of its queue is locked; as
  * separate statements these would take six round trips.
  *
- * Changed only by a new migration, under a new name: a process of an older version calls the function by the name it knows.
+ * Changed only by a new migration: a process of an older version calls the function by the name that it knows.
  */
 import { keptErrors } from "../store/StoredCommand.ts"
 

@@ -1,7 +1,7 @@
 /**
- * Worker processes for work on user content. They start when they are needed, and each has one task at a time. A caller that brings
- * more work than may wait is held back until there is room. A worker that exceeds the time or memory limit of its task is killed and
- * replaced; so is one that ends by itself. The task is tried once more, and then it fails. Idle workers end after a while.
+ * Worker processes for work on user content. They start on demand, and each has one task at a time. If the queue is full, callers wait
+ * until there is room. A worker that exceeds the time or memory limit of its task is killed and replaced; so is one that ends by itself.
+ * The task is tried once more, and then it fails. Idle workers end after some seconds.
  */
 import { availableParallelism } from "node:os"
 import * as Clock from "effect/Clock"
@@ -38,7 +38,7 @@ export interface ProcessPoolOptions {
   readonly entry: URL
   /** The limit of a task that names none. */
   readonly limit: TaskLimit
-  /** How many workers there are at most. Default: as many as the machine has processors. */
+  /** The most workers. Default: the number of processors of the machine. */
   readonly size?: number
   /** How many tasks may wait for a worker. Default: twice the number of workers. */
   readonly queue?: number
@@ -55,7 +55,7 @@ export interface TaskOptions<E = never, R = never> {
   readonly limit?: TaskLimit
   /** How often the task is tried when its worker ends. Default: 2. */
   readonly attempts?: number
-  /** Of several idle workers, one that last worked for the same is taken. */
+  /** Of several idle workers, one whose last task had the same affinity is preferred. */
   readonly affinity?: string
   /** The sources that the task can read, by name, from the beginning as often as it asks. */
   readonly sources?: Readonly<Record<string, Stream.Stream<unknown, E, R>>>
@@ -69,8 +69,8 @@ export interface StreamOptions<E = never, R = never> extends Omit<TaskOptions<E,
 export interface ProcessPool {
   readonly size: number
   /**
-   * Runs a task on a worker. Interruption ends it there, too. The time limit is that of each step, in processor time of the
-   * worker: waiting for a source does not count, nor does other load of the machine.
+   * Runs a task on a worker. Interruption also ends it in the worker. The time limit holds for each step, in processor time of the worker:
+   * waiting for a source does not count, nor does other load of the machine.
    */
   readonly run: <E = never, R = never>(
     task: string,
@@ -78,7 +78,7 @@ export interface ProcessPool {
     shared?: Shared,
     options?: TaskOptions<E, R>,
   ) => Effect.Effect<unknown, WorkerError | E, R>
-  /** Runs a task that gives its output in parts. */
+  /** Runs a task that emits its output in parts. */
   readonly stream: <E = never, R = never>(
     task: string,
     input: unknown,
@@ -182,21 +182,21 @@ const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions)
       all.add(started)
       return started
     }
-    /** The idle worker that suits best: one with the same affinity, else one without any, else the last. */
+    /** The most suitable idle worker: one with the same affinity, else one without any, else the last. */
     const suiting = (affinity: string | undefined): WorkerProcess | undefined => {
       for (const dead of idle.filter(({ alive }) => !alive)) {
         idle.splice(idle.indexOf(dead), 1)
         all.delete(dead)
       }
       const found = idle.findLast((one) => one.affinity === affinity) ?? idle.findLast((one) => one.affinity === undefined)
-      // A worker that is prepared for something else stays so while another one may be started.
+      // A worker with another affinity keeps it while the pool may start another one.
       const chosen = found ?? (all.size < size ? undefined : idle.at(-1))
       if (chosen !== undefined) idle.splice(idle.indexOf(chosen), 1)
       return chosen
     }
     const borrow = (affinity: string | undefined) =>
       Effect.suspend(() => {
-        // A task that sees its worker end with the pool must not start another.
+        // A task whose worker ended with the pool must not start another worker.
         if (isClosed) return Effect.fail(new WorkerEnded("stopped", "the pool has ended"))
         const worker = suiting(affinity) ?? start()
         worker.affinity = affinity
@@ -208,14 +208,14 @@ const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions)
         return worker.stop()
       })
     const scope = yield* Effect.scope
-    /** One fiber at a time looks after all of them; it ends with the last idle one. */
+    /** One fiber at a time watches all idle workers; it ends with the last of them. */
     let isWatched = false
     const watching = Effect.gen(function* () {
       while (idle.length > 0) {
         yield* Effect.sleep(patience)
         const now = yield* Clock.currentTimeMillis
         const due = idle.filter(({ idleSince }) => now - idleSince >= Duration.toMillis(patience))
-        // None of them is given a task while the pool waits for another one to exit.
+        // Removed first, so that none of them gets a task while the pool waits for another one to exit.
         for (const worker of due) idle.splice(idle.indexOf(worker), 1)
         yield* Effect.forEach(due, end, { discard: true, concurrency: "unbounded" })
       }

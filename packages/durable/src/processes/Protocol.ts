@@ -11,9 +11,9 @@ import * as Stream from "effect/Stream"
 
 /** How much time and memory one task may take. */
 export interface TaskLimit {
-  /** Processor time that a worker may use without an answer. By the clock it may take five times as long. */
+  /** Processor time that a worker may use before its next message. In wall-clock time it may take five times as long. */
   readonly time: Duration.Input
-  /** The same for its first answer, of a task that loads something before. Default: `time`. */
+  /** The same for the first message, for tasks that load something first. Default: `time`. */
   readonly start?: Duration.Input
   /** Resident memory of the worker process, in megabytes. About 100 of them are the process itself. */
   readonly memory: number
@@ -23,7 +23,7 @@ export interface TaskLimit {
 export const limitText = (limit: TaskLimit, exceeded: "time" | "memory"): string =>
   exceeded === "time" ? Duration.format(Duration.fromInputUnsafe(limit.time)) : `${limit.memory} MB of memory`
 
-/** Something large that many tasks need: handed to a worker once. Tasks share what they name by the same object. */
+/** A large value that many tasks need, sent to each worker once. Tasks that pass the same object share it. */
 export interface Shared {
   readonly value: unknown
 }
@@ -49,7 +49,7 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly _tag: "Ready" }
-  /** `opening` tells apart what is read at the same time, also of one source: each is read from its beginning. */
+  /** `opening` distinguishes concurrent reads, also of one source: each reads from the beginning. */
   | { readonly _tag: "Pull"; readonly source: string; readonly opening: number }
   | { readonly _tag: "Emit"; readonly items: ReadonlyArray<unknown> }
   /** `memory` is the resident memory of the process, in megabytes. */
@@ -64,7 +64,7 @@ export interface TaskChannel {
   readonly emit: (items: ReadonlyArray<unknown>) => Promise<void>
 }
 
-/** The items of a source, which the pool knows to be of this type. A source that fails ends the worker: there is no error to handle. */
+/** The items of a source; the caller knows their type. A source that fails ends the worker, so the stream has no error. */
 export const itemsOf = <A>(channel: TaskChannel, source: string): Stream.Stream<A> =>
   Stream.suspend(() =>
     Stream.flattenIterable(
@@ -99,13 +99,13 @@ export const outcomeOf = <A, E>(errors: Schema.Codec<E, unknown>, effect: Effect
     ),
   )
 
-/** The effect again, on the side of the pool. */
+/** Turns an outcome back into an effect, in the process of the pool. */
 export const fromOutcome = <A, E>(errors: Schema.Codec<E, unknown>, outcome: Outcome<A>): Effect.Effect<A, E> =>
   outcome._tag === "Success"
     ? Effect.succeed(outcome.value)
     : Effect.flatMap(Effect.orDie(Schema.decodeUnknownEffect(errors)(outcome.error)), (error) => Effect.fail(error))
 
-/** The task itself failed. Asking again would end the same way. */
+/** The task itself failed. Another attempt would fail the same way. */
 export class TaskFailed extends Schema.TaggedError<TaskFailed>()("TaskFailed", {
   task: Schema.String,
   problem: Schema.String,
@@ -130,7 +130,7 @@ export class LimitExceeded extends Schema.TaggedError<LimitExceeded>()("LimitExc
   }
 
   override get message() {
-    return `the task ${this.task} was stopped: ${this.problem}; give it less at once, or raise the limit`
+    return `the task ${this.task} was stopped: ${this.problem}; give it less input at a time, or raise the limit`
   }
 }
 
@@ -141,7 +141,8 @@ export class WorkerCrashed extends Schema.TaggedError<WorkerCrashed>()("WorkerCr
   problem: Schema.String,
 }) {
   override get message() {
-    return `${this.attempts} workers ended while working on ${this.task}: ${this.problem}; give the task less at once, or the process more memory`
+    const workers = this.attempts === 1 ? "1 worker" : `${this.attempts} workers`
+    return `${workers} ended while working on ${this.task}: ${this.problem}; give the task less input at a time, or the process more memory`
   }
 }
 

@@ -11,7 +11,7 @@ const megabyte = 1024 * 1024
 
 const memory = () => Math.ceil(process.memoryUsage.rss() / megabyte)
 
-/** The task of a name. Its modules may be loaded when it is first asked for. */
+/** Returns the task of a name. Its modules may be loaded at the first call. */
 export type FindTask = (name: string) => TaskHandler | undefined | Promise<TaskHandler | undefined>
 
 export const serve = (find: FindTask) => {
@@ -72,7 +72,7 @@ export const serve = (find: FindTask) => {
         void run(message).then((outcome) => {
           watchdog.end()
           answer(outcome)
-          // A worker is killed, not closed, so it stores what it compiled before. Without a new module this does nothing.
+          // A worker is killed, not closed, so it stores its compile cache here. Without a new module this does nothing.
           flushCompileCache()
         })
         return
@@ -88,7 +88,7 @@ export const serve = (find: FindTask) => {
   flushCompileCache()
 }
 
-/** The largest number that the watchdog is handed: 24 days. */
+/** The largest number of milliseconds that the watchdog can hold: 24 days. */
 const mostMillis = 2 ** 31 - 1
 
 const startWatchdog = () => {

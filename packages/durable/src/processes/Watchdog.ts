@@ -1,6 +1,6 @@
 /**
- * A thread beside the work of a worker process. It ends the process when a task exceeds its memory or its processor time, which the
- * busy thread cannot do itself, and when the process that started it is gone.
+ * A second thread of a worker process. It ends the process when a task exceeds its memory or its processor time, which the busy thread
+ * cannot do itself, and when the parent process has ended.
  */
 import { workerData } from "node:worker_threads"
 
@@ -33,7 +33,7 @@ const watch = (limits: Int32Array) => {
     if (process.memoryUsage.rss() > memory * megabyte || process.ppid !== parent) process.kill(process.pid, "SIGKILL")
     const { user, system } = process.cpuUsage(since)
     const isOver = step === Atomics.load(limits, 2) && (user + system) / 1000 > Atomics.load(limits, 1)
-    // The pool tells from the signal which limit it was. Windows has no such signal.
+    // The signal tells the pool which limit was exceeded. Windows does not have this signal.
     if (isOver) process.kill(process.pid, process.platform === "win32" ? "SIGKILL" : "SIGVTALRM")
   }
 }

@@ -44,8 +44,8 @@ const mostShared = 4
 const passedOn = ["NODE_COMPILE_CACHE", "NODE_ENV", "TZ", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SystemRoot"]
 
 /**
- * How many times its processor time a step may take by the clock. On a machine that is busy with other work a task takes longer
- * without doing more, and one that only waits uses no processor.
+ * A step may take this many times its processor time in wall-clock time. On a busy machine a task takes longer without doing more, and a
+ * task that only waits uses no processor time.
  */
 const idleFactor = 5
 
@@ -57,7 +57,7 @@ export class WorkerProcess {
   readonly #exited: Promise<void>
   /** The keys of the values that the worker holds now, oldest first. */
   readonly #shared = new Set<string>()
-  /** The keys of all that was handed to the worker. Another object has another key: callers that share a pool do not meet. */
+  /** The keys of all values that were sent to the worker. Another object has another key, so callers that share a pool do not interfere. */
   readonly #keys = new WeakMap<Shared, string>()
   #handed = 0
   #ended: WorkerEnded | undefined
@@ -65,9 +65,9 @@ export class WorkerProcess {
   #output = ""
   #listener: (() => void) | undefined
   readonly #messages: Array<FromWorker> = []
-  /** When it was last given back. */
+  /** When its last task ended. */
   idleSince = 0
-  /** Its last affinity: a task of the same affinity finds more prepared here than elsewhere. */
+  /** The affinity of its last task: a task with the same affinity may find cached data here. */
   affinity: string | undefined
   /** Its memory after its last task, in megabytes. */
   memory = 0
@@ -78,7 +78,7 @@ export class WorkerProcess {
     this.#child = fork(fileURLToPath(entry), [], {
       serialization: "advanced",
       execArgv: ["--no-warnings", `--max-old-space-size=${heap}`],
-      // A cache that this process has enabled without the variable halves the time in which a worker starts, too.
+      // A compile cache that this process has enabled without the variable also halves the start time of a worker.
       env: { ...(compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache }), ...Object.fromEntries(environment) },
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     })
@@ -107,7 +107,7 @@ export class WorkerProcess {
     }).pipe(
       Effect.onExit((exit) => {
         this.#release()
-        // A task that was left in the middle is still being worked on.
+        // The worker may still be running a task that was interrupted.
         return Exit.isSuccess(exit) || isOwnFailure(exit) ? Effect.void : Effect.promise(() => this.stop())
       }),
     )
@@ -116,7 +116,7 @@ export class WorkerProcess {
   async stop(): Promise<void> {
     this.#end(new WorkerEnded("stopped", "it was stopped"))
     if (this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined) return
-    // The process of the pool waits for the end.
+    // Keeps the process of the pool alive until the worker has exited.
     this.#child.ref()
     this.#child.kill("SIGKILL")
     await this.#exited
@@ -127,7 +127,7 @@ export class WorkerProcess {
     return Effect.gen(function* () {
       const scope = yield* Effect.scope
       const readings = new Map<number, Effect.Effect<ReadonlyArray<unknown> | undefined, E, R>>()
-      // Starting a process takes most of a second on a busy machine, which no task is to blame for.
+      // Starting a process takes most of a second on a busy machine, which does not count for the task.
       if (!worker.#isReady) yield* worker.#next
       const { input, shared, limit } = task
       yield* worker.#post(task.task, ...worker.#handing(shared), {
@@ -169,7 +169,7 @@ export class WorkerProcess {
     })
   }
 
-  /** The next message of the worker, or how it ended. */
+  /** The next message of the worker; fails if the worker ended. */
   get #next(): Effect.Effect<FromWorker, WorkerEnded> {
     return Effect.callback<FromWorker, WorkerEnded>((resume) => {
       const look = () => {
@@ -192,7 +192,7 @@ export class WorkerProcess {
     this.#listener?.()
   }
 
-  /** The messages that hand over the values that the task shares with others. */
+  /** The messages that send the worker the shared values of the task. */
   #handing(shared: Shared | undefined): ReadonlyArray<ToWorker> {
     if (shared === undefined) return []
     const key = this.#keyOf(shared)
@@ -209,7 +209,7 @@ export class WorkerProcess {
     return key
   }
 
-  /** A value that cannot be copied is the fault of the task. */
+  /** A value that cannot be copied fails the task. */
   #post(task: string, ...messages: ReadonlyArray<ToWorker>): Effect.Effect<void, TaskFailed> {
     return Effect.try({
       try: () => {
@@ -255,7 +255,7 @@ const unrefStream = (stream: object | null) => {
   if (stream !== null && "unref" in stream && typeof stream.unref === "function") stream.unref()
 }
 
-/** Reads a source from its beginning: an effect that gives the next piece, and nothing at its end. */
+/** Opens a source at its beginning. Returns an effect that reads the next piece; undefined at the end. */
 const opened = <E, R>(
   source: Stream.Stream<unknown, E, R>,
   scope: Scope.Scope,

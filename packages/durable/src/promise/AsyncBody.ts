@@ -15,7 +15,7 @@ type Services = WorkflowEngine | WorkflowInstance
 /** Starts a durable operation and returns its result as a Promise. */
 export type Operate = <A, E>(operation: Effect.Effect<A, E, Services>) => Promise<A>
 
-/** Runs the function. A rejection fails where `isFailure` says so, and is a defect otherwise. */
+/** Runs the function. A rejection for which `isFailure` is true is a failure, any other a defect. */
 export const asyncBody = <A>(
   body: (operate: Operate) => PromiseLike<A>,
   isFailure: (reason: unknown) => boolean,
@@ -55,12 +55,12 @@ class Operations {
         this.#fibers.delete(fiber)
         if (this.#over) return
         if (Exit.isSuccess(exit)) resolve(exit.value)
-        // It waits for something, or the execution is no longer run here.
+        // The operation waits, or this process no longer runs the execution.
         else if (Cause.hasInterruptsOnly(exit.cause)) this.end(Exit.failCause(exit.cause as Cause.Cause<never>))
         else reject(Cause.squash(exit.cause))
       })
     })
-    // The failure is in the journal. One that the function never awaits must not end the process.
+    // The failure is in the journal. A failure that the function never awaits must not end the process.
     started.catch(() => undefined)
     return started
   }

@@ -33,7 +33,7 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly machines?: ReadonlyArray<Definition<unknown, unknown, never, NoInfer<R>>>
   /** Every workflow whose executions this process runs: those that a process left unfinished continue now. */
   readonly workflows?: ReadonlyArray<KnownWorkflow>
-  /** How to read what older versions of a machine wrote, by the name of the machine. */
+  /** How to read data that older versions of a machine stored, by the name of the machine. */
   readonly upcasters?: { readonly [machine: string]: Upcasters }
   /** How long the journal of an execution of a workflow that has ended is kept. Its result stays in any case. Default: forever. */
   readonly workflowRetention?: Duration.Input
@@ -42,7 +42,7 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
    * result, and their ids can be started again. Default: forever.
    */
   readonly executionRetention?: Readonly<Record<string, Duration.Input>>
-  /** Services for handlers that are written with Effect. They close after the engine has stopped: its last handler has them. */
+  /** Services for handlers that are written with Effect. They close after the engine has stopped, so that its last handler can use them. */
   readonly layer?: Layer.Layer<R, unknown, Engine | Stores>
 }
 
@@ -54,9 +54,9 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   start<S, E, I>(machine: Definition<S, E, I, R>, id: string, ...input: InputArguments<S, I>): Promise<AsyncInstance<S, E>>
   /** The instance of an id, started with the input if there is none. */
   ensure<S, E, I>(machine: Definition<S, E, I, R>, id: string, ...input: InputArguments<S, I>): Promise<AsyncInstance<S, E>>
-  /** The instance of an id; undefined where there is none. */
+  /** The instance of an id; undefined if there is none. */
   get<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<AsyncInstance<S, E> | undefined>
-  /** The instance of an id, without a look at the store: its first use finds out whether it exists. */
+  /** The instance of an id, without reading the store: its first use fails if it does not exist. */
   instance<S, E, I>(machine: Definition<S, E, I, R>, id: string): AsyncInstance<S, E>
   /** Sends an event; resolves once the event is stored and carried out. A repeated `id` returns the first result. */
   send<S, E, I>(machine: Definition<S, E, I, R>, id: string, event: NoInfer<E>, options?: SendOptions): Promise<void>
@@ -64,7 +64,7 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   ask<S, E, I, V extends E>(machine: Definition<S, E, I, R>, id: string, event: V, options?: SendOptions): Promise<AnswerOf<V>>
   /** The state as the store has it now. */
   state<S, E, I>(machine: Definition<S, E, I, R>, id: string): Promise<S>
-  /** Resolves with the first state that fits, the current one included. */
+  /** Resolves with the first state that matches, the current one included. */
   waitFor<S, E, I, T extends S>(
     machine: Definition<S, E, I, R>,
     id: string,
@@ -79,8 +79,8 @@ export interface AsyncEngine<in out R = never> extends AsyncDisposable {
   /** Instances of a machine, oldest change first, in pages. */
   list<S, E, I>(machine: Definition<S, E, I, R>, options?: ListOptions<TagOf<S>>): Promise<InstancePage>
   /**
-   * Removes instances of a machine that ended longer ago than this, with their journals. Returns how many. One with an unfinished
-   * or failed command stays.
+   * Removes instances of a machine that ended longer ago than this, with their journals. Instances with an unfinished or failed command are
+   * kept. Returns the number of removed instances.
    */
   purge<S, E, I>(machine: Definition<S, E, I, R>, options: PurgeOptions): Promise<number>
   /** Executions of workflows. */
@@ -132,7 +132,7 @@ const registration = (upcasters: Upcasters | undefined) => (upcasters === undefi
 
 type SharedOptions = Pick<OpenEngineOptions, "nodeId" | "lease" | "drainTimeout" | "workflowRetention" | "executionRetention">
 
-/** The workflow engine is a node of its own: the two must not take each other's name. */
+/** The workflow engine is a separate node: the two engines must not have the same name. */
 const workflowOptions = ({ nodeId, lease, drainTimeout, workflowRetention, executionRetention }: SharedOptions): WorkflowOptions => ({
   ...(nodeId === undefined ? {} : { nodeId: `workflows/${nodeId}` }),
   ...(lease === undefined ? {} : { lease }),

@@ -15,7 +15,7 @@ export interface AsyncInstance<out S, in out E> {
   state(): Promise<S>
   /** The state with its sequence number, status and times. */
   snapshot(): Promise<InstanceSnapshot<S, E>>
-  /** Resolves with the first state that fits, the current one included. Rejected with `MachineStopped` where the instance ends before. */
+  /** Resolves with the first state that matches, the current one included. Rejects with `MachineStopped` if the instance ends before. */
   waitFor<T extends S>(predicate: (state: S) => state is T, options?: AbortOptions): Promise<T>
   waitFor(predicate: (state: S) => boolean, options?: AbortOptions): Promise<S>
   /** Resolves with the final state. */

@@ -58,8 +58,8 @@ export interface Durable<V extends EventSchemas> {
   /** Waits for a time. The deadline is that of the first run, also after a restart; meanwhile the execution is not in memory. */
   sleep(name: string, duration: Duration.Input): Promise<void>
   /**
-   * Waits for an event that `workflows.sendEvent` sends, and returns its value. One that came before counts. With `timeout` the result
-   * is undefined when the time has passed; every run returns the same result.
+   * Waits for an event that `workflows.sendEvent` sends, and returns its value. An event that was sent before counts. With `timeout` the
+   * result is undefined when the time has passed; every run returns the same result.
    */
   waitForEvent<K extends keyof V & string>(name: K): Promise<V[K]["Type"]>
   waitForEvent<K extends keyof V & string>(name: K, options: { readonly timeout: Duration.Input }): Promise<V[K]["Type"] | undefined>
@@ -69,7 +69,10 @@ export interface AsyncWorkflowOptions<F extends Fields, V extends EventSchemas> 
   readonly name: string
   /** The fields of its input. */
   readonly input: F
-  /** Errors that reach callers, and the code after a failed step, as the classes they are. Others arrive as an `Error` with name and message. */
+  /**
+   * Errors that callers, and the code after a failed step, receive as instances of their classes. Others arrive as an `Error` with name and
+   * message.
+   */
   readonly failure?: Schema.Codec<unknown, unknown>
   /** Events from outside, with the schemas of their values. Each arrives once per execution. */
   readonly events?: V
@@ -81,9 +84,9 @@ type Definition = Workflow.Workflow<string, Workflow.AnyStructSchema, Schema.Top
 export interface AsyncWorkflow<in I, out A, out V extends EventSchemas> {
   readonly name: string
   readonly "~types": { readonly input: (input: I) => void; readonly success: A; readonly events: V }
-  /** The Effect workflow that it is. */
+  /** The underlying Effect workflow. */
   readonly definition: Definition
-  /** Makes it known to a workflow engine. */
+  /** Registers it with a workflow engine. */
   readonly register: Effect.Effect<void, never, WorkflowEngine | Scope.Scope>
   /** The names of its events. */
   readonly eventNames: ReadonlyArray<string>
@@ -194,7 +197,7 @@ const stepOf = <A>(
   return attempted(1)
 }
 
-/** The outcome of the race is stored: an event that comes after the deadline does not change it. */
+/** The outcome of the race is stored: an event after the deadline does not change it. */
 const beforeTimeout = (
   deferred: EventDeferred,
   timeout: Duration.Input,

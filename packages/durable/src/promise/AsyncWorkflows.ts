@@ -1,4 +1,4 @@
-/** Executions of async workflows on one engine. The workflow engine starts only where there are workflows: it holds a lease. */
+/** Executions of async workflows on one engine. The workflow engine starts only if there are workflows, because it holds a lease. */
 import { idProblem, schemaProblem } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -24,22 +24,25 @@ export type KnownWorkflow = AsyncWorkflow<never, unknown, EventSchemas>
 
 export interface AsyncWorkflows {
   /**
-   * Starts an execution, unless the id is known, and resolves with its result. Rejected with its failure, with `ExecutionCancelled`
-   * where it is cancelled, and with `EngineClosed` where the engine is closed before: the execution continues in the next engine.
+   * Starts an execution, unless the id exists, and resolves with its result. Rejects with its failure, with `ExecutionCancelled` if it is
+   * cancelled, and with `EngineClosed` if the engine closes first: the execution then continues in the next engine.
    */
   run<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string, input: NoInfer<I>, options?: AbortOptions): Promise<A>
-  /** Starts an execution, unless the id is known. It is stored when the Promise resolves. */
+  /** Starts an execution, unless the id exists. It is stored when the Promise resolves. */
   start<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string, input: NoInfer<I>): Promise<void>
   /** The result of an execution that has ended; undefined while it has not. Rejected with its failure. */
   result<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string): Promise<{ readonly value: A } | undefined>
-  /** Sends an event to an execution. The first of its name counts. One that comes before `start` is kept. */
+  /** Sends an event to an execution. The first event of a name counts. An event that is sent before `start` is kept. */
   sendEvent<I, A, V extends EventSchemas, K extends keyof V & string>(
     workflow: AsyncWorkflow<I, A, V>,
     id: string,
     event: K,
     value: NoInfer<V[K]["Type"]>,
   ): Promise<void>
-  /** Interrupts an execution: no further step runs, and a running step in this process is aborted. In another process it ends first. */
+  /**
+   * Interrupts an execution: no further step runs, and a running step in this process is aborted. A step that runs in another process ends
+   * first.
+   */
   cancel<I, A, V extends EventSchemas>(workflow: AsyncWorkflow<I, A, V>, id: string): Promise<void>
 }
 
@@ -64,7 +67,10 @@ export const asyncWorkflows = (
 
 const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet<Definition>, isClosed: () => boolean): AsyncWorkflows => {
   const run = runPromiseIn(Context.empty())
-  /** A call that the end of the engine interrupts, or a result that is an interruption, is rejected with an error that says so. */
+  /**
+   * A call is rejected with `EngineClosed` if the end of the engine interrupts it, and with `ExecutionCancelled` if its result is an
+   * interruption.
+   */
   const calling = <A, E>({ name: workflow }: NamedWorkflow, id: string, call: Effect.Effect<A, E>, options?: AbortOptions): Promise<A> =>
     run(
       Effect.catchCause(call, (cause): Effect.Effect<never, E | EngineClosed | ExecutionCancelled> => {
@@ -80,7 +86,7 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
     if (problem !== undefined) throw new TypeError(`no execution of workflow ${workflow.name} can be used: ${problem}`)
     return workflow.definition
   }
-  /** A refusal by a schema names the fields, in one line. */
+  /** Rejects with an error that names the invalid fields in one line. */
   const fitting = async <A>(what: string, schema: Schema.Constraint, checked: Effect.Effect<A, Schema.SchemaError>): Promise<A> => {
     const result = await run(Effect.result(checked))
     if (Result.isSuccess(result)) return result.success

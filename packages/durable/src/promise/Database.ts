@@ -11,7 +11,7 @@ import type { StoreOpenError } from "../store/StoreNotOpened.ts"
 /** `sqlite:PATH`, `postgres://USER:PASSWORD@HOST/NAME`, or `memory`, whose data ends with the process. */
 export type DatabaseAddress = "memory" | `sqlite:${string}` | `postgres://${string}` | `postgresql://${string}`
 
-/** The address names no database that can be opened. Repeats nothing of the address, which may hold a password. */
+/** The address names no database that can be opened. The message does not repeat the address, which may contain a password. */
 export class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", { problem: Schema.String }) {
   override get message() {
     return `${this.problem}; use "sqlite:orders.db", "postgres://user@host/orders" or "memory"`

@@ -1,7 +1,7 @@
 /** Results of steps and workflows that declare no schema: plain data, stored as JSON. */
 import * as Schema from "effect/Schema"
 
-/** The JSON form of a type: the type itself where it is plain data. */
+/** The JSON form of a type: the type itself if it is plain data. */
 type Plain<A> = A extends string | number | boolean | null | undefined | void
   ? A
   : A extends bigint | symbol | Date | RegExp | Error | ((...args: never) => unknown) | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
@@ -10,15 +10,15 @@ type Plain<A> = A extends string | number | boolean | null | undefined | void
       ? { [K in keyof A]: Plain<A[K]> }
       : never
 
-/** The result, where JSON holds all of it. It does not hold `unknown`: decode the value, or give a schema. */
+/** The result type, if JSON can hold it. JSON cannot hold `unknown`: decode the value, or give a schema. */
 export type PlainOf<A> = [A] extends [Plain<A>] ? A : { readonly "JSON cannot hold this result: pass { success: schema }": never }
 
-/** Tells `undefined`, which JSON does not have, from `null`. */
+/** Distinguishes `undefined`, which JSON does not have, from `null`. */
 export const plainResult = Schema.Struct({ value: Schema.optionalKey(Schema.Json) })
 
 export type PlainResult = typeof plainResult.Type
 
-/** Leaves out fields that are undefined, as JSON does. Throws where anything else would be lost. */
+/** Leaves out fields that are undefined, as JSON does. Throws if anything else would be lost. */
 export const toPlainResult = (what: string, result: unknown): PlainResult =>
   result === undefined ? {} : { value: plainOf(what, result, "") }
 

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 const execution = { workflow: Schema.String, id: Schema.String }
 
 /**
- * The engine was closed, before the call or while the call waited. Everything is in its database: an engine that is opened on it
+ * The engine was closed, before the call or while the call waited. All data is in the database: another engine that is opened on it
  * continues.
  */
 export class EngineClosed extends Schema.TaggedError<EngineClosed>()("EngineClosed", {

@@ -71,7 +71,7 @@ const exchange = (run: Run, { worker, finished, wants, claimMillis }: ExchangeRe
     }
   })
 
-/** How many of these commands are finished without failure, by queue and status. */
+/** Counts the completed, skipped and handled commands among these, by queue and status. */
 const countsOf = (rows: ReadonlyArray<Row>): ReadonlyArray<readonly [queue: string, status: string, count: number]> => {
   const counts = new Map<string, [queue: string, status: string, count: number]>()
   for (const row of rows) {

@@ -218,7 +218,8 @@ export class Executions implements ExecutionHost {
   }
 
   /**
-   * Receives the requests of other nodes for the executions of this node. `gained` looks for executions that this node was assigned since.
+   * Receives the requests of other nodes for the executions of this node. `gained` looks for executions that were assigned to this node
+   * since.
    */
   receiver(gained: () => void): Receiver {
     return {

@@ -92,7 +92,7 @@ export class Run {
     this.#fiber = fiber
     fiber.addObserver((exit) => {
       this.#isOver = true
-      // A run that was stopped while it compensated has compensations left, whatever its exit is.
+      // A run that was stopped while it compensated has compensations left, regardless of its exit.
       if (this.#isAbandoned) over({ _tag: "Abandoned" })
       else over(Exit.isSuccess(exit) ? exit.value : this.#failed(exit.cause))
     })

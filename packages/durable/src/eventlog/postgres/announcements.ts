@@ -1,4 +1,4 @@
-/** How processes announce through PostgreSQL's NOTIFY how far a journal has come, and listen for it. */
+/** Processes announce the last position of a journal by PostgreSQL's NOTIFY, and listen for it. */
 import type { Subscribe } from "../../postgres/PgListener.ts"
 import type { FollowAnnouncements } from "../JournalFollower.ts"
 

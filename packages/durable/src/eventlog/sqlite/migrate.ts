@@ -46,8 +46,8 @@ const events = Effect.gen(function* () {
 })
 
 /**
- * Writers wait for other processes, readers do not; the client of the store has its own way of waiting. Switching to WAL fails
- * immediately while another process does the same, so it is tried again.
+ * Makes writers wait for other processes; readers need not. The client of the store waits in its own way and sets its own timeout.
+ * Switching to WAL fails immediately while another process does the same, so it is retried.
  */
 const configure = Effect.gen(function* () {
   const sql = yield* SqlClient
