@@ -2,8 +2,8 @@
  * Reads the events of a journal from any position, in the same order for all readers, then each new event that any process stores. A reader
  * resumes after the last position it has seen, as `Last-Event-ID` of server-sent events needs.
  *
- *     const feed = yield* EventFeed yield* Stream.runForEach(feed.stream({ after: 42 }), ({ position, entry }) => Console.log(position,
- *     entry.event))
+ *     const feed = yield* EventFeed
+ *     yield* Stream.runForEach(feed.stream({ after: 42 }), ({ position, entry }) => Console.log(position, entry.event))
  */
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
