@@ -60,7 +60,7 @@ import { Shards } from "./Shards.ts"
 export interface ClusterOptions {
   /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
   readonly address: string
-  /** Host and port on which it listens, where they differ. Default: `address`. */
+  /** Host and port on which it listens, if they differ from `address`. Default: `address`. */
   readonly listen?: string
   /** The secret that the nodes of a cluster share. At least 16 characters. */
   readonly token: string | Redacted.Redacted

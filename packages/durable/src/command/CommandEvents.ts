@@ -67,8 +67,8 @@ const isRefusal = ({ _tag }: SendError | InstanceNotFound): boolean =>
 export const eventIdOf = ({ key, round }: ClaimedCommand): string => (round === 0 ? `@command/${key}` : `@retry/${round}/${key}`)
 
 /**
- * The verdict on a command whose event was delivered before the process that executed it was killed: it is not executed again,
- * and instance and command agree. Undefined where no event was delivered.
+ * The verdict on a command whose event was delivered before the process that executed it was killed: it is not executed again, and instance
+ * and command agree. Undefined if no event was delivered.
  */
 export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: ClaimedCommand): Effect.Effect<Verdict | undefined> =>
   Effect.match(

@@ -42,7 +42,7 @@ export class CrashQuarantine {
     this.#mode = { _tag: "waiting", queue, command }
   }
 
-  /** The suspect, where it can begin: the store has recorded all commands that were handed back. */
+  /** Returns the suspect if it can begin: the store has recorded all commands that were handed back. */
   release(ended: ReadonlyArray<Ended>): Suspect | undefined {
     const { waiting } = this
     if (waiting === undefined || ended.some(({ verdict }) => verdict._tag === "Released")) return undefined

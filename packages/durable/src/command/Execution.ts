@@ -88,7 +88,7 @@ const problemOf = ({ error, problem }: Failure, slot: unknown): string => {
   // The slot does not declare this error, or it has no fields.
   if (Exit.isFailure(encoded) || typeof encoded.value !== "object" || encoded.value === null) return cut(problem)
   const shown = redactor(codec)(encoded.value)
-  // All of it is sensitive: its message may contain a hidden value.
+  // The whole error is sensitive: its message may contain a hidden value.
   if (typeof shown !== "object" || shown === null) return hidden
   const fields: { readonly [name: string]: unknown } = { ...shown }
   const isRepeated = problem === fields["_tag"] || problem === fields["message"]

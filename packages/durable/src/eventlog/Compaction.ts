@@ -38,7 +38,7 @@ export const makeCompaction = (store: EventStore, compactors: Compactors): Compa
       return true
     })
 
-  /** A compaction that fails leaves everything as it was: no write fails because of it. */
+  /** A failed compaction changes nothing, and does not fail the write. */
   const reduce = (compactor: Compactor, entries: ReadonlyArray<StoredEntry>): Effect.Effect<ReadonlyArray<Entry> | undefined> => {
     const left: Array<Entry> = []
     const write = (entry: Entry) => Effect.sync(() => void left.push(entry))

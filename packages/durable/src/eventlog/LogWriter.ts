@@ -49,8 +49,8 @@ interface Waiting extends Written {
 }
 
 /** A handler failed in a transaction that it shares with others: the transaction has to be rolled back. */
-class Disturbed {
-  readonly _tag = "Disturbed"
+class BatchHandlerFailed {
+  readonly _tag = "BatchHandlerFailed"
 }
 
 /** Other processes stored more events than the replay handles in one transaction. */
@@ -83,12 +83,12 @@ export const makeLogWriter = (
 
     /** Nearly all handlers succeed: then no savepoint is needed. */
     const trusting = (one: Waiting) =>
-      Effect.flatMap(noting(one, handle(one)), (exit) => (Exit.isFailure(exit) ? Effect.fail(new Disturbed()) : Effect.void))
+      Effect.flatMap(noting(one, handle(one)), (exit) => (Exit.isFailure(exit) ? Effect.fail(new BatchHandlerFailed()) : Effect.void))
 
     /** Behind a savepoint, so that a failed handler is rolled back alone. */
     const guarded = (one: Waiting) => noting(one, sql.withTransaction(handle(one)))
 
-    type Handle = (one: Waiting) => Effect.Effect<unknown, StoreError | Disturbed>
+    type Handle = (one: Waiting) => Effect.Effect<unknown, StoreError | BatchHandlerFailed>
 
     /**
      * Returns the writers whose events are not stored. The others, stored by an attempt whose answer was lost, keep the outcome of that
@@ -132,7 +132,7 @@ export const makeLogWriter = (
       if (waiting.length === 0) return Effect.void
       return Effect.flatMap(Effect.exit(alone(storeAll(waiting, trusting))), (exit) => {
         // A single failed handler is rolled back with its transaction. With several, each is handled again behind its own savepoint.
-        if (!isDisturbed(exit) || waiting.length === 1) return decide(waiting, isDisturbed(exit) ? Exit.void : exit)
+        if (!isBatchHandlerFailed(exit) || waiting.length === 1) return decide(waiting, isBatchHandlerFailed(exit) ? Exit.void : exit)
         return Effect.forEach(
           Arr.chunksOf(waiting, guardedLimit),
           (some) => Effect.flatMap(Effect.exit(alone(storeAll(some, guarded))), (exit) => decide(some, exit)),
@@ -197,5 +197,5 @@ export const makeLogWriter = (
 
 const isHandled = ({ outcome }: Waiting): boolean => outcome !== undefined && Exit.isSuccess(outcome)
 
-const isDisturbed = (exit: Exit.Exit<void, unknown>): boolean =>
-  Exit.isFailure(exit) && Option.exists(Cause.findErrorOption(exit.cause), (error) => error instanceof Disturbed)
+const isBatchHandlerFailed = (exit: Exit.Exit<void, unknown>): boolean =>
+  Exit.isFailure(exit) && Option.exists(Cause.findErrorOption(exit.cause), (error) => error instanceof BatchHandlerFailed)

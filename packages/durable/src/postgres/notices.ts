@@ -19,7 +19,7 @@ type Queues = ReadonlySet<string> | undefined
 const gap = Duration.millis(20)
 
 /** The delay before other processes are notified, so that a worker of this process, which already is, claims first. */
-const courtesy = Duration.millis(3)
+const headStart = Duration.millis(3)
 
 /** Returns the function that notifies other processes from inside a transaction: PostgreSQL delivers the notice at its commit. */
 export const notices = (
@@ -65,8 +65,11 @@ const tellOthers = (channel: string, signal: CommandSignal, tell: (queues: Queue
         }),
       )
     })
-    const polite = Effect.suspend(() => (signal.isListened ? Effect.sleep(courtesy) : Effect.void))
-    yield* forkLoop(`the sender of ${channel}`, Effect.all([awaited.await, polite, tellOnce, Effect.sleep(gap)], { discard: true }))
+    const localWorkersFirst = Effect.suspend(() => (signal.isListened ? Effect.sleep(headStart) : Effect.void))
+    yield* forkLoop(
+      `the sender of ${channel}`,
+      Effect.all([awaited.await, localWorkersFirst, tellOnce, Effect.sleep(gap)], { discard: true }),
+    )
   })
 
 const payloadOf = (self: string, queues: Queues): string => {

@@ -31,7 +31,7 @@ export interface OpenEngineOptions<R = never> extends EngineOptions {
   readonly database: DatabaseAddress
   /** Every machine whose instances this process runs: its timers fire, and its work and commands continue, from now on. */
   readonly machines?: ReadonlyArray<Definition<unknown, unknown, never, NoInfer<R>>>
-  /** Every workflow whose executions this process runs: those that a process left unfinished continue now. */
+  /** Every workflow whose executions this process runs: unfinished executions continue when the engine opens. */
   readonly workflows?: ReadonlyArray<KnownWorkflow>
   /** How to read data that older versions of a machine stored, by the name of the machine. */
   readonly upcasters?: { readonly [machine: string]: Upcasters }

@@ -38,9 +38,8 @@ export interface Dialect {
   /** Joins instances to the listing in the order of the listing. */
   readonly joinInstances: Fragment
   /**
-   * The source of a select: the rows `f` of a query for each state `c` of a machine or, without one, of all machines. The query reads
-   * one part of the index by states, so no index in the order of all instances has to be kept. SQLite cannot join such a query, and
-   * has that index.
+   * The source of a select: the rows `f` of a query for each state `c` of a machine or, without one, of all machines. The query reads one
+   * part of the index by states, so no index over all states is needed. SQLite cannot join a query of this form, and has that index.
    */
   readonly eachState?: (machine: string | undefined, ofState: Fragment) => Fragment
   /** The rows of a query for few instances of the listing, and the instances whose changes are not folded yet. */

@@ -2,9 +2,9 @@
  * The scope of one run of a workflow. Its finalizers are the compensations, which Effect keeps in memory only. Here each completed
  * compensation is journaled, so that after a crash no step is compensated twice.
  *
- * A compensation is identified by the step before it: the last activity, deferred or child that ended on the fiber that registers
- * it. A compensation without such a step is not journaled and may be repeated: the order of registration could differ in the next
- * run, and skipping the wrong one would be worse.
+ * A compensation is identified by the step before it: the last activity, deferred or child that ended on the fiber that registers it.
+ * Without a step before it, a compensation is not journaled and may be repeated: the order of registration could differ in the next run,
+ * and skipping the wrong one would be worse.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -28,7 +28,7 @@ export class Compensations {
   readonly #log: CompensationLog
   readonly #steps = new WeakMap<object, { readonly step: string; registered: number }>()
   #abandoned = false
-  #asked = false
+  #wasAbandonedRead = false
 
   constructor(workflow: Workflow.Any, executionId: string, log: CompensationLog) {
     this.#log = log
@@ -41,7 +41,7 @@ export class Compensations {
     Object.defineProperty(this.instance, "abandoned", {
       enumerable: true,
       get: () => {
-        this.#asked = true
+        this.#wasAbandonedRead = true
         return this.#abandoned
       },
       set: (abandoned: boolean) => {
@@ -62,17 +62,17 @@ export class Compensations {
 
   #register(finalizer: Finalizer): Finalizer {
     const fiber = Fiber.getCurrent()
-    const behind = fiber === undefined ? undefined : this.#steps.get(fiber)
-    const index = behind === undefined ? 0 : behind.registered++
+    const stepBefore = fiber === undefined ? undefined : this.#steps.get(fiber)
+    const index = stepBefore === undefined ? 0 : stepBefore.registered++
     // `DurableDeferred.into` runs its effect with a copy of the instance, whose `abandoned` is never set.
     const isOfCopy = fiber !== undefined && Context.getOrUndefined(fiber.context, WorkflowInstance) !== this.instance
     return (exit) =>
       Effect.suspend(() => {
-        if (isOfCopy) return this.#abandoned ? Effect.void : this.#once(finalizer(exit), exit, behind?.step, index)
-        if (behind !== undefined && this.#log.isCompensated(compensationKey(behind.step, index))) return Effect.void
-        this.#asked = false
+        if (isOfCopy) return this.#abandoned ? Effect.void : this.#once(finalizer(exit), exit, stepBefore?.step, index)
+        if (stepBefore !== undefined && this.#log.isCompensated(compensationKey(stepBefore.step, index))) return Effect.void
+        this.#wasAbandonedRead = false
         const effect = finalizer(exit)
-        return this.#asked && !this.#abandoned ? this.#once(effect, exit, behind?.step, index) : effect
+        return this.#wasAbandonedRead && !this.#abandoned ? this.#once(effect, exit, stepBefore?.step, index) : effect
       })
   }
 

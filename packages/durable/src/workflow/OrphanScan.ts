@@ -1,6 +1,7 @@
 /**
  * Finds executions that no living node runs and takes them over: those of a node that died or of this process before it lost its lease, and
- * those that were started where their workflow is not registered. Also notices writes of other nodes to executions that run here.
+ * those that were started on a node on which their workflow is not registered. Also notices writes of other nodes to executions that run
+ * here.
  *
  * The scan asks the store which owners there are, checks each owner once, and pages by id through the executions of owners that are dead,
  * so that executions of living nodes cost nothing and a scan ends however many executions change meanwhile.

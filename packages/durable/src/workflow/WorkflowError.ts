@@ -15,7 +15,7 @@ export class DuplicateStep extends Schema.TaggedError<DuplicateStep>()("Duplicat
   }
 }
 
-/** The execution does not continue until the problem is solved. Nothing of it is lost. */
+/** The execution does not continue until the problem is solved. Its stored steps are kept. */
 export class ExecutionHeld extends Schema.TaggedError<ExecutionHeld>()("ExecutionHeld", {
   workflow: Schema.String,
   executionId: Schema.String,
