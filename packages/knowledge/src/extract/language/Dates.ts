@@ -142,7 +142,7 @@ const yearAlone = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefi
 const exists = ({ year, month, day }: FoundDate): boolean => {
   if (month === undefined) return true
   if (month < 1 || month > 12) return false
-  return day === undefined || day <= daysIn(year, month)
+  return day === undefined || (day >= 1 && day <= daysIn(year, month))
 }
 
 const daysIn = (year: number, month: number): number => {

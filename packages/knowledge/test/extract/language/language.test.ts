@@ -125,6 +125,7 @@ describe("dates", () => {
     ["le 14 juillet 1789", ["1789-07-14"]],
     ["on 31 February 1984 it may rain", ["1984-02"]],
     ["29 February 2000, 29 February 1900", ["2000-02-29", "1900-02"]],
+    ["1998-04-00, 1998-00-10", []],
     ["page 12, room 3000", []],
   ]
   for (const [text, expected] of cases) {
