@@ -1,5 +1,13 @@
 /** The structure of an XState machine: its states by path, the tags of its instances, and the events it knows. */
-import { type AnyMachineSnapshot, type AnyStateMachine, type AnyStateNode, createActor, type EventObject, type StateValue } from "xstate"
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  type AnyStateNode,
+  type AnyTransitionDefinition,
+  createActor,
+  type EventObject,
+  type StateValue,
+} from "xstate"
 import { inertLogic, type NamedActor, namedActor } from "./ActorKind.ts"
 import type { AnyChartState } from "./ChartState.ts"
 
@@ -41,8 +49,15 @@ export class Chart {
   readonly #byId: ReadonlyMap<string, AnyStateNode>
   /** Types of events whose transitions have guards; `true` if any event may lead to a guard. */
   readonly #guarded: ReadonlySet<string> | true
-  /** No transition is automatic, and no inner state has an output. */
-  readonly #isStructural: boolean
+  /**
+   * Whether the active states and the transitions that an event selects decide which states come next: no transition is automatic, no
+   * guard decides on events that XState makes, and no inner state has an output. XState takes automatic transitions in an order that
+   * depends on how a state was reached, and calls the functions of outputs.
+   */
+  readonly isStructural: boolean
+  readonly transitions: ReadonlyArray<AnyTransitionDefinition>
+  /** The `assign` actions of the chart. */
+  readonly assigns: ReadonlyArray<AssignAction>
   readonly #tagOfType: ReadonlyMap<string, string>
 
   constructor(machine: AnyStateMachine) {
@@ -66,8 +81,12 @@ export class Chart {
       ...this.delayTypes.map((type) => [type, `(${type})`] as const),
     ])
     this.actors = actorsOf(machine, this.nodes)
-    this.#guarded = guardedTypes(machine, this.nodes)
-    this.#isStructural = this.nodes.every((node) => (node.always ?? []).length === 0 && (node === root || node.output === undefined))
+    this.transitions = this.nodes.flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])])
+    const actions = actionsOf(machine, this.nodes, this.transitions)
+    this.assigns = assignsAmong(actions, machine)
+    this.#guarded = guardedTypes(this.transitions, actions)
+    this.isStructural =
+      this.#guarded !== true && this.nodes.every((node) => (node.always ?? []).length === 0 && (node === root || node.output === undefined))
   }
 
   /** The tags of all events: those of callers, those for delayed transitions, and those of actors. */
@@ -92,13 +111,9 @@ export class Chart {
     return ids.length !== Object.keys(before).length || ids.some((id) => before[id] !== after[id])
   }
 
-  /**
-   * Whether the active states alone decide which transitions an event of this type takes: no guard takes part. False for all events of a
-   * chart with automatic transitions, which XState takes in an order that depends on how a state was reached, and of a chart whose inner
-   * states have outputs, which are functions that XState calls.
-   */
-  isSelectedByType({ type }: EventObject): boolean {
-    return this.#isStructural && this.#guarded !== true && !this.#guarded.has(type)
+  /** Whether a guard has a part in which transitions an event of this type takes. */
+  isGuarded({ type }: EventObject): boolean {
+    return this.#guarded === true || this.#guarded.has(type)
   }
 
   node(id: string): AnyStateNode | undefined {
@@ -134,18 +149,49 @@ export class Chart {
   }
 }
 
+/** Every action that the chart can take: of its states, its transitions and its implementations. */
+const actionsOf = (
+  { implementations }: AnyStateMachine,
+  nodes: ReadonlyArray<AnyStateNode>,
+  transitions: ReadonlyArray<AnyTransitionDefinition>,
+): ReadonlyArray<unknown> => [
+  ...nodes.flatMap(({ entry, exit, initial }) => [...entry, ...exit, ...(initial?.actions ?? [])]),
+  ...transitions.flatMap((transition) => transition.actions),
+  ...Object.values(implementations.actions),
+]
+
+/** An `assign` action, and whether some state or transition gives it parameters. */
+export interface AssignAction {
+  readonly action: ResolvableAssign
+  readonly hasParameters: boolean
+}
+
+/** As XState represents it. */
+export interface ResolvableAssign {
+  readonly assignment: ((values: object) => unknown) | Readonly<Record<string, unknown>>
+  /** Called by XState with the scope, the snapshot, and the context and event. */
+  resolve: (
+    ...call: readonly [scope: unknown, snapshot: unknown, values: { readonly event: EventObject }, ...ReadonlyArray<unknown>]
+  ) => unknown
+}
+
+const assignsAmong = (actions: ReadonlyArray<unknown>, { implementations }: AnyStateMachine): ReadonlyArray<AssignAction> => {
+  const withParameters = new Set(actions.flatMap((action) => (hasParameters(action) ? [implementations.actions[action.type]] : [])))
+  return [...new Set(actions.filter(isAssign))].map((action) => ({ action, hasParameters: withParameters.has(action as never) }))
+}
+
+const isAssign = (action: unknown): action is ResolvableAssign =>
+  typeof action === "function" && (action as { readonly type?: unknown }).type === "xstate.assign" && "resolve" in action
+
+const hasParameters = (action: unknown): action is { readonly type: string } =>
+  typeof action === "object" && action !== null && "type" in action && "params" in action
+
 /**
  * Returns `true` if any event may lead to a guard: automatic transitions, raised events and the events of completed regions follow any
  * event.
  */
-const guardedTypes = ({ implementations }: AnyStateMachine, nodes: ReadonlyArray<AnyStateNode>): ReadonlySet<string> | true => {
-  const transitions = nodes.flatMap((node) => [...[...node.transitions.values()].flat(), ...(node.always ?? [])])
+const guardedTypes = (transitions: ReadonlyArray<AnyTransitionDefinition>, actions: ReadonlyArray<unknown>): ReadonlySet<string> | true => {
   const guarded = transitions.filter(({ guard }) => guard !== undefined).map(({ eventType }) => String(eventType))
-  const actions: ReadonlyArray<unknown> = [
-    ...nodes.flatMap(({ entry, exit }) => [...entry, ...exit]),
-    ...transitions.flatMap((transition) => transition.actions),
-    ...Object.values(implementations.actions),
-  ]
   const isAnyEvent = (type: string) => type === "" || type.includes("*") || type.startsWith("xstate.done.state.")
   return guarded.some(isAnyEvent) || actions.some(isRaising) ? true : new Set(guarded)
 }

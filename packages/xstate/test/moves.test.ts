@@ -2,10 +2,12 @@ import { Machine } from "@detent/machine"
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { vi } from "vitest"
-import { assign, initialTransition, setup, transition } from "xstate"
-import { fromXState } from "../src/index.ts"
+import { assign, fromPromise, initialTransition, setup, transition } from "xstate"
+import { fromXState, type XStateMachine } from "../src/index.ts"
 
 type Letter = { type: "a" } | { type: "b" } | { type: "c" } | { type: "d" } | { type: "e" } | { type: "f" }
+
+const letters = ["a", "b", "c", "d", "e", "f"] as const
 
 /** Plain moves beside a guard, an assign, regions that end together, and a history state. */
 const everything = () =>
@@ -64,12 +66,12 @@ describe("transitions that only move", () => {
     expect(working).toHaveBeenCalledTimes(4)
     send("a", "a", "b", "f")
     expect(working).toHaveBeenCalledTimes(4)
-    // An assign is a function: it is called every time, and what it leads to is not confused with a move.
+    // An assigner is called every time, though XState works the transition out once.
     send("b", "b")
-    expect(working).toHaveBeenCalledTimes(6)
+    expect(working).toHaveBeenCalledTimes(5)
     expect(state).toMatchObject({ _tag: "idle", context: { n: 2 } })
     send("a")
-    expect(working).toHaveBeenCalledTimes(6)
+    expect(working).toHaveBeenCalledTimes(5)
     expect(state).toMatchObject({ _tag: "busy", context: { n: 2 } })
   })
 
@@ -94,22 +96,167 @@ describe("transitions that only move", () => {
     expect(calls).toBe(2)
   })
 
-  const chart = everything()
-  const Chart = fromXState(chart)
-
   it.prop(
     "lead where XState leads, whatever was sent before",
-    { types: Schema.Array(Schema.Literals(["a", "b", "c", "d", "e", "f"])) },
+    { types: Schema.Array(Schema.Literals(letters)) },
     ({ types }) => {
-      let [snapshot] = initialTransition(chart)
-      let state = begun(Chart)
-      for (const type of types) {
-        ;[snapshot] = transition(chart, snapshot, { type })
-        state = after(Chart, state, type)
-        expect(JSON.stringify(state.value)).toBe(JSON.stringify(snapshot.value))
-        expect(state).toMatchObject({ context: snapshot.context, status: snapshot.status })
+      for (const [chart, Chart] of charts) {
+        let [snapshot] = initialTransition(chart)
+        let state = begun(Chart)
+        for (const type of types) {
+          ;[snapshot] = transition(chart, snapshot, { type })
+          state = after(Chart, state, type)
+          expect(JSON.stringify(state.value)).toBe(JSON.stringify(snapshot.value))
+          expect(state).toMatchObject({ context: snapshot.context, status: snapshot.status })
+        }
       }
     },
     { arbitrary: { runs: 300 } },
   )
+})
+
+/** Assigns of states that are left and entered again, in the order of the calls, each with the event that it got. */
+const noting = () => {
+  const note = (text: string) =>
+    assign({ notes: ({ context, event }) => [...context.notes.slice(-9), `${text} ${event.type}`] as Array<string> })
+  return setup({
+    types: { context: {} as { notes: Array<string>; n: number }, events: {} as Letter },
+    guards: {
+      early: ({ context }, { below }: { below: number }) => context.n < below,
+      odd: ({ context }) => context.n % 2 === 1,
+    },
+    actions: { count: assign(({ context }) => ({ n: context.n + 1 })) },
+  }).createMachine({
+    id: "noting",
+    context: { notes: [], n: 0 },
+    initial: "outer",
+    entry: note("enter root"),
+    states: {
+      outer: {
+        initial: "one",
+        entry: note("enter outer"),
+        exit: note("leave outer"),
+        on: { a: { target: "outer", actions: "count" }, b: { target: "outer", reenter: true }, f: "regions" },
+        states: {
+          one: {
+            entry: [note("enter one"), "count"],
+            exit: note("leave one"),
+            on: {
+              c: [
+                { guard: { type: "early", params: { below: 5 } }, target: "two", actions: note("early") },
+                { guard: "odd", target: "last" },
+                { target: "two", actions: "count" },
+              ],
+            },
+          },
+          two: { exit: note("leave two"), on: { c: "one", d: "last", e: { actions: ["count", note("stay")] } } },
+          last: { type: "final", entry: note("enter last") },
+        },
+        onDone: { target: "regions", actions: note("done") },
+      },
+      regions: {
+        type: "parallel",
+        on: { f: "outer" },
+        states: {
+          left: { initial: "one", states: { one: { on: { a: "two" } }, two: { type: "final", entry: note("left is done") } } },
+          right: { initial: "one", states: { one: { on: { a: "two", b: { target: "two", actions: "count" } } }, two: { type: "final" } } },
+        },
+        onDone: { target: "outer", actions: [note("both"), "count"] },
+      },
+    },
+  })
+}
+
+const charts = [everything(), noting()].map((chart) => [chart, fromXState(chart as never)] as const) as unknown as ReadonlyArray<
+  readonly [ReturnType<typeof everything>, XStateMachine<ReturnType<typeof everything>>]
+>
+
+describe("known transitions with guards and assigners", () => {
+  it("follow the answers that guards give to each event, also where these change by themselves", () => {
+    let answer = () => true
+    const chart = setup({ types: { events: {} as Letter }, guards: { isOpen: () => answer() } }).createMachine({
+      id: "opening",
+      initial: "outside",
+      states: {
+        outside: { on: { a: [{ guard: "isOpen", target: "inside" }, { target: "waiting" }], b: { guard: "isOpen", target: "inside" } } },
+        inside: {},
+        waiting: {},
+      },
+    })
+    const Opening = fromXState(chart)
+    const tagAfter = (type: Letter["type"]) => after(Opening, begun(Opening), type)._tag
+    // The first answer selects the transition that is looked for; XState asks again, and takes the other one.
+    let asked = 0
+    answer = () => asked++ % 2 === 0
+    expect(tagAfter("a")).toBe("waiting")
+    for (let again = 0; again < 2; again++) {
+      answer = () => true
+      expect([tagAfter("a"), tagAfter("b")]).toEqual(["inside", "inside"])
+      answer = () => false
+      expect([tagAfter("a"), tagAfter("b")]).toEqual(["waiting", "outside"])
+    }
+  })
+
+  it("call assigners that get parameters by XState", () => {
+    const chart = setup({
+      types: { context: {} as { n: number }, events: {} as Letter },
+      actions: { add: assign({ n: ({ context }, { by }: { by: number }) => context.n + by }) },
+    }).createMachine({
+      id: "parameters",
+      context: { n: 1 },
+      on: { a: { actions: { type: "add", params: ({ context }) => ({ by: context.n }) } } },
+    })
+    const Parameters = fromXState(chart)
+    let state = begun(Parameters)
+    for (let doubled = 0; doubled < 4; doubled++) state = after(Parameters, state, "a")
+    expect(state.context).toEqual({ n: 16 })
+  })
+
+  it("fail with the error of an assigner, and leave the state as it was", () => {
+    const chart = setup({ types: { context: {} as { n: number }, events: {} as Letter } }).createMachine({
+      id: "throwing",
+      context: { n: 0 },
+      on: {
+        a: {
+          actions: assign({
+            n: ({ context }) => {
+              if (context.n === 2) throw new Error("two is enough")
+              return context.n + 1
+            },
+          }),
+        },
+      },
+    })
+    const Throwing = fromXState(chart)
+    let state = begun(Throwing)
+    for (let n = 0; n < 2; n++) state = after(Throwing, state, "a")
+    const decision = Machine.decide(Throwing, state, { type: "a", _tag: "a" } as never)
+    expect(decision).toMatchObject({ _tag: "Refused", error: { cause: { message: "two is enough" } } })
+    expect(state.context).toEqual({ n: 2 })
+  })
+
+  it("let XState start an actor that an assigner spawns only sometimes", () => {
+    const child = fromPromise(async () => 1)
+    const chart = setup({
+      types: { context: {} as { n: number; child: unknown }, events: {} as Letter },
+      actors: { child },
+    }).createMachine({
+      id: "spawning",
+      context: { n: 0, child: null },
+      on: {
+        a: {
+          actions: assign(({ context, spawn }) => ({
+            n: context.n + 1,
+            child: context.n === 2 ? spawn("child", { id: "third" }) : context.child,
+          })),
+        },
+      },
+    })
+    const Spawning = fromXState(chart)
+    let state = begun(Spawning)
+    for (let n = 0; n < 4; n++) state = after(Spawning, state, "a")
+    expect(state).toMatchObject({ context: { n: 4, child: { id: "third" } }, children: { third: { src: "child" } } })
+    const again = Array.from({ length: 4 }).reduce<typeof state>((last) => after(Spawning, last, "a"), begun(Spawning))
+    expect(again).toMatchObject({ context: { n: 4, child: { id: "third" } }, children: { third: { src: "child" } } })
+  })
 })
