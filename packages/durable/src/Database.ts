@@ -13,7 +13,7 @@ import type { Timers } from "./store/Timers.ts"
 
 export type Database = { readonly _tag: "Sqlite"; readonly file: string } | { readonly _tag: "Postgres"; readonly url: Redacted.Redacted }
 
-/** Reads an address. Fails with the problem, which repeats nothing of the address: it may hold a password. */
+/** Parses an address. Fails with the problem, which repeats nothing of the address: it may contain a password. */
 export const databaseAt = (address: string): Result.Result<Database, string> => {
   const scheme = /^([a-z]+):/i.exec(address)?.[1]?.toLowerCase()
   switch (scheme) {

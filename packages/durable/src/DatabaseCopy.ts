@@ -68,7 +68,7 @@ export interface CopyReport {
   readonly left: ReadonlyArray<string>
 }
 
-/** An index that is filled from rows of a table, in steps; each gives where the next one begins. */
+/** An index that is filled from rows of a table, in steps. Each step returns where the next one begins. */
 export interface IndexBuild {
   readonly name: string
   readonly step: (after: number | undefined) => Effect.Effect<number | undefined, unknown>
@@ -76,9 +76,9 @@ export interface IndexBuild {
 
 export interface CopyOptions {
   readonly source: SqlClient
-  /** Has all tables already. */
+  /** It must have all tables already. */
   readonly target: SqlClient
-  /** Names the source, the same whenever the copy is started again. It is stored in the target. */
+  /** The name of the source, the same each time the copy is started. It is stored in the target. */
   readonly name: string
   /** Copies although a process works in the source. */
   readonly force?: boolean
@@ -86,13 +86,13 @@ export interface CopyOptions {
   readonly onProgress?: (progress: CopyProgress) => Effect.Effect<void>
 }
 
-/** The names of a database's tables, as a report has them. */
+/** The names of a database's tables, as in a report. */
 export const tableNames = (client: SqlClient): Effect.Effect<ReadonlySet<string>, SqlError> =>
   Effect.map(readCatalog(client), ({ tables }) => new Set(tables.keys()))
 
 /**
- * Statements that end all leases and claims. A database that was restored has no process that holds one: its work would wait until
- * they end by themselves.
+ * Statements that end all leases and claims. No process holds those of a restored database: its work would wait until they end by
+ * themselves.
  */
 export const endClaims = (dialect: "pg" | "sqlite"): ReadonlyArray<string> => {
   const place = (name: string) => (dialect === "pg" ? `detent.${name}` : `detent_${name}`)
@@ -103,7 +103,7 @@ export const endClaims = (dialect: "pg" | "sqlite"): ReadonlyArray<string> => {
   ]
 }
 
-/** Refuses a target that has rows of its own, or a copy of something else. Its tables need not be there. */
+/** Refuses a target that has rows of its own, or a copy of another source. Its tables need not exist yet. */
 export const refuseFilled = (options: Pick<CopyOptions, "source" | "target" | "name">): Effect.Effect<void, CopyError> =>
   Effect.gen(function* () {
     if (yield* resumes(options, yield* openCopyState(options.target))) return
@@ -141,16 +141,16 @@ export const copyDatabase = (options: CopyOptions): Effect.Effect<CopyReport, Co
     return { isResumed, tables, left }
   })
 
-/** Tables that are rebuilt from others, or list the migrations that have run. */
+/** Whether a table is copied. Tables that are rebuilt from others, or list the migrations that have run, are not. */
 const isCopied = (name: string): boolean => !/(^|[._])migrations$/.test(name) && !derivedTables.includes(name) && !ownTables.includes(name)
 
-/** `blocks` is kept by triggers; the nodes of a cluster register themselves. */
+/** Triggers maintain `blocks`; the nodes of a cluster register themselves. */
 const derivedTables = [
   ...["detent.moves", "detent.listing", "detent.counts", "detent.finished", "detent.blocks"],
   ...["detent.cluster_nodes", "detent.cluster_shards"],
 ]
 
-/** Tables in which opening a database makes rows. */
+/** Tables that get rows when a database is opened. */
 const openedTables = ["detent.domain_journals", "detent.domain_projections"]
 
 const pairsOf = (source: Catalog, target: Catalog) =>
@@ -184,7 +184,7 @@ const resumes = ({ name }: Pick<CopyOptions, "name">, state: CopyState) =>
     return true
   })
 
-/** A working process extends its lease every few seconds. */
+/** Refuses a source with a lease that has not ended: a working process extends its lease every few seconds. */
 const refuseLive = ({ sql, dialect, tables }: Catalog) =>
   Effect.gen(function* () {
     const leases = tables.get("detent.leases")
@@ -194,7 +194,8 @@ const refuseLive = ({ sql, dialect, tables }: Catalog) =>
     if (live !== undefined)
       return yield* new CopyRefused({
         problem: `a process works in the source: it holds the lease ${textOf(live, "name")}`,
-        nextStep: "stop it, wait some seconds and copy again; --force copies now, and the check at the end finds what changes meanwhile",
+        nextStep:
+          "stop it, wait some seconds and copy again; --force copies now, and the check at the end finds rows that change meanwhile",
       })
   })
 
@@ -212,7 +213,7 @@ const begin = (options: CopyOptions, state: CopyState, target: Catalog, pairs: R
     )
   })
 
-/** Pages have about this size, so that rows of megabytes do not come by the thousand. */
+/** The approximate size of a page, so that rows of megabytes are not read by the thousand. */
 const pageBytes = 2_000_000
 
 const rowLimits = { first: 200, least: 1, most: 5_000 }
@@ -248,7 +249,7 @@ const copyTables = (options: CopyOptions, state: CopyState, pairs: ReadonlyArray
         const advance = state.advance(pair.name, { position: after, copied, isDone })
         yield* failing(pair.name, transacting(pair.target.sql, Effect.andThen(write, advance)))
         limit = nextLimit(limit, sizeOf(page))
-        yield* tell(options, { stage: "copy", part: pair.name, rows, total })
+        yield* reportProgress(options, { stage: "copy", part: pair.name, rows, total })
       }
     }
   })
@@ -263,14 +264,14 @@ const buildIndexes = (options: CopyOptions, state: CopyState, target: Catalog) =
       if (before?.isDone === true) continue
       let after = before?.position?.[0] === undefined ? undefined : Number(before.position[0])
       do {
-        yield* tell(options, { stage: "index", part: build.name, rows: index, total: builds.length })
+        yield* reportProgress(options, { stage: "index", part: build.name, rows: index, total: builds.length })
         after = yield* failing(part, build.step(after))
         yield* state.advance(part, { position: after === undefined ? undefined : [after], copied: 0, isDone: after === undefined })
       } while (after !== undefined)
     }
   })
 
-/** The listing, the counts of instances and commands, and on PostgreSQL the numbers that come next and the planner's statistics. */
+/** Rebuilds the listing and the counts of instances and commands; on PostgreSQL also identity sequences and planner statistics. */
 const listingBuild = ({ sql, dialect, tables }: Catalog): IndexBuild => {
   const place = (name: string) => (dialect === "pg" ? `detent.${name}` : `detent_${name}`)
   const [shard, zero] = dialect === "pg" ? [", shard", ", 0"] : ["", ""]
@@ -291,7 +292,7 @@ const listingBuild = ({ sql, dialect, tables }: Catalog): IndexBuild => {
   return { name: "listing", step: () => Effect.as(Effect.andThen(written, measured), undefined) }
 }
 
-/** The numbers that PostgreSQL gives next begin behind those that were copied. */
+/** Sets the identity sequences of PostgreSQL to continue after the numbers that were copied. */
 const numberingOf = ({ place, columns }: Table): ReadonlyArray<string> =>
   columns.flatMap(({ name, isIdentity }) =>
     isIdentity
@@ -311,7 +312,7 @@ const check = (options: CopyOptions, pairs: ReadonlyArray<TablePair>) =>
       Effect.gen(function* () {
         const counted = (more: number) => {
           rows += more
-          return tell(options, { stage: "check", part: pair.name, rows, total })
+          return reportProgress(options, { stage: "check", part: pair.name, rows, total })
         }
         const [source, target] = yield* Effect.all([digestOf(pair.source, pair, counted), digestOf(pair.target, pair, () => Effect.void)], {
           concurrency: 2,
@@ -320,7 +321,7 @@ const check = (options: CopyOptions, pairs: ReadonlyArray<TablePair>) =>
           table: pair.name,
           rows: target.rows,
           digest: target.text,
-          isSame: (source.text === target.text && source.rows === target.rows) || isMoving(options, pair),
+          isSame: (source.text === target.text && source.rows === target.rows) || mayDiffer(options, pair),
         }
       }),
     )
@@ -329,8 +330,8 @@ const check = (options: CopyOptions, pairs: ReadonlyArray<TablePair>) =>
     return checked.map(({ table, rows: copied, digest }) => ({ table, rows: copied, digest }))
   })
 
-/** A working process extends its lease all the time, which changes nothing else. */
-const isMoving = ({ force }: CopyOptions, { name }: TablePair): boolean => force === true && name === "detent.leases"
+/** With `force`, a process may work in the source: it extends its lease all the time, which changes nothing else. */
+const mayDiffer = ({ force }: CopyOptions, { name }: TablePair): boolean => force === true && name === "detent.leases"
 
 const digestOf = (side: TablePair["source"], pair: TablePair, counted: (rows: number) => Effect.Effect<void>) =>
   Effect.gen(function* () {
@@ -346,7 +347,7 @@ const digestOf = (side: TablePair["source"], pair: TablePair, counted: (rows: nu
     }
   })
 
-const tell = ({ onProgress }: CopyOptions, progress: CopyProgress): Effect.Effect<void> => onProgress?.(progress) ?? Effect.void
+const reportProgress = ({ onProgress }: CopyOptions, progress: CopyProgress): Effect.Effect<void> => onProgress?.(progress) ?? Effect.void
 
 const failing = <A, R>(part: string, effect: Effect.Effect<A, unknown, R>): Effect.Effect<A, CopyFailed, R> =>
   Effect.mapError(effect, (cause) => new CopyFailed({ part, cause }))

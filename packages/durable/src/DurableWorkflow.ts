@@ -37,13 +37,13 @@ export { DuplicateStep, ExecutionHeld, WorkflowEngineClosed } from "./workflow/W
 
 export interface WorkflowOptions {
   /**
-   * The name of this node: the same after every restart, and of one process at a time. With one, a process that was killed continues
-   * its executions the moment it is back. Without one, processes on the same host continue them immediately, and others when its lease
-   * has ended. Ignored where the context has a `Placement`.
+   * The name of this node: the same after every restart, and used by one process at a time. With a name, a process that was killed
+   * resumes its executions as soon as it is back. Without one, processes on the same host take them over immediately, and other hosts
+   * when its lease has ended. Ignored where the context has a `Placement`.
    */
   readonly nodeId?: string
   /**
-   * The time of a lease: a node that does not extend it counts as dead afterwards. It is extended three times in that. Default: 10 seconds.
+   * How long a lease lasts. A node that does not extend it counts as dead. It is extended after each third. Default: 10 seconds.
    * Ignored where the context has a `Placement`.
    */
   readonly lease?: Duration.Input
@@ -53,7 +53,8 @@ export interface WorkflowOptions {
   readonly retention?: Duration.Input
   /**
    * How long executions are kept after their end, by the workflow's name: then they are removed with journal and result, and their
-   * ids can be started again. An execution that calls one keeps its result, so give every node the same. Default: forever.
+   * ids can be started again. A parent execution stores the result of such a child, so that it never calls it again: give every node
+   * the same settings. Default: forever.
    */
   readonly executionRetention?: Readonly<Record<string, Duration.Input>>
   /** How long closing waits for runs to end and for the store. Default: 30 seconds. */
@@ -95,7 +96,7 @@ const make = (options: WorkflowOptions) =>
       )
     }
     if (kept.size > 0) {
-      // Of workflows that run here, as of machines that are registered here.
+      // Only for workflows that are registered here, as with machines.
       const retained = () => executions.machines.flatMap((machine) => retentionOf(machine, kept.get(machine)))
       yield* forkLoop("the removal of ended executions", purgeTurn(journal, retained))
     }

@@ -57,7 +57,7 @@ export type InputArguments<S, I> = [I] extends [void] ? [state?: NoInfer<S>] : [
 
 /** Options of a registration. */
 export interface RegisterOptions {
-  /** How to read what older versions wrote. */
+  /** Functions that convert the data that older versions of the machine stored. */
   readonly upcasters?: Upcasters
   /** How long instances are kept after their end. Replaces the retention that the machine declares. */
   readonly retention?: Duration.Input
@@ -87,14 +87,14 @@ export interface EngineService {
    * Other calls register too; this one is for the start of a process.
    */
   register<S, E, I, R>(machine: Definition<S, E, I, R>, options?: RegisterOptions): Effect.Effect<void, PersistenceFailed, R>
-  /** Starts a new instance. It is stored when this returns; inside `sql.withTransaction` that is refused, as sending is. */
+  /** Starts a new instance. It is stored when this returns. Refused inside `sql.withTransaction`, like `send`. */
   start<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
     ...input: InputArguments<S, I>
   ): Effect.Effect<Instance<S, E>, StartError, R>
   /**
-   * Starts many instances; those that rest in their first state are stored in few statements and do not enter memory. The
+   * Starts many instances. Those without work to do in their first state are stored in few statements and do not enter memory. The
    * outcomes are in the order given. Inside `sql.withTransaction` it is part of that transaction.
    */
   startAll<S, E, I, R>(
@@ -123,7 +123,7 @@ export interface EngineService {
   restore<S, E, I, R>(id: string, machine: Definition<S, E, I, R>): Effect.Effect<Option.Option<Instance<S, E>>, ReadError, R>
   /** Brings all running instances of a machine back into memory. */
   restoreAll<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<ReadonlyArray<Instance<S, E>>, PersistenceFailed, R>
-  /** A new instance with the journal of another up to a sequence number. Nothing that was requested there is executed again. */
+  /** A new instance with the journal of another up to a sequence number. Commands that were requested there are not executed again. */
   fork<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,
@@ -149,20 +149,20 @@ export interface EngineService {
   /** The registered machine of this name. */
   machine(name: string): Option.Option<KnownMachine>
   /**
-   * An instance of a machine that is registered under this name: for programs that work with any machine. Whether the
-   * instance exists is found out when the handle is used.
+   * An instance of a machine that is registered under this name: for programs that work with any machine. If the instance does not
+   * exist, the calls on the handle fail.
    */
   find(key: InstanceKey): Option.Option<Instance<Tagged, Tagged>>
   /** Fires due timers now instead of waiting for the sweeper. */
   readonly sweep: Effect.Effect<Sweep>
   /**
-   * Lets instances leave memory that are not in use, without waiting until they have been idle for long: for a caller that has
-   * used very many of them once. The journal keeps them, and the next caller opens them again.
+   * Passivates instances that are not in use, without waiting for `passivateAfter`: for a caller that has used very many of them
+   * once. The journal keeps them, and the next caller opens them again.
    */
   release<S, E, I, R>(machine: Definition<S, E, I, R>, ids: Iterable<string>): Effect.Effect<void>
   /**
-   * Removes instances of a machine that ended longer ago than this, with their journals and timers. Returns how many. One with an
-   * unfinished or failed command stays. A machine with `.persist({ retention })` does so by itself.
+   * Removes instances of a machine that ended longer ago than this, with their journals and timers. Returns how many. An instance
+   * with an unfinished or failed command stays. With `.persist({ retention })` in the machine, the engine does so by itself.
    */
   purge<S, E, I, R>(machine: Definition<S, E, I, R>, options: PurgeOptions): Effect.Effect<number, PersistenceFailed>
   /** How many instances are in memory. */
@@ -179,7 +179,7 @@ const make = (options: EngineOptions) =>
     const environment = new Environment((yield* Effect.context<never>()) as Context.Context<unknown>)
     const config = engineConfig(options, processName((yield* Random.nextIntBetween(0, 2 ** 31)).toString(36)))
     const observes = options.observe === true
-    // Forked before the engine is drained at the end: the node keeps its lease until accepted events are stored.
+    // Forked before the finalizer that drains the engine is added: the node keeps its lease until accepted events are stored.
     const scope = yield* Scope.fork(yield* Effect.scope)
     const context = yield* Effect.context<Leases>()
     const make = Effect.provide(Scope.provide(Placement.inContextOrMake(placementOptions(options)), scope), context)
@@ -194,7 +194,7 @@ const make = (options: EngineOptions) =>
       yield* routing.serve(engine.remote.receiver)
     }
     if (node === undefined) {
-      engine.table.close("this process only observes; send to the one that works")
+      engine.table.close("this process only observes; send to the process that works")
       return makeService(engine, undefined)
     }
     const leader: Leader | undefined =
@@ -215,13 +215,13 @@ const make = (options: EngineOptions) =>
     return makeService(engine, slots)
   })
 
-/** Beside an engine, a workflow engine of the same process may be a node of its own: the two must not take each other's name. */
+/** A workflow engine of the same process may be a node of its own: the prefix keeps the names of the two nodes apart. */
 const placementOptions = ({ nodeId, lease }: EngineOptions) => ({
   ...(nodeId === undefined ? {} : { nodeId: `engine/${nodeId}` }),
   ...(lease === undefined ? {} : { lease }),
 })
 
-/** Whether a machine, or one whose instances belong to its own, has work that a node must run. */
+/** Whether a machine, or one of the machines that belong to it, has work that a node must run. */
 const needsNode = (machine: unknown): boolean => {
   const compiled = compiledOf(machine)
   return mayHaveWork(compiled) || (compiled.declarations.machines?.() ?? []).some((part) => mayHaveWork(compiledOf(part)))
@@ -248,7 +248,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
         transactions.isInside(fiber) ? register : Effect.andThen(node.join, register),
       )
     })
-  /** Machines whose instances belong to those of this one. Known ones are not registered again. */
+  /** Registers the machines that belong to this one. Known ones are not registered again. */
   const registerParts = ({ compiled }: RegisteredMachine, context: Context.Context<unknown>): ReadonlyArray<RegisteredMachine> =>
     (compiled.declarations.machines?.() ?? []).map((part) => {
       const registered = registry.register(part, undefined, transactions.environmentFor(context))
@@ -257,7 +257,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     })
   const handle = (registered: RegisteredMachine, id: string) => new InstanceHandle(engine, registered, id) as never
 
-  /** Bringing an instance into memory is not part of a transaction of the caller. */
+  /** Refuses an operation inside a transaction of the caller: bringing an instance into memory cannot be part of it. */
   const outside = <A, E, R>(
     operation: string,
     machine: { readonly name: string },
@@ -279,7 +279,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
       ),
     )
 
-  /** Whether an instance was in memory that another process has removed. Then it has left memory. */
+  /** Whether another process has removed an instance that was in memory here. If so, it has left memory. */
   const wasRemoved = ({ name: machine }: RegisteredMachine, id: string): Effect.Effect<boolean, PersistenceFailed> =>
     Effect.suspend(() => {
       const live = table.find({ machine, id })
@@ -296,7 +296,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     )
   }
 
-  /** Starts the work that no live node runs, and then instances that were held until now: to find those, the listing is brought up to date. */
+  /** Starts the work that no live node runs, then opens held instances that replay again. Finding those brings the listing up to date. */
   const resume = (registered: RegisteredMachine): Effect.Effect<void, PersistenceFailed> =>
     table.isClosed || !engine.config.resume || engine.takeover === undefined
       ? Effect.void
@@ -376,7 +376,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
 }
 
 export class Engine extends Context.Service<Engine, EngineService>()("@detent/durable/Engine") {
-  /** On any store; with `InstanceLock` in reach, instances are locked while they work. */
+  /** The engine on any store. With `InstanceLock` in the context, an instance is locked while it decides and stores events. */
   static readonly layer = (options: EngineOptions = {}): Layer.Layer<Engine, never, Journal | Timers | Leases> =>
     Layer.effect(Engine, make(options))
 }

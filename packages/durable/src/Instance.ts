@@ -37,7 +37,7 @@ export interface InstanceSnapshot<out S, out E = unknown> {
   readonly reason: string | undefined
   readonly startedAt: number
   readonly lastTransitionAt: number
-  /** Delayed events that wait, where there are any: the first that is due comes first. */
+  /** Delayed events that wait, where there are any: earliest deadline first. */
   readonly delayed?: ReadonlyArray<WaitingEvent<E>>
 }
 
@@ -54,7 +54,7 @@ export interface HistoryEntry<out S, out E> {
   readonly through: ReadonlyArray<S>
   /** Effect slots that the transition requested. Those that `enter` and `exit` requested are listed with the instance's commands. */
   readonly requests: ReadonlyArray<string>
-  /** Delayed events that were set, and cancelled where they are not due. */
+  /** Delayed events that were set; or cancelled, where `due` is undefined. */
   readonly delays?: ReadonlyArray<{ readonly name: string; readonly due: number | undefined; readonly event: E | undefined }>
 }
 
@@ -86,7 +86,7 @@ export interface Instance<out S, in out E> {
    * would. A decision that is an Effect is not run.
    */
   preview(event: E): Effect.Effect<Taken<S, E> | Postponed<S, E>, SendError | ReadError | PreviewRefused>
-  /** The current state of the store, whichever process wrote last: from memory where that is up to date, after one short query. */
+  /** The current stored state, also after a write of another process. Read from memory if a short query shows that it is up to date. */
   readonly state: Effect.Effect<S, ReadError>
   /** The same, with sequence number, status and times. */
   readonly snapshot: Effect.Effect<InstanceSnapshot<S, E>, ReadError>
@@ -98,8 +98,8 @@ export interface Instance<out S, in out E> {
   /** Everything that was journaled, oldest first; read in pages. */
   readonly history: Stream.Stream<HistoryEntry<S, E>, ReadError>
   /**
-   * A part of the history. Its cost follows from its length: reading resumes from the page before, or from the nearest
-   * snapshot. The first page deep in a long journal replays the events before it, without blocking other work.
+   * A part of the history. The cost grows with its length: reading resumes from the page before, or from the nearest snapshot. The
+   * first page deep in a long journal replays the events before it, without blocking other work.
    */
   historyPage(options?: HistoryOptions): Effect.Effect<ReadonlyArray<HistoryEntry<S, E>>, ReadError>
   /**
@@ -113,8 +113,8 @@ export interface Instance<out S, in out E> {
   /** Saves a snapshot now. False where a newer one is there already, or a self-sent event is not journaled yet. */
   readonly saveSnapshot: Effect.Effect<boolean, ReadError>
   /**
-   * Removes the events that the latest snapshot covers, but those that were sent under an id: the same id is answered
-   * forever. Of such an event the answer is kept; `call` then returns the state of the snapshot. Returns how many were removed.
+   * Removes the events that the latest snapshot covers, except for those that were sent under an id: a repeated id is answered
+   * forever. For such an event, `call` returns its answer and the state of the snapshot. Returns how many events were removed.
    */
   readonly prune: Effect.Effect<number, ReadError>
 }

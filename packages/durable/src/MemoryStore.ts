@@ -2,7 +2,7 @@
  * Instances kept in memory, under the same rules as in a database: for tests, and for data that may be lost with the process.
  *
  *     const store = yield* MemoryStore.make        // outlives the engines that use it
- *     Engine.layer.pipe(Layer.provide(Layer.succeedContext(store)))
+ *     Engine.layer().pipe(Layer.provide(Layer.succeedContext(store)))
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

@@ -47,24 +47,24 @@ export interface PostgresOptions {
 }
 
 /**
- * The connections that stay open while there is nothing to do: one to write, one for the sweeper, one to read. Others are closed after
- * ten seconds, and opening a new one takes longer than its query: opening an instance took 4.6 ms instead of 9.
+ * The connections that stay open while they are idle: one to write, one for the sweeper, one to read. Others are closed after ten
+ * seconds, and opening a new one takes longer than its query: opening an instance took 4.6 ms instead of 9.
  */
 const keptConnections = 3
 
 /** The largest row that the client reads. PostgreSQL takes JSON of up to 256 MiB in one parameter. */
 const maxMessageSize = 256 * 1024 * 1024
 
-/** A server answers in real time, also under a test clock: a jump of that clock ends no attempt to connect. */
+/** A server answers in real time, also under a test clock: a jump of that clock must not end an attempt to connect. */
 const realTime = Layer.sync(Clock.Clock, () => Clock.Clock.defaultValue())
 
-/** The default of a client. */
+/** The default message size of a client. */
 const defaultMessageSize = 16 * 1024 * 1024
 
 /** An instance is read in one row, with its first state and its snapshot, and some room for its timers. */
 const largestBody = (messageSize: number): number => Math.min(64 * 1024 * 1024, Math.floor((messageSize - 1024 * 1024) / 2))
 
-/** Connects, makes or upgrades the tables, and provides the client too, for tables of your own next to ours. */
+/** Connects, creates or upgrades the tables, and provides the client too, for the caller's own tables in the same database. */
 export const layer = ({
   url,
   schema,
@@ -146,12 +146,12 @@ const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClo
     const ofMachine = machine === undefined ? sql.literal("true") : sql`c.machine = ${machine}`
     return sql`${sql.literal(`${schema}.counts`)} c cross join lateral (${ofState}) f where ${ofMachine}`
   },
-  // As an array: PostgreSQL then expects few, and looks each up by its key.
+  // As an array: PostgreSQL then estimates few rows, and looks up each by its key.
   orMoved: (listed) =>
     sql`(select unnest(array(${listed} union select unnest(instances) from ${sql.literal(`${schema}.moves`)})) as instance)`,
   insertMoves: (instances) =>
     sql`insert into ${sql.literal(schema)}.moves (instances) values (cast(${`{${instances.join(",")}}`} as bigint[]))`,
-  // The keys as one array: where they are rows of a query, PostgreSQL compares them with the updated rows each with each.
+  // The keys as one array: as rows of a query, PostgreSQL would compare each key with each updated row.
   updateAndRead: ({ page, update, read }) => sql`
     with page as materialized (select array_agg(instance) as instances, count(*) as size, max(id) as last_id from (${page}) p),
     changed as (${update(sql.literal("any ((select instances from page)::bigint[])"))})

@@ -1,6 +1,6 @@
 /**
  * Effect's `EventLog` on a journal in SQLite or PostgreSQL. Define events with `EventGroup`, handle every one of them with
- * `EventLog.group` (one that is missing does not compile), write them with `EventLog.makeClient`; this layer runs them.
+ * `EventLog.group` (a missing handler does not compile), write them with `EventLog.makeClient`; this layer runs the handlers.
  *
  *     SqlEventLog.layer(PetLog, PetHandlers, {
  *       keepLatest: ["PetWeighed"],
@@ -43,8 +43,8 @@ export interface LogOptions<Tag extends string> extends Omit<SqlEventJournal.Jou
   readonly keepLatest?: ReadonlyArray<Tag>
   /**
    * Which events the handlers get besides those that this process writes. Default: `none`.
-   * - a projection: all that are not in its tables yet, of any process, once in the whole system;
-   * - `everyStart`: all at each start, then those of other processes, for handlers that keep their results in memory;
+   * - a projection: all events that are not in its tables yet, of any process, once in the whole system;
+   * - `everyStart`: all events at each start, then those of other processes, for handlers that keep their results in memory;
    * - `none`: no others.
    */
   readonly replay?: Projection | "everyStart" | "none"
@@ -52,10 +52,10 @@ export interface LogOptions<Tag extends string> extends Omit<SqlEventJournal.Jou
   readonly handlerTimeout?: Duration.Input
 }
 
-/** Why a log could not be opened: the database, the tables, or an event that the handlers cannot take. */
+/** Why a log could not be opened: the database, the tables, or an event that the handlers cannot handle. */
 export type OpenError = SqlEventJournal.OpenError | ReplayFailed | ProjectionRefused
 
-/** Ready when the handlers have had all events that `replay` names. */
+/** The layer is ready when the handlers have received all events that `replay` selects. */
 export const layer = <Groups extends EventGroup.Any, E, R>(
   schema: EventLogSchema<Groups>,
   handlers: Layer.Layer<EventGroup.ToService<Groups>, E, R>,
@@ -114,7 +114,7 @@ const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "e
       })
 
     return EventLog.of({
-      // The schema gives it the types; here it is the same for every event.
+      // The types come from the schema; at run time, all events are written in the same way.
       write: write as EventLog["Service"]["write"],
       entries: journal.entries,
       destroy: tables === undefined ? journal.destroy : Effect.andThen(journal.destroy, Effect.mapError(tables.empty, failed("destroy"))),

@@ -1,5 +1,5 @@
 /**
- * Instances kept in a SQLite file: no server, one process at its best, several possible.
+ * Instances kept in a SQLite file: no server. Best for one process; several may use the same file.
  *
  *     Engine.layer().pipe(Layer.provide(SqliteStore.layer({ filename: "orders.db" })))
  */
@@ -41,15 +41,15 @@ import { Timers } from "./store/Timers.ts"
 export interface SqliteOptions {
   readonly filename: string
   /**
-   * `full` loses nothing when the power fails. `normal` may lose the last moments: 48,000 transitions/s in batches of 50,
-   * against 37,000.
+   * `full` loses nothing when the power fails. `normal` may lose the latest commits, and stores 48,000 transitions/s in batches of
+   * 50, against 37,000. Default: `full`.
    */
   readonly synchronous?: "full" | "normal"
 }
 
 /**
- * Opens the file, which is made with its folder where there is none, makes or upgrades the tables in it, and provides its
- * client too, for tables of your own.
+ * Opens the file, creates it and its folder if they are missing, creates or upgrades the tables, and provides the client too, for
+ * the caller's own tables.
  */
 export const layer = ({
   filename,
@@ -61,7 +61,7 @@ export const layer = ({
     explaining(explainSqlite(filename)),
   )
 
-/** The same in a database that is open already. Made anew wherever it is used: two files in one program are two stores. */
+/** The same over a client that exists already. Built anew wherever it is used: two files in one program are two stores. */
 export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth, MigrationError | SqlError, SqlClient> = Layer.fresh(
   Layer.effectContext(
     Effect.gen(function* () {
@@ -95,7 +95,7 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
   ),
 )
 
-/** A client of the user's own that does not wait at all would fail at the first write of another process. */
+/** A client of the user that does not wait for locks would fail while another process writes. */
 const waitForLocks = (sql: SqlClient) =>
   Effect.flatMap(sql<{ readonly timeout: number }>`pragma busy_timeout`, ([row]) =>
     row?.timeout === 0 ? Effect.asVoid(sql`pragma busy_timeout = 5000`) : Effect.void,
@@ -118,11 +118,11 @@ const configure = (synchronous: "full" | "normal") =>
     yield* Effect.retry(switched, { schedule: Schedule.spaced("50 millis"), times: 100, while: isBusy })
     Option.map(yield* CurrentFileGuard, (guard) => guard.arm())
     yield* sql`pragma synchronous = ${sql.literal(synchronous)}`
-    // A transaction of some thousand rows is larger than the 2 MB that are usual, and would be written out and read back before
+    // A transaction of some thousand rows is larger than the default cache of 2 MB, and would be written out and read back before
     // it ends. With 8 MB an uploaded item takes 16 µs of SQLite's CPU in inserts and commit, against 19 to 20; with 32 MB no less.
     yield* sql`pragma cache_size = -8000`
-    // The rollback data of a statement of many rows, or of a nested transaction. In a file it made 750 of the 3,560 bytes that
-    // were written for an uploaded item.
+    // The rollback data of a statement of many rows, or of a nested transaction, stays in memory. In a file it made up 750 of the
+    // 3,560 bytes that were written for an uploaded item.
     yield* sql`pragma temp_store = memory`
   })
 
@@ -139,7 +139,7 @@ const sqliteDialect = (sql: SqlClient): Dialect => ({
   counts: sql.literal("detent_counts"),
   moves: sql.literal("detent_moves"),
   finished: sql.literal("detent_finished"),
-  // A trigger counts it.
+  // A trigger counts finished commands.
   finishing: (update) => update,
   joinInstances: sql.literal("cross join detent_instances"),
   orMoved: (listed) => sql`(${listed} union select m.value from detent_moves, json_each(detent_moves.instances) m)`,

@@ -16,7 +16,7 @@ export class PreviewRefused extends Schema.TaggedError<PreviewRefused>()("Previe
   event: Schema.String,
 }) {
   override get message() {
-    return `${this.machine} ${this.id} decides on ${this.event} with an Effect, which only an event that is sent runs; send it to find out`
+    return `${this.machine} ${this.id} decides ${this.event} with an Effect, which a preview does not run; send it to get the outcome`
   }
 }
 

@@ -1,4 +1,4 @@
-/** A command in memory, and how one gets there. */
+/** Adds commands to the memory store. */
 
 import type { NewCommand } from "../store/Commands.ts"
 import type { CommandRecord, Commit } from "../store/Commit.ts"

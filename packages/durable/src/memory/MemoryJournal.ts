@@ -20,7 +20,7 @@ import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.t
 import { commandName, findInstance, isOfLife } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
-/** As large as the store on SQLite takes. */
+/** The same limit as on SQLite. */
 export const maxBodyBytes = 256 * 1024 * 1024
 
 export const memoryJournal = (state: MemoryState): JournalService => {

@@ -1,4 +1,4 @@
-/** Leases in memory: the clock of the process decides. */
+/** Leases in memory. The clock of the process decides when a lease has ended. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -7,7 +7,7 @@ import { compareText } from "../store/textOrder.ts"
 import type { MemoryState } from "./MemoryState.ts"
 
 export const memoryLeases = ({ leases }: MemoryState): LeasesService => {
-  /** The greatest token that was removed. */
+  /** The greatest token of a lease that was removed. */
   let floor = 0
   const held = (name: string, now: number): Lease | undefined => {
     const lease = leases.get(name)

@@ -1,4 +1,4 @@
-/** The data of the memory store: the same as the tables of the others. */
+/** The data of the memory store: the same as the tables of the other stores. */
 
 import type { Start } from "../command/QueueLimits.ts"
 import type { QueueSettings } from "../store/Commands.ts"
@@ -30,11 +30,11 @@ export interface StoredInstance {
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
-/** `machine` and `id` are those of the instance it belongs to. */
+/** `machine` and `id` identify the instance that it belongs to. */
 export interface MemoryCommand extends Mutable<Omit<StoredCommand, "instance">> {
   readonly machine: string | undefined
   readonly id: string | undefined
-  /** It is not due yet: it was delayed, or is to be tried again. */
+  /** It is not due yet: it was enqueued with a delay, or waits for its next attempt. */
   waits: boolean
   /** How often it was claimed. */
   claims: number
@@ -71,11 +71,9 @@ export const emptyState = (): MemoryState => ({
 
 export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstance | undefined => state.instances.get(instanceName(key))
 
-/** Whether it is the instance that was started then, where the key says so. */
+/** Whether the instance was started at the `startedAt` of the key. True where the key has none. */
 export const isOfLife = (instance: StoredInstance | undefined, { startedAt }: { readonly startedAt?: number | undefined }): boolean =>
   startedAt === undefined || instance?.record.startedAt === startedAt
 
 /** Keys are unique within their queue. */
 export const commandName = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`
-
-/** Order by bytes, as the databases do: the same for all names but those with characters beyond the basic plane. */

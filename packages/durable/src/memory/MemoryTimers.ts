@@ -9,7 +9,7 @@ import { compareText } from "../store/textOrder.ts"
 import type { MemoryState, StoredTimer } from "./MemoryState.ts"
 import { findInstance, isOfLife } from "./MemoryState.ts"
 
-/** `position` is that of the instance among all, oldest first. */
+/** `position` is the position of the instance among all instances, oldest first. */
 type Located = InstanceKey & { readonly version: number; readonly position: number; readonly timer: StoredTimer }
 
 export const memoryTimers = (state: MemoryState): TimersService => ({
@@ -71,7 +71,7 @@ const located = (state: MemoryState): Array<Located> =>
     [...timers.values()].map((timer) => ({ machine, id, version, position, timer })),
   )
 
-/** Timers that can be claimed, oldest first. Of one instance none comes after one that is claimed. */
+/** Timers that can be claimed, oldest first. A claimed timer blocks the later timers of its instance. */
 const claimable = (state: MemoryState, machines: ReadonlyArray<string>, now: number, versions: MachineVersions = {}): Array<Located> => {
   const blocked = new Set<number>()
   return located(state)
@@ -83,7 +83,7 @@ const claimable = (state: MemoryState, machines: ReadonlyArray<string>, now: num
     })
 }
 
-/** The claim on it has ended, by its time or with the lease of the node that made it. */
+/** Whether the claim on the timer has ended: its time has passed, or the lease of the claiming node has ended. */
 const isFree = ({ leases }: MemoryState, { until, fence }: StoredTimer, now: number): boolean => {
   if (until <= now || fence === undefined) return until <= now
   const lease = leases.get(fence.lease)

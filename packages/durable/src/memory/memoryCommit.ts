@@ -24,7 +24,7 @@ export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome 
   return { _tag: "Stored" }
 }
 
-/** Copies the journal up to a sequence number under a new name. */
+/** Copies the journal up to a sequence number to a new instance. */
 export const memoryFork = (state: MemoryState, from: InstanceKey, through: number, to: Commit): CommitOutcome => {
   const source = findInstance(state, from)
   if (source === undefined) return { _tag: "Conflict", actual: -1 }
@@ -52,7 +52,7 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
     const sequence = dedupeId === undefined ? undefined : stored?.dedupe.get(dedupeId)
     if (dedupeId !== undefined && sequence !== undefined) return { _tag: "Duplicate", dedupeId, sequence }
   }
-  // The first commit of an instance conflicts with any existing one of the id.
+  // The first commit of an instance conflicts with any existing instance of the id.
   const isMet = stored !== undefined && (commit.expected === -1 || isOfLife(stored, commit))
   const actual = isMet ? stored.record.sequence : -1
   return actual === commit.expected ? undefined : { _tag: "Conflict", actual }

@@ -6,13 +6,13 @@ import type { InstanceKey } from "../store/Commit.ts"
 import { keptErrors } from "../store/StoredCommand.ts"
 import type { MemoryCommand, MemoryState } from "./MemoryState.ts"
 
-/** The command of a claim, while it is still this worker's. */
+/** The command of a claim; undefined where this worker no longer holds it. */
 export const held = (state: MemoryState, worker: string, { number, claim }: Claim): MemoryCommand | undefined => {
   const command = state.openCommands.get(number)
   return command?.claims === claim && command.worker === worker && command.status === "processing" ? command : undefined
 }
 
-/** False where it is no longer this worker's. */
+/** Stores the result of a command. False where this worker no longer holds it. */
 export const finish = (state: MemoryState, worker: string, finished: Finished, now: number): boolean => {
   const command = held(state, worker, finished)
   if (command === undefined) return wasFinished(state, worker, finished)
@@ -45,7 +45,7 @@ export const finish = (state: MemoryState, worker: string, finished: Finished, n
   return true
 }
 
-/** A result that was stored before, and whose answer was lost, is not a refusal. */
+/** Whether the result is stored already: if its answer was lost, the worker sends it again, and it is not refused. */
 const wasFinished = (state: MemoryState, worker: string, { number, claim, verdict }: Finished): boolean => {
   const status = ends[verdict._tag]
   const isThat = (command: MemoryCommand) =>
@@ -78,7 +78,7 @@ const putBack = (command: MemoryCommand, delayMillis: number, now: number) => {
   command.waits = delayMillis > 0
 }
 
-/** Its worker let its claim end. */
+/** The claim on the command has ended: it is pending again. */
 export const expire = (command: MemoryCommand) => {
   command.status = "pending"
   command.worker = undefined

@@ -1,7 +1,7 @@
 /**
  * Commands are effects to be executed: requested by an instance and stored in the same commit as the event that caused
- * them, or enqueued by hand. Workers claim them in batches. Recording is exactly once, execution at least once; the
- * idempotency key is what makes its effects exactly once.
+ * them, or enqueued by hand. Workers claim them in batches. A command is recorded exactly once and executed at least once; its
+ * idempotency key makes its effects exactly once.
  */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
@@ -22,7 +22,7 @@ export interface NewCommand {
   readonly instance: InstanceKey | undefined
   readonly priority: number
   readonly ordered: boolean
-  /** Not before this time; undefined: from now on. */
+  /** It is not executed before this time; undefined: from now on. */
   readonly runAt: number | undefined
   /** The delay in milliseconds by the store's clock. */
   readonly delayMillis: number
@@ -32,22 +32,22 @@ export interface NewCommand {
 export type EnqueueOutcome =
   | { readonly _tag: "Enqueued"; readonly number: number }
   | { readonly _tag: "Existing"; readonly number: number }
-  /** The instance it is to belong to does not exist. */
+  /** The instance of the command does not exist. */
   | { readonly _tag: "NoInstance" }
-  /** The store cannot take this one, by its content; the others are unharmed. */
+  /** The store refuses the content of this command; the others are not affected. */
   | PersistenceFailed
 
 /** The result of a claimed command. */
 export type Verdict =
-  /** `problem`: the event that follows from it was refused. */
+  /** `problem`: why the instance refused the event that reports the result. */
   | { readonly _tag: "Completed"; readonly problem?: string }
   | { readonly _tag: "Skipped"; readonly reason: string }
   | { readonly _tag: "Failed"; readonly problem: string }
-  /** It failed as its slot declares, and its instance took the event of the failure. */
+  /** It failed with an error that its slot declares, and its instance accepted the event that reports the failure. */
   | { readonly _tag: "Handled"; readonly problem: string }
-  /** Pending again after a while. */
+  /** Pending again after the delay. */
   | { readonly _tag: "Retry"; readonly problem: string; readonly delayMillis: number }
-  /** Handed back; this execution does not count. */
+  /** Handed back by the worker; this execution does not count as an attempt. */
   | { readonly _tag: "Released"; readonly delayMillis: number }
 
 export type Finished = Claim & { readonly verdict: Verdict }
@@ -56,9 +56,9 @@ export interface ExchangeRequest {
   /** The name of the worker, new with every start. */
   readonly worker: string
   readonly finished: ReadonlyArray<Finished>
-  /** How many of which queue at most. */
+  /** The queues to claim from, each with the most commands to claim. */
   readonly wants: ReadonlyArray<Want>
-  /** How long no other worker gets them. */
+  /** How long a claim lasts: until then no other worker gets the command. */
   readonly claimMillis: number
 }
 
@@ -70,11 +70,11 @@ export interface Want {
 export interface Exchange {
   /** By priority, then in the order they were enqueued. */
   readonly claimed: ReadonlyArray<ClaimedCommand>
-  /** Numbers of finished commands that were no longer this worker's: their results were not stored. */
+  /** Numbers of finished commands that this worker no longer held: their results were not stored. */
   readonly refused: ReadonlyArray<number>
-  /** Milliseconds until it is worth asking again, by queue; a queue that is not named has nothing pending. */
+  /** Milliseconds until a command may become claimable, by queue. A queue without an entry has nothing pending. */
   readonly next: ReadonlyMap<string, number>
-  /** Queues that had more, but for the concurrency limit. */
+  /** Queues that have more commands, held back by the concurrency limit. */
   readonly busy: ReadonlySet<string>
 }
 
@@ -103,7 +103,7 @@ export interface InstanceCommandPage {
   readonly before?: number | undefined
   /** Only those whose key begins with this. */
   readonly keyPrefix?: string | undefined
-  /** Only those that events of these numbers requested, both included. */
+  /** Only those that were requested by events of these sequence numbers, both ends included. */
   readonly sequences?: { readonly from: number; readonly through: number } | undefined
 }
 
@@ -121,7 +121,7 @@ export interface QueueSettings {
   readonly paused: boolean
   /** How many of its commands all workers together execute concurrently. */
   readonly concurrency: number | undefined
-  /** How many begin within any such interval, by all workers together. */
+  /** How many commands all workers together start within any interval of this length. */
   readonly rate: { readonly limit: number; readonly intervalMillis: number } | undefined
 }
 
@@ -130,22 +130,22 @@ export type QueueRecord = QueueSettings & { readonly queue: string }
 type Stored<A> = Effect.Effect<A, PersistenceFailed>
 
 export interface CommandsService {
-  /** Whether other processes may store commands without a notification of this one: then workers poll. */
+  /** Whether other processes may store commands without notifying this one: then workers poll. */
   readonly isShared: boolean
   /** Notifies the workers of this process of new commands. */
   readonly signal: CommandSignal
   /**
-   * Stores commands; one whose key is taken is left as it is. Inside a SQL transaction of the caller's they are a part of it:
-   * if that is rolled back, they are not stored.
+   * Stores commands. A command whose key exists already is left as it is. Inside a SQL transaction of the caller they are part of
+   * it: if it is rolled back, they are not stored.
    */
   readonly enqueue: (commands: ReadonlyArray<NewCommand>) => Stored<ReadonlyArray<EnqueueOutcome>>
   /** Stores the results of one batch and claims the next, in one transaction. Each command goes to one worker. */
   readonly exchange: (request: ExchangeRequest) => Stored<Exchange>
   /** The queues in which the next ordered command of one of these instances can be claimed now. */
   readonly queuesOfNext: (instances: ReadonlyArray<InstanceKey>) => Stored<ReadonlySet<string>>
-  /** Prolongs claims. Returns the numbers of those that are no longer this worker's. */
+  /** Extends claims. Returns the numbers of commands that this worker no longer holds. */
   readonly renew: (worker: string, claims: ReadonlyArray<Claim>, millis: number) => Stored<ReadonlyArray<number>>
-  /** When the oldest of the first pending commands of a queue was enqueued. Commands whose time has not come do not count. */
+  /** When the oldest of the first pending commands of a queue was enqueued. Commands that are not due yet do not count. */
   readonly oldestPending: (queue: string) => Stored<number | undefined>
   /** The claims on the first commands of a queue, by worker. */
   readonly claims: (queue: string) => Stored<ReadonlyMap<string, ReadonlyArray<Claim>>>
@@ -154,20 +154,20 @@ export interface CommandsService {
   /** Makes commands pending again whose claim has ended. Claiming does so by itself; returns how many. */
   readonly releaseExpired: Stored<number>
 
-  /** The command with this key in a queue; without a queue, the first that was enqueued with it in any. */
+  /** The command with this key in a queue; without a queue, the first that was enqueued with this key in any queue. */
   readonly get: (key: string, queue?: string) => Stored<Option.Option<StoredCommand>>
-  /** In the order they were enqueued: the latest that the page has room for. Default: all. */
+  /** Commands of an instance in the order they were enqueued. With a limit, the latest of them. Default: all. */
   readonly ofInstance: (instance: InstanceKey, page?: InstanceCommandPage) => Stored<ReadonlyArray<StoredCommand>>
   /** In the order they were enqueued; `after` is `next` of the page before. */
   readonly list: (filter: CommandFilter, limit: number, after?: number) => Stored<CommandPage>
-  /** The counts of all that are stored. Their cost follows from the number of those that are not done. */
+  /** The counts of all stored commands. The cost grows with the number of unfinished commands. */
   readonly counts: Stored<ReadonlyArray<CommandCount>>
-  /** The counts of unfinished commands: pending, processing and failed for good. Its cost follows from their number, not from that of all commands. */
+  /** The counts of commands that are pending, processing or failed for good. The cost grows with their number, not with that of all. */
   readonly backlog: Stored<ReadonlyArray<CommandCount>>
 
   /**
-   * Machines whose commands could have been executed for this long, while none of theirs is being executed. Looks at the first
-   * commands of each queue only: its cost follows from the number of queues.
+   * Machines with commands that have been due for this long, while none of their commands is being executed. Reads only the first
+   * commands of each queue: the cost grows with the number of queues.
    */
   readonly unserved: (overdueMillis: number) => Stored<ReadonlyArray<string>>
 
@@ -186,7 +186,7 @@ export interface CommandsService {
   readonly queues: Stored<ReadonlyArray<QueueRecord>>
 }
 
-/** How many commands of a queue are examined, in the order they are claimed in, and as many whose time was to come later. */
+/** How many commands of a queue `unserved` reads, in the order of claims, and as many that were delayed. */
 export const unservedSample = 100
 
 /** The machines of these commands of which none is being executed. */

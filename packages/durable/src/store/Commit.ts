@@ -1,16 +1,16 @@
 /**
- * A commit of one instance: the events it accepted, with their snapshot, timers and commands. A commit is all or nothing; a store
- * takes many together, and one that fails does not affect the others.
+ * A commit of one instance: the events it accepted, with their snapshot, timers and commands. A commit is all or nothing. A store
+ * gets many commits together, and one that fails does not affect the others.
  */
 import type { PersistenceFailed } from "@detent/machine"
 
-/** Which instance. Two machines may use the same id. */
+/** The key of an instance. Two machines may use the same id. */
 export interface InstanceKey {
   readonly machine: string
   readonly id: string
 }
 
-/** Instances by a number that is made of their machine and id. `held` are the numbers that are meant, out of `count`. */
+/** Selects instances by shard, a number computed from machine and id. `held` are the selected shards, out of `count`. */
 export interface ShardFilter {
   readonly count: number
   readonly held: ReadonlyArray<number>
@@ -53,7 +53,7 @@ export interface TimerRecord {
 
 /** A requested effect, to be executed by a worker. */
 export interface CommandRecord {
-  /** The same key again is the first one. */
+  /** The idempotency key: the same key again refers to the first command. */
   readonly key: string
   readonly slot: string
   readonly parameters: Json
@@ -93,14 +93,14 @@ export interface Fence {
 }
 
 export interface Commit extends InstanceKey {
-  /** The sequence the instance stood at; -1 for one that does not exist yet. */
+  /** The sequence that the stored instance must be at; -1 for an instance that does not exist yet. */
   readonly expected: number
   /**
-   * When the instance was started, where it exists: a store refuses the commit if it was removed since, also where another one of
-   * the same id stands at the expected sequence. Undefined: the commit is for any instance of that id.
+   * When the instance was started, if it exists. A store refuses the commit if that instance was removed since, even if another one
+   * of the same id is at the expected sequence. Undefined: the commit is for any instance of that id.
    */
   readonly startedAt?: number | undefined
-  /** The sequence it will stand at. */
+  /** The sequence of the instance after the commit. */
   readonly sequence: number
   readonly at: number
   readonly summary: InstanceSummary
@@ -115,14 +115,14 @@ export interface Commit extends InstanceKey {
   readonly fence: Fence | undefined
 }
 
-/** The outcome of one commit. Where several reasons hold, `Fenced` comes before `Duplicate`, and that before `Conflict`. */
+/** The outcome of one commit. If several apply, `Fenced` comes before `Duplicate`, and `Duplicate` before `Conflict`. */
 export type CommitOutcome =
   | { readonly _tag: "Stored" }
-  /** Another commit was stored since: `actual` is the true sequence (-1: there is no such instance, or one that was started later). */
+  /** Another commit was stored since: `actual` is the stored sequence (-1: there is no such instance, or one that was started later). */
   | { readonly _tag: "Conflict"; readonly actual: number }
   /** One of the dedupe ids is already journaled, at `sequence`. */
   | { readonly _tag: "Duplicate"; readonly dedupeId: string; readonly sequence: number }
   /** The fence's token is not, or no longer, the newest of its lease. */
   | { readonly _tag: "Fenced"; readonly newest: number }
-  /** The store cannot take this one, by its content; the others of the batch are not affected. */
+  /** The store refuses the content of this commit; the others of the batch are not affected. */
   | PersistenceFailed

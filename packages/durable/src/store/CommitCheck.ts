@@ -1,10 +1,10 @@
-/** Refuses content that no store can take, before anything is written, so that one malformed commit cannot fail a whole batch. */
+/** Refuses content that cannot be stored, before anything is written, so that one malformed commit cannot fail a whole batch. */
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { CommandsService } from "./Commands.ts"
 import type { Commit, InstanceKey } from "./Commit.ts"
 
-/** The commits that can be tried, and those that cannot, by their position in the batch. */
+/** The commits that passed the check, and those that did not, by their position in the batch. */
 export interface CheckedCommits {
   readonly accepted: ReadonlyArray<readonly [index: number, commit: Commit]>
   readonly refused: ReadonlyMap<number, PersistenceFailed>
@@ -14,7 +14,7 @@ export interface CheckedCommits {
 export const checkCommits = (commits: ReadonlyArray<Commit>, maxBodyBytes: number): CheckedCommits => {
   const accepted: Array<readonly [number, Commit]> = []
   const refused = new Map<number, PersistenceFailed>()
-  // Nearly always all ids differ, and no names have to be made of them.
+  // Nearly always all ids differ, and no instance names need to be built.
   const areDistinct = new Set(commits.map(({ id }) => id)).size === commits.length
   const seen = new Set<string>()
   commits.forEach((commit, index) => {
@@ -28,7 +28,7 @@ export const checkCommits = (commits: ReadonlyArray<Commit>, maxBodyBytes: numbe
   return { accepted, refused }
 }
 
-/** One text for `(machine, id)`. No name holds the separator: commits with such names are refused. */
+/** One text for `(machine, id)`. No machine or id contains the separator: such commits are refused. */
 export const instanceName = (key: InstanceKey): string => `${key.machine}\u0000${key.id}`
 
 const problemOf = (commit: Commit, maxBodyBytes: number): string | undefined => {
@@ -80,10 +80,10 @@ export const nameProblem = (what: string, name: string): string | undefined => {
   return name.includes("\u0000") ? `its ${what} ${JSON.stringify(name)} holds a null character` : undefined
 }
 
-/** A new instance's id may be this long in bytes. */
+/** The longest id of a new instance, in bytes. */
 export const idBytes = 1000
 
-/** Dedupe ids, names of timers and keys of commands may be this long: together with an id they fit an entry of PostgreSQL's indexes. */
+/** The longest dedupe id, timer name or command key, in bytes: together with an id it fits into an entry of PostgreSQL's indexes. */
 const nameBytes = 1400
 
 export const lengthProblem = (what: string, name: string, limit: number): string | undefined =>
@@ -105,10 +105,10 @@ const sizeProblem = ({ origin, events, snapshot, commands }: Commit, maxBodyByte
 const tooLarge = (what: string, maxBodyBytes: number): string =>
   `its ${what} is larger than the ${maxBodyBytes} bytes that this store can read back: keep large content elsewhere, and a reference to it here`
 
-/** A UTF-16 unit takes three bytes at most: nearly always its length answers without counting. */
+/** A UTF-16 unit takes at most three bytes in UTF-8: nearly always the length of the text decides, without counting bytes. */
 const isLarger = (text: string, maxBytes: number): boolean => text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes
 
-/** Passes commands that the store can take, and refuses each of the others by itself. */
+/** Enqueues the commands that can be stored, and refuses each of the others by itself. */
 export const checkingCommands =
   (enqueue: CommandsService["enqueue"], maxBodyBytes: number): CommandsService["enqueue"] =>
   (commands) => {

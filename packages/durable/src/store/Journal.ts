@@ -22,7 +22,7 @@ import type {
 export interface InstanceRecord extends InstanceKey, InstanceSummary {
   /** Why it was stopped or is held. */
   readonly reason: string | undefined
-  /** The node that runs the work of its state; undefined where the state has none, and while no node has taken it over. */
+  /** The node that runs the work of its state; undefined where the state has no work, and while no node has taken it over. */
   readonly owner: string | undefined
   readonly sequence: number
   readonly startedAt: number
@@ -30,8 +30,8 @@ export interface InstanceRecord extends InstanceKey, InstanceSummary {
 }
 
 /**
- * The owner and the reason that a commit leaves in an instance's record. Where a state with work stays one, a commit that names no
- * owner keeps the owner before it.
+ * The owner and the reason in an instance's record after a commit. If the state before and the state after both have work, a commit
+ * that names no owner keeps the owner.
  */
 export const placementOf = (
   { resident, status, reason }: InstanceSummary,
@@ -42,13 +42,13 @@ export const placementOf = (
 /** The data of a recovery, without the events after the snapshot. */
 export interface OpenedInstance {
   readonly record: InstanceRecord
-  /** The first state of the instance, as JSON; undefined once it was pruned away behind a snapshot. */
+  /** The first state of the instance, as JSON; undefined once it was pruned because of a snapshot. */
   readonly origin: Json | undefined
   readonly snapshot: SnapshotRecord | undefined
   readonly timers: ReadonlyArray<TimerRecord>
 }
 
-/** An instance; with `startedAt`, only the one that was started then. An id that was removed may be used again. */
+/** An instance of an id. With `startedAt`, only the one that was started then: the id of a removed instance may be used again. */
 export interface InstanceLife extends InstanceKey {
   readonly startedAt?: number
 }
@@ -57,7 +57,7 @@ export interface InstanceLife extends InstanceKey {
 export interface InstanceStanding {
   readonly sequence: number
   readonly status: InstanceStatus
-  /** Tells an instance from an earlier one of the same id, which was removed. */
+  /** Distinguishes an instance from an earlier one of the same id, which was removed. */
   readonly startedAt?: number
 }
 
@@ -85,9 +85,9 @@ export interface KeyFilter {
   readonly owner?: string | null
   /** Only instances that were last written by this version of the machine, or by an older one. */
   readonly newestVersion?: number
-  /** Only executions that have ended and whose parents may not know of it. */
+  /** Only executions that have ended and whose parents may not have been notified. */
   readonly owing?: true
-  /** Only instances in these shards. Stores that one process has to itself ignore it. */
+  /** Only instances in these shards. Stores that only one process uses ignore it. */
   readonly shards?: ShardFilter
 }
 
@@ -115,13 +115,13 @@ export interface InstancePage {
 
 /** A store in the memory of this process: it is read synchronously, and notifies of every write. */
 export interface LocalJournal {
-  /** Of the instance that was started then; undefined where there is none. */
+  /** The sequence of the instance that was started then; undefined where there is none. */
   readonly sequence: (key: InstanceKey, startedAt: number) => number | undefined
   /** Calls back for every instance that was written to, synchronously; returns the function that unsubscribes. */
   readonly watch: (written: (key: InstanceKey) => void) => () => void
 }
 
-/** Notifications between processes of instances that were changed. */
+/** Notifications of changed instances, between processes. */
 export interface ChangeNotifications {
   readonly notify: (keys: ReadonlyArray<InstanceKey>) => void
   /** Calls back with changed instances; without keys, any may have changed. Returns the function that unsubscribes. */
@@ -129,13 +129,13 @@ export interface ChangeNotifications {
 }
 
 export interface JournalService {
-  /** Undefined where the store has none: then positions are asked for at an interval. */
+  /** Undefined where the store has no notifications: then positions are polled. */
   readonly changed?: ChangeNotifications
-  /** Where no other process can reach the store, and reading it costs nothing. */
+  /** Set where no other process can reach the store, and reading it costs nothing. */
   readonly local?: LocalJournal
   /** The service that a fiber has in its context inside a transaction of the store's database. */
   readonly transaction?: Context.Key<TransactionConnection, TransactionConnection.Service>
-  /** How many groups of commits it writes well side by side. Default: 1. */
+  /** How many groups of commits the store writes efficiently at the same time. Default: 1. */
   readonly writers?: number
   /** The store's time in milliseconds since 1970: the database's clock where it is a server, else the clock of this process. */
   readonly clock: Effect.Effect<number, PersistenceFailed>
@@ -144,23 +144,23 @@ export interface JournalService {
   /** Stores many commits in one transaction; outcomes in the order given. No two may be of the same instance. */
   readonly commit: (commits: ReadonlyArray<Commit>) => Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed>
   readonly open: (key: InstanceKey) => Effect.Effect<Option.Option<OpenedInstance>, PersistenceFailed>
-  /** The positions of instances, in the order given: a third of the cost of `open`. Undefined where there is none. */
+  /** The positions of instances, in the order given: a third of the cost of `open`. Undefined for a key without an instance. */
   readonly standings: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<InstanceStanding | undefined>, PersistenceFailed>
   /**
-   * Opens many together, as a restart does. Unknown ones are left out. One that cannot be read does not fail the others: it is
-   * returned as held, without state, and its reason is the problem. So are rows in lists and pages.
+   * Opens many instances together, as a restart does. Unknown keys are left out. An instance that cannot be read does not fail the
+   * others: it is returned as held, without state, with the problem as its reason. Lists and pages do the same.
    */
   readonly openAll: (keys: ReadonlyArray<InstanceKey>) => Effect.Effect<ReadonlyArray<OpenedInstance>, PersistenceFailed>
   /** Events after a sequence number, ascending, at most `limit`. None where a later instance of the id was started since. */
   readonly events: (key: InstanceLife, after: number, limit: number) => Effect.Effect<ReadonlyArray<EventRecord>, PersistenceFailed>
   /**
-   * The events of several instances for a recovery: the events after each one's snapshot, ascending, those of one together. None
-   * of an instance whose id belongs to a later instance since.
+   * The events of several instances for a recovery: the events after the snapshot of each, ascending, grouped by instance. None for
+   * an instance whose id belongs to a later instance by now.
    */
   readonly tails: (keys: ReadonlyArray<InstanceLife>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
   /** The journaled event that was sent under an id. */
   readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
-  /** Saves a snapshot. An older one never replaces a newer one, nor is one saved with a later instance of the id: then false. */
+  /** Saves a snapshot. Returns false where a newer snapshot is stored, or where the id belongs to a later instance. */
   readonly saveSnapshot: (key: InstanceLife, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes events that a snapshot covers, after one sequence number and through another. Numbering continues. Events
@@ -168,7 +168,7 @@ export interface JournalService {
    */
   readonly prune: (key: InstanceKey, through: number, after?: number) => Effect.Effect<number, PersistenceFailed>
   readonly list: (filter: InstanceFilter, limit: number, after?: InstanceCursor) => Effect.Effect<InstancePage, PersistenceFailed>
-  /** Instances in the order of their ids, which never change: paging neither skips nor repeats while instances move. `after` is an id. */
+  /** Instances in the order of their ids. Ids never change, so paging neither skips nor repeats instances. `after` is an id. */
   readonly page: (filter: KeyFilter, limit: number, after?: string) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed>
   /**
    * The distinct owners of a machine's running instances whose state has work; undefined stands for instances without an owner.
@@ -204,15 +204,15 @@ export interface JournalService {
   ) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes instances of a machine that ended this long ago by the store's clock, at most `limit`, with journal, snapshot, timers,
-   * dedupe ids and commands. One with an unfinished command or a dead letter, or whose end others have to learn of, stays. Returns
-   * how many it removed.
+   * dedupe ids and commands. An instance with an unfinished command or a dead letter, or with parents that are not notified of its
+   * end, stays. Returns how many it removed.
    */
   readonly purgeEnded: (machine: string, endedMillis: number, limit: number) => Effect.Effect<number, PersistenceFailed>
   /** How many instances `purgeEnded` would remove without its limit. Removes none. */
   readonly countEnded: (machine: string, endedMillis: number) => Effect.Effect<number, PersistenceFailed>
   /**
-   * Replaces tag and body of one journaled event: how a held instance is repaired. With `seen`, only where its body is still the
-   * one that the caller has seen: of two callers that have seen the same one succeeds.
+   * Replaces tag and body of one journaled event, to repair a held instance. With `seen`, only if the body is still the one that the
+   * caller has seen: compare-and-set. False where the event has another body or does not exist.
    */
   readonly rewrite: (key: InstanceKey, event: EventRecord, seen?: Json) => Effect.Effect<boolean, PersistenceFailed>
   /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */

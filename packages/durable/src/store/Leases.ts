@@ -14,23 +14,23 @@ export interface Lease {
   readonly token: number
   /** Milliseconds since 1970, by the store's clock. */
   readonly expiresAt: number
-  /** How long the lease is still held by the store's clock, in milliseconds. Only `get` says so. */
+  /** How long the lease is still held by the store's clock, in milliseconds. Only `get` returns it. */
   readonly remainingMillis?: number
 }
 
 export type LeaseResult = { readonly _tag: "Acquired"; readonly lease: Lease } | { readonly _tag: "Busy"; readonly holder: Lease }
 
 export interface LeasesService {
-  /** Takes a lease that is free or has ended, under a greater token. `Busy` while it is held, also for the same owner. */
+  /** Takes a lease that is free or has ended, under a greater token. `Busy` while it is held, even by the same owner. */
   readonly acquire: (name: string, owner: string, millis: number) => Effect.Effect<LeaseResult, PersistenceFailed>
   /** Extends a lease that is still held under this token; none otherwise. */
   readonly extend: (lease: Lease, millis: number) => Effect.Effect<Option.Option<Lease>, PersistenceFailed>
   /** Releases a lease that is still held under this token; false otherwise. */
   readonly release: (lease: Lease) => Effect.Effect<boolean, PersistenceFailed>
   /**
-   * Grows the token of a lease that has ended, so that commits under the old token are refused from then on. The lease stays free.
-   * Returns true also where there is no such lease, and false where it is held, unless `ended` holds it: an owner that is known to
-   * have ended. Once this returns, every commit under the old token is either stored and visible or will be refused.
+   * Increments the token of a lease that has ended, so that commits under the old token are refused from then on. The lease stays
+   * free. Returns true also if there is no such lease. Returns false while it is held, unless its holder is `ended`, an owner that is
+   * known to have ended. Once this returns, every commit under the old token is either stored and visible or will be refused.
    */
   readonly bury: (name: string, ended?: string) => Effect.Effect<boolean, PersistenceFailed>
   /**

@@ -31,7 +31,7 @@ export const migrate = ({
     sql.onDialectOrElse({
       sqlite: () => migrateSqlite(`detent_${name}_migrations`, migrationsOf(sqlite)),
       pg: () => migratePostgres(schema, `${name}_migrations`, migrationsOf(postgres(schema))),
-      orElse: () => Effect.die(new Error("tables can be made on SQLite and PostgreSQL")),
+      orElse: () => Effect.die(new Error("tables can be created only on SQLite and PostgreSQL")),
     }),
   )
 

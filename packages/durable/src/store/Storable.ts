@@ -11,7 +11,7 @@ export class Unstorable extends Error {
   }
 }
 
-/** Encodes values by a schema. Throws `Unstorable` where JSON would lose something of a value. */
+/** Encodes values by a schema. Throws `Unstorable` where JSON would lose a part of a value. */
 export const storableEncoder = (schema: Schema.Codec<unknown, unknown>): ((value: unknown) => unknown) => {
   const encode = Schema.encodeUnknownSync(Schema.toCodecJson(schema))
   const check = lossCheck(schema)
@@ -23,8 +23,8 @@ export const storableEncoder = (schema: Schema.Codec<unknown, unknown>): ((value
 }
 
 /**
- * Throws `Unstorable` where JSON would lose something of an encoded value. Undefined for a schema that lets nothing of that kind
- * through: only one that accepts anything does.
+ * Throws `Unstorable` where JSON would lose a part of an encoded value. Undefined for a schema that accepts no such values: only
+ * schemas that accept anything, such as `Unknown`, need the check.
  */
 export const lossCheck = (schema: Schema.Codec<unknown, unknown>): ((encoded: unknown) => void) | undefined => {
   if (!acceptsAnything(schema.ast)) return undefined
@@ -32,7 +32,7 @@ export const lossCheck = (schema: Schema.Codec<unknown, unknown>): ((encoded: un
   return (encoded) => {
     const dropped = checkStorable(encoded)
     if (dropped === undefined) return
-    // JSON has no undefined: the field is missing where it is read, which not every schema accepts.
+    // JSON has no undefined: the field is missing when it is read, which not every schema accepts.
     const read = decode(JSON.parse(JSON.stringify(encoded) ?? "null"))
     if (read._tag === "Failure") throw new Unstorable(dropped, "undefined")
   }
@@ -47,7 +47,7 @@ const acceptsAnything = (node: unknown, seen = new Set<unknown>()): boolean => {
   return Object.values(node).some((part) => acceptsAnything(part, seen))
 }
 
-/** Throws where something in an encoded value is not JSON. Returns the first field with an undefined property, which JSON leaves out. */
+/** Throws where a part of an encoded value is not JSON. Returns the first field with an undefined property, which JSON leaves out. */
 const checkStorable = (encoded: unknown): string | undefined => {
   let dropped: string | undefined
   let field = "(itself)"
@@ -77,14 +77,14 @@ export const unstorableField = (variant: UntypedVariant, state: Tagged): Unstora
   return undefined
 }
 
-/** The first thing in a value that JSON would lose, in words. Calls `drops` for an undefined property. `around`: the values it is in. */
+/** Describes the first part of a value that JSON would lose. Calls `drops` for an undefined property. `around`: the enclosing values. */
 const lostIn = (content: unknown, drops: () => void, around: Set<unknown>): string | undefined => {
   if (content === null || typeof content === "string" || typeof content === "boolean") return undefined
   if (content === undefined) return void drops()
   if (typeof content === "function" || typeof content === "symbol" || typeof content === "bigint") return nameOf(content)
   if (typeof content === "number" && !Number.isFinite(content)) return String(content)
   if (typeof content !== "object") return undefined
-  if (around.has(content)) return "a value that holds itself"
+  if (around.has(content)) return "a value that contains itself"
   const prototype = Object.getPrototypeOf(content)
   const isList = Array.isArray(content)
   if (!isList && prototype !== Object.prototype && prototype !== null) return nameOf(content)

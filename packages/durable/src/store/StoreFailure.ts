@@ -1,4 +1,4 @@
-/** How failures of a database become `PersistenceFailed`, and which of them the content of one commit caused. */
+/** Turns failures of a database into `PersistenceFailed`, and recognises those that the content of one commit caused. */
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
@@ -11,7 +11,7 @@ interface RowProblemOptions extends ErrorOptions {
   readonly isUnwritable?: boolean
 }
 
-/** A stored row that makes no sense, or one that cannot be written. Row mappers throw it; `persisting` makes it a typed failure. */
+/** A row that cannot be decoded, or cannot be written. Row mappers throw it; `persisting` turns it into a typed failure. */
 export class RowProblem extends Error {
   override readonly name = "RowProblem"
   readonly isUnwritable: boolean
@@ -28,14 +28,14 @@ export type Subject = InstanceKey | { readonly machine: string; readonly id?: ne
 /** For operations that are not about one machine. */
 export const anyMachine: Subject = { machine: "store" }
 
-/** One failure for all ways a database has to fail: Effect SQL reports a failed COMMIT or ROLLBACK as a defect. */
+/** Turns every failure of the database into one typed failure. Effect SQL reports a failed COMMIT or ROLLBACK as a defect. */
 export const persisting =
   (operation: string, subject: Subject) =>
   <A, R>(effect: Effect.Effect<A, SqlError | RowProblem, R>): Effect.Effect<A, PersistenceFailed, R> =>
     Effect.mapError(failingTyped(effect), (error) => persistenceFailed(operation, subject, error))
 
 /**
- * Defects that come from the database, as failures.
+ * Turns defects that come from the database into failures.
  *
  * A connection that fails reports to its statement before it leaves the pool. Without the pause, the caller's next statements
  * would get the same dead connection.
@@ -46,7 +46,7 @@ export const failingTyped = <A, R>(effect: Effect.Effect<A, SqlError | RowProble
     Effect.tapError((error) => (isSqlError(error) && error.reason._tag === "ConnectionError" ? Effect.yieldNow : Effect.void)),
   )
 
-/** The database has answered, and the answer cannot be read: it is larger than the client takes, or a row makes no sense. */
+/** Whether the database has answered, but the answer cannot be read: it is too large for the client, or a row cannot be decoded. */
 export const isUnreadable = (error: SqlError | RowProblem): boolean => {
   if (!isSqlError(error)) return !error.isUnwritable
   const { cause } = error.reason
@@ -56,7 +56,7 @@ export const isUnreadable = (error: SqlError | RowProblem): boolean => {
 export const persistenceFailed = (operation: string, { machine, id }: Subject, cause: SqlError | RowProblem): PersistenceFailed =>
   new PersistenceFailed({ machine, ...(id === undefined ? {} : { id }), operation, cause: describe(cause) })
 
-/** A batch is named by its machine where it has only one. */
+/** The subject of a batch is its machine, if it has only one. */
 export const subjectOf = (keys: ReadonlyArray<Commit | InstanceKey>): Subject => {
   const [first] = keys
   if (first === undefined) return anyMachine
@@ -76,7 +76,7 @@ export const isContentProblem = (error: SqlError | RowProblem): boolean => {
   return Predicate.hasProperty(cause, "errno") && (cause.errno === 18 || cause.errno === 20)
 }
 
-/** The database rolled it back because of a conflict: it can be tried again as it is. */
+/** Whether the database rolled the transaction back because of a conflict: it can be tried again unchanged. */
 export const isUndone = (error: SqlError | RowProblem): boolean =>
   isSqlError(error) && (error.reason._tag === "DeadlockError" || error.reason._tag === "SerializationError")
 
@@ -86,7 +86,7 @@ export const wasUndone = ({ cause }: PersistenceFailed): boolean => {
   return isSqlError(error) && isUndone(error)
 }
 
-/** The message of the database, which the layers above would hide behind "failed to execute statement". */
+/** Adds the message of the database, which the layers above would hide behind "failed to execute statement". */
 const describe = (error: SqlError | RowProblem): Error => {
   if (!isSqlError(error)) return error
   const { cause } = error.reason

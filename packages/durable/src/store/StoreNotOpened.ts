@@ -27,7 +27,7 @@ export type StoreOpenError = MigrationError | SqlError | StoreNotOpened
 /** Explains a failure of the client to open the store; undefined where the failure's own message is best. */
 export type Explain = (error: unknown) => StoreNotOpened | undefined
 
-/** The layer with its failures explained, also those that a client throws while it connects. */
+/** The layer with its failures explained, including those that a client throws while it connects. */
 export const explaining =
   (explain: Explain) =>
   <A, R>(layer: Layer.Layer<A, StoreOpenError, R>): Layer.Layer<A, StoreOpenError, R> =>

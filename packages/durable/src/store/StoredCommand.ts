@@ -2,7 +2,7 @@
 import type { InstanceKey, Json } from "./Commit.ts"
 
 /**
- * `failed` (for good) is a dead letter. `handled` failed in a way that its slot declares, and the instance took the event
+ * `failed` (for good) is a dead letter. `handled` failed with an error that its slot declares, and the instance accepted the event
  * that `onFailure` makes of it. `skipped` had been executed before, or was given up by hand.
  */
 export type CommandStatus = "pending" | "processing" | "completed" | "failed" | "handled" | "skipped"
@@ -22,7 +22,7 @@ export const keptErrors = 5
 /** A command as it is stored. */
 export interface StoredCommand {
   readonly number: number
-  /** Its idempotency key, unique within its queue: the same key again is the first command. */
+  /** Its idempotency key, unique within its queue: the same key again refers to the first command. */
   readonly key: string
   readonly queue: string
   readonly slot: string
@@ -38,13 +38,13 @@ export interface StoredCommand {
   readonly attempts: number
   /** How often it was retried by hand after it had failed for good. */
   readonly round: number
-  /** Not before this time. */
+  /** It is not executed before this time. */
   readonly runAt: number
   /** The worker that executes it, or did so last. */
   readonly worker: string | undefined
   /** While it is executed: when other workers may claim it. */
   readonly claimedUntil: number | undefined
-  /** Why it failed last or was skipped, or why the event that follows from it was refused. */
+  /** Why it failed last or was skipped, or why the instance refused the event that reports its result. */
   readonly problem: string | undefined
   /** The errors of its latest executions, oldest first, at most {@link keptErrors}. */
   readonly errors: ReadonlyArray<AttemptError>
@@ -52,7 +52,7 @@ export interface StoredCommand {
   readonly finishedAt: number | undefined
 }
 
-/** Proof of holding a command: its number, and which of all claims on it this is. */
+/** Proof that a worker holds a command: the number of the command, and the number of the claim on it, which grows with each claim. */
 export interface Claim {
   readonly number: number
   readonly claim: number
@@ -71,7 +71,7 @@ export interface ClaimedCommand extends Claim {
   readonly ordered: boolean
   /** How often it was executed in this round, this time included. */
   readonly attempts: number
-  /** How often it was retried by hand: the event that follows from it is taken once in every round. */
+  /** How often it was retried by hand: the event that reports its result is accepted once in every round. */
   readonly round: number
   readonly enqueuedAt: number
 }

@@ -1,5 +1,5 @@
 /**
- * Durable deadlines: set and cleared in commits, claimed here when they are due. The store's clock decides what is due and how long
+ * Durable deadlines: set and cleared in commits, claimed here when they are due. The store's clock decides which are due and how long
  * a claim lasts, so that a node whose clock is wrong neither fires early nor takes over the claim of a live node.
  */
 import type { PersistenceFailed } from "@detent/machine"
@@ -25,7 +25,7 @@ export interface DeadTimer extends InstanceKey, TimerRecord {
 export type MachineVersions = { readonly [machine: string]: number }
 
 export interface ClaimRequest {
-  /** Only timers of these machines: a node fires only timers of machines it has. */
+  /** Only timers of these machines: a node fires only timers of machines that are registered there. */
   readonly machines: ReadonlyArray<string>
   /** No timers of instances that a newer version of their machine wrote. */
   readonly versions?: MachineVersions
@@ -33,9 +33,9 @@ export interface ClaimRequest {
   readonly graceMillis?: number
   readonly limit: number
   readonly owner: string
-  /** How long no other claimer gets them. */
+  /** How long a claim lasts: until then no other node gets the timer. */
   readonly claimMillis: number
-  /** Only timers of instances in these shards. Stores that one process has to itself ignore it. */
+  /** Only timers of instances in these shards. Stores that only one process uses ignore it. */
   readonly shards?: ShardFilter | undefined
   /** The lease of the claiming node. Once it has ended or changed hands, the claim has ended as well. */
   readonly fence?: Fence | undefined
@@ -43,8 +43,8 @@ export interface ClaimRequest {
 
 export interface TimersService {
   /**
-   * Claims due timers that are not claimed, oldest first. Of many claimers each timer goes to one. Timers of one instance are
-   * claimed in the order of their deadlines: none is returned while an earlier one of the same instance is claimed elsewhere.
+   * Claims due timers that are not claimed, oldest first. Each timer goes to one node. Timers of one instance are claimed in the
+   * order of their deadlines: none is returned while an earlier one of the same instance is claimed by another node.
    */
   readonly claim: (request: ClaimRequest) => Effect.Effect<ReadonlyArray<ClaimedTimer>, PersistenceFailed>
   /** Milliseconds until the next timer that can be claimed is due; negative where it is overdue. */
@@ -57,7 +57,7 @@ export interface TimersService {
   readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
   /** Removes a timer if it is still the one of this entry. False where a newer one, or one of a later instance, has replaced it. */
   readonly complete: (timer: InstanceLife & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
-  /** Releases a claim. False where it is not the owner's. */
+  /** Releases a claim. False where the owner does not hold it. */
   readonly release: (timer: InstanceKey & TimerRecord, owner: string) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives up a timer: it is listed as dead and no longer claimed. */
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>

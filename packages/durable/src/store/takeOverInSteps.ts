@@ -1,4 +1,4 @@
-/** Takes over a page of instances by three operations, for stores in the process itself: a round trip to them costs nothing. */
+/** Takes over a page of instances with three operations, for stores in the process itself: a round trip to them costs nothing. */
 import * as Effect from "effect/Effect"
 import type { JournalService } from "./Journal.ts"
 

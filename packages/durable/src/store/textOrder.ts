@@ -1,4 +1,4 @@
-/** The order in which every store has names: by code points, which is the order of their bytes in UTF-8. */
+/** The order in which every store sorts names: by code points, which is the order of their bytes in UTF-8. */
 
 /** JavaScript compares UTF-16 units, in which the surrogates of later characters come before U+E000 to U+FFFF. */
 export const compareText = (left: string, right: string): number => {
@@ -12,7 +12,7 @@ export const compareText = (left: string, right: string): number => {
 
 const rankOf = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
 
-/** The least text that is greater than all that begin with the prefix; undefined where there is none. */
+/** The least text that is greater than all texts that begin with the prefix; undefined where there is none. */
 export const afterPrefix = (prefix: string): string | undefined => {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0)
   while (points.at(-1) === lastPoint) points.pop()

@@ -182,7 +182,7 @@ export const refusing = ({ describe, test }: Kit) =>
         expect(yield* Effect.flip(engine.start(Box, "c", Any.Open({ held: cyclic })))).toMatchObject({
           _tag: "InvalidState",
           problem:
-            "its field held holds a value that holds itself, which JSON would lose; keep plain data in it, or give it a schema that encodes it",
+            "its field held holds a value that contains itself, which JSON would lose; keep plain data in it, or give it a schema that encodes it",
         })
         yield* box.send(Put.Put({ held: { twice: [1, [1]] } }))
         expect(yield* events({ machine: "box", id: "b" })).toHaveLength(1)
