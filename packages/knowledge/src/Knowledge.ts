@@ -58,12 +58,12 @@ export interface KnowledgeOptions {
   readonly readable?: ReadonlyArray<string>
   /** Folders that were allowed since the workspace was opened. */
   readonly allowedSince?: AllowedSince | undefined
-  /** The name of this process, the same after every restart: then it continues the moment it is back. */
+  /** The name of this process. With the same name after a restart, it resumes its work immediately. */
   readonly nodeId?: string
   readonly engine?: EngineOptions
-  /** How the extraction of documents is kept: for one, how long stopping waits for it. */
+  /** Options of the workflows that extract documents, for example how long stopping waits for them. */
   readonly workflow?: DurableWorkflow.WorkflowOptions
-  /** How long a database that is away is asked again before a batch stops, to be resumed later; default: 30 seconds. */
+  /** How long operations on an unavailable database are retried before a batch stops, to be resumed later. Default: 30 seconds. */
   readonly patience?: Duration.Input
   /** Which extractor runs use. Default: the one that a batch or `settings` names. */
   readonly extractors?: Layer.Layer<Extractors, never, Storage>
@@ -81,10 +81,10 @@ export interface KnowledgeOptions {
   readonly storage?: Layer.Layer<Storage, StorageFailed>
 }
 
-/** By default, with the built-in extractor and files. */
+/** The whole pipeline. By default, with the built-in extractor and files. */
 export const layer = (options: KnowledgeOptions) => {
   const placement = nodeOf(options)
-  // The layer that is built last ends first: batches stop before the runs of their documents, and those before the storage.
+  // The layer that is built last closes first: batches stop before the runs of their documents, and those before the storage.
   return runningTasks(options).pipe(
     Layer.provideMerge(Layer.merge(Reviews.publishing, otherDataWarning(options))),
     Layer.provideMerge(withReviews(options, options)),
@@ -101,7 +101,7 @@ export const layer = (options: KnowledgeOptions) => {
 
 /** Options of a pipeline on engines that its caller opens. */
 export interface OnEngineOptions extends Omit<KnowledgeOptions, "nodeId" | "engine" | "workflow"> {
-  /** Whether the engines continue unfinished batches, and do not only act on what they are asked to. Default: true. */
+  /** Whether the engines resume unfinished batches by themselves, and do not only serve requests. Default: true. */
   readonly continues?: boolean
 }
 
@@ -121,24 +121,24 @@ export const layerOnEngine = (options: OnEngineOptions) =>
     Engine | WorkflowEngine.WorkflowEngine | Journal | Commands | SqlClient
   >
 
-/** Before the first run or batch continues. */
+/** Checks the data folder before the first run or batch is resumed. */
 const otherDataRefusal = ({ folder, continues = true }: OnEngineOptions) =>
   continues ? Layer.effectDiscard(refuseOtherData(StorageLocation.folderAt(folder))) : Layer.empty
 
-/** A storage that is away does not hold up the start. */
+/** Runs in the background, so that unavailable storage does not delay the start. */
 const otherDataWarning = ({ folder }: OnEngineOptions) =>
   Layer.effectDiscard(Effect.forkScoped(warnOfOtherData(StorageLocation.folderAt(folder))))
 
 /**
- * Runs tasks on what `layerOnEngine` provides, until this layer closes. It is a layer of its own, since it has to close before the
- * engines do.
+ * Runs tasks with the services that `layerOnEngine` provides, until this layer closes. It is a separate layer, since it has to close
+ * before the engines do.
  */
 export const runningTasks = ({ folder, settings, taskWorker = {} }: Pick<KnowledgeOptions, "folder" | "settings" | "taskWorker">) =>
   taskWorker === false
     ? Layer.empty
     : TaskWorker.layer(StorageLocation.folderAt(folder), { concurrency: settings?.tasks?.concurrency, ...taskWorker })
 
-/** The same on an engine that observes: no run is taken up. */
+/** Like `layerOnEngine`, on an observing engine: no run is resumed. */
 export const layerOnObservingEngine = (options: OnEngineOptions) =>
   withReviews(options).pipe(
     Layer.provideMerge(Layer.mergeAll(asking(options), Extractions.layer)),
@@ -160,7 +160,7 @@ const nodeOf = ({ nodeId, engine, workflow }: KnowledgeOptions): LeasePlacementO
   return { ...(name === undefined ? {} : { nodeId: name }), ...(lease === undefined ? {} : { lease }) }
 }
 
-/** With a SQLite file in the folder, which is made if it is not there. Provides the store too. */
+/** Like `layer`, with a SQLite file in the folder, which is created if it does not exist. Provides the store too. */
 export const layerEmbedded = (options: KnowledgeOptions) => layer(options).pipe(Layer.provideMerge(embeddedStore(options.folder)))
 
 const embeddedStore = (folder: string) =>
@@ -171,11 +171,11 @@ const embeddedStore = (folder: string) =>
     }).pipe(Effect.as(SqliteStore.layer({ filename: join(folder, "detent.db") }))),
   )
 
-/** Read-only, beside a process that works: no batch continues here, no run is taken up, and every event that is sent is refused. */
+/** Read-only, beside a working process: no batch or run is resumed here, and every event that is sent is refused. */
 export const layerObserving = (options: KnowledgeOptions) =>
   layerOnObservingEngine(options).pipe(
     Layer.provideMerge(Engine.layer({ ...options.engine, observe: true })),
-    // No workflow is known to this one, so it runs none.
+    // No workflow is registered with this engine, so it runs none.
     Layer.provideMerge(WorkflowEngine.layerMemory),
   ) satisfies Layer.Layer<Batches | Reviews | GraphQuery | GraphFacts, unknown, Journal | Timers | Leases | Commands | SqlClient>
 
@@ -183,7 +183,7 @@ const asking = (options: OnEngineOptions) => Layer.provideMerge(GraphFacts.layer
 
 const limitsOf = ({ contentLimits, settings }: OnEngineOptions): ContentLimitOptions => contentLimits ?? settings?.contentLimits ?? {}
 
-/** Everything that reads user content does so on these workers. Pipelines without limits of their own use a pool in the context. */
+/** All user content is read on these workers. Pipelines without limits of their own use a pool in the context. */
 const workersOf = (options: OnEngineOptions): Layer.Layer<WorkerPool> => {
   const limits = options.contentLimits ?? options.settings?.contentLimits
   return limits === undefined ? WorkerPool.layerInContext : WorkerPool.layer({ limits })

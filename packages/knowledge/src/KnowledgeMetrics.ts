@@ -16,7 +16,7 @@ const batches = counter("batches", "batches, by outcome: started, completed, fai
 const documents = counter("documents", "documents of batches, by outcome: completed, unchanged, failed or set-aside")
 const entities = counter("entities", "entities that documents name")
 const facts = counter("facts", "facts that documents state")
-const triples = counter("triples_ingested", "triples that batches have brought to graphs")
+const triples = counter("triples_ingested", "triples that batches have added to graphs")
 const modelCalls = counter("model_calls", "calls to models, by model and outcome")
 const modelTokens = counter("model_tokens", "tokens that models have read and written, by model and direction: input or output")
 const modelCost = counter("model_cost", "cost of models, by model and currency; a call without a known price adds nothing")
@@ -35,7 +35,7 @@ type Attributes = Readonly<Record<string, string>>
 const add = (metric: Metric.Metric<number, unknown>, attributes: Attributes, amount: number): Effect.Effect<void> =>
   Metric.update(Metric.withAttributes(metric, attributes), amount)
 
-/** Exposes the counters as 0, so that an increase from nothing is one. Those of models follow with their first call. */
+/** Exposes the counters with the value 0, so that monitoring sees the first increase. Counters of models appear with their first call. */
 export const exposeCounters: Effect.Effect<void> = Effect.gen(function* () {
   for (const outcome of ["started", "completed", "failed", "cancelled"]) yield* add(batches, { outcome }, 0)
   for (const outcome of ["completed", "unchanged", "failed", "set-aside"]) yield* add(documents, { outcome }, 0)
@@ -81,14 +81,14 @@ export const countUsage = (model: string, currency: string, usage: Usage): Effec
 export const timedStage = <A, E, R>(stage: string, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   timed(work, (outcome, millis) => add(stageMillis, { stage, outcome }, millis))
 
-/** A stage that many processes have worked on, since the given time. Where two end its last parts at the same moment, both count it. */
+/** Records how long a stage took that many processes worked on. When two of them end its last parts at the same moment, both count it. */
 export const countStage = (stage: string, startedAt: number): Effect.Effect<void> =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => add(stageMillis, { stage, outcome: "success" }, Math.max(0, now - startedAt)))
 
 export const timedDocument = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   timed(work, (outcome, millis) => add(documentMillis, { outcome }, millis))
 
-/** Counts one attempt at a call, and measures how long it took without the wait for its turn. */
+/** Counts one attempt at a call, and measures how long it took without the wait for the rate limit. */
 export const timedCall = <A, E, R>(model: string, call: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   timed(call, (outcome, millis) => Effect.andThen(add(modelCalls, { model, outcome }, 1), add(modelCallMillis, { model, outcome }, millis)))
 

@@ -1,6 +1,6 @@
 /**
  * How documents become facts: the `knowledge` section of `detent.config.ts`, the options of `detent batch run` and the fields of a
- * batch's configuration. Every setting has a default. Keys of providers are not settings: they come from the environment.
+ * batch's configuration. Every setting has a default. API keys of providers are not settings: they come from the environment.
  *
  * ```ts
  * export default defineConfig({
@@ -33,7 +33,7 @@ const isLanguageModelLayer = (value: unknown): value is Layer.Layer<LanguageMode
 export const ExtractorChoice = Schema.Union([ExtractorName, Schema.declare(isLanguageModelLayer, { expected: "a layer of LanguageModel" })])
 export type ExtractorChoice = typeof ExtractorChoice.Type
 
-/** Of a server that speaks the protocol of the model's provider. It never holds a key or a password. */
+/** The address of a server that speaks the protocol of the model's provider. It must not contain a key or a password. */
 export const BaseUrl = Schema.String.check(
   Schema.makeFilter(
     (text) => {
@@ -62,7 +62,7 @@ export const BudgetSetting = Schema.Union([
 ])
 export type BudgetSetting = typeof BudgetSetting.Type
 
-/** A budget as it is kept. The currency is known where the text names it. */
+/** The limits of a budget. The currency is known when the text names it. */
 export const budgetOf = (setting: BudgetSetting): BudgetLimits & { readonly currency?: string } => {
   if (typeof setting !== "string") return setting
   const [, amount, unit] = budgetPattern.exec(setting) ?? []
@@ -70,7 +70,7 @@ export const budgetOf = (setting: BudgetSetting): BudgetLimits & { readonly curr
   return unit.toLowerCase() === "tokens" ? { tokens: Number(amount) } : { cost: Number(amount), currency: unit.toUpperCase() }
 }
 
-/** Which extractor a batch uses, as it is stored with the batch. Settings that it leaves out are those of the process that works on it. */
+/** The extractor of a batch, as it is stored with the batch. Omitted settings are those of the process that works on the batch. */
 export const ExtractorSelection = Schema.Struct({
   extractor: Schema.optionalKey(ExtractorName),
   /** Default: OPENAI_BASE_URL for OpenAI, then the provider's own address. */
@@ -80,7 +80,7 @@ export const ExtractorSelection = Schema.Struct({
 })
 export type ExtractorSelection = typeof ExtractorSelection.Type
 
-/** Of calls to a model, for each model of each address. */
+/** Limits of the calls to a model, for each model of each address. */
 export const ModelLimits = Schema.Struct({
   requestsPerMinute: Schema.optionalKey(Positive),
   tokensPerMinute: Schema.optionalKey(Positive),
@@ -88,19 +88,19 @@ export const ModelLimits = Schema.Struct({
   concurrency: Schema.optionalKey(Positive),
   /** How long one call may take, in milliseconds. Default: two minutes. */
   timeoutMillis: Schema.optionalKey(Positive),
-  /** How often a call is made at most. Default: 5. */
+  /** The most attempts at a call. Default: 5. */
   attempts: Schema.optionalKey(Positive),
-  /** Tokens of one answer. Default: 8192. */
+  /** The most tokens of one answer. Default: 8192. */
   maxOutputTokens: Schema.optionalKey(Positive),
 })
 export type ModelLimits = typeof ModelLimits.Type
 
-/** The defaults of every batch, in the fields of its selection, with prices and limits. */
+/** The default extractor selection of every batch, with prices and limits. */
 export const KnowledgeSettings = Schema.Struct({
   ...ExtractorSelection.fields,
   /** Default: `built-in`, which works offline and costs nothing. */
   extractor: Schema.optionalKey(ExtractorChoice),
-  /** Prices of models, for costs and budgets. They come before those of the table that this version ships. */
+  /** Prices of models, for costs and budgets. They take precedence over the built-in price table. */
   prices: Schema.optionalKey(PriceTable),
   /** Default: 50 requests a minute, 5 concurrent ones. */
   limits: Schema.optionalKey(ModelLimits),

@@ -1,6 +1,6 @@
 /**
- * The data that batches and graphs exchange with programs, without the code that works on documents: definitions of an API and
- * clients import this, and none of the libraries that read documents and graphs is loaded.
+ * The schemas of batches and graphs, without the code that works on documents: API definitions and clients import this module
+ * without loading the libraries that read documents and graphs.
  */
 
 export { BatchConfig } from "./batch/BatchConfig.ts"

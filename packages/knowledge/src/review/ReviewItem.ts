@@ -1,14 +1,14 @@
-/** A fact of a review list: as people and programs see it, with the decisions on it, and as it is stored, with the reason why it is listed. */
+/** A fact of a review list: `ReviewItem` is the form for clients, with the decisions on it; `ReviewFact` is the stored form. */
 import * as Schema from "effect/Schema"
 import { StoredFact } from "../extract/Fact.ts"
 import { type FactSource, statementOf } from "../rdf/FactGraph.ts"
 import { DocumentId, RunId } from "../storage/Identity.ts"
 
-/** A fact of which validation refused the acceptance is open again. */
+/** A fact is open again when validation refuses its acceptance. */
 export const ReviewStatus = Schema.Literals(["open", "accepted", "rejected"])
 export type ReviewStatus = typeof ReviewStatus.Type
 
-/** The decision of a reviewer on a fact. A decision that is reversed leaves it open: `reopened`. */
+/** The decision of a reviewer on a fact. `reopened` reverses the earlier decision. */
 export const ReviewVerdict = Schema.Literals(["accepted", "rejected", "reopened"])
 export type ReviewVerdict = typeof ReviewVerdict.Type
 
@@ -24,7 +24,7 @@ export type ReviewedOnce = typeof ReviewedOnce.Type
 export const ReviewCounts = Schema.Struct({ open: Schema.Int, accepted: Schema.Int, rejected: Schema.Int })
 export type ReviewCounts = typeof ReviewCounts.Type
 
-/** A fact of a review list, as people see it. */
+/** A fact of a review list, as clients see it. */
 export const ReviewItem = Schema.Struct({
   factId: Schema.String,
   status: ReviewStatus,
@@ -34,11 +34,11 @@ export const ReviewItem = Schema.Struct({
   title: Schema.optionalKey(Schema.String),
   subject: Schema.String,
   property: Schema.String,
-  /** The words of an entity, or a value in the form of its datatype. */
+  /** The name of an entity, or the lexical form of a value. */
   object: Schema.String,
-  /** Of a value; an entity has none. */
+  /** The datatype of a value; absent for an entity. */
   datatype: Schema.optionalKey(Schema.String),
-  /** The words that say so, and where they stand in the text of the document. */
+  /** The words that state the fact, and their span in the text of the document. */
   quote: Schema.String,
   start: Schema.Int,
   end: Schema.Int,
@@ -51,7 +51,7 @@ export const ReviewItem = Schema.Struct({
   decidedAt: Schema.optionalKey(Schema.Int),
   /** Why accepting it was refused. The fact is open. */
   refused: Schema.optionalKey(Schema.String),
-  /** Every decision on it, the first one first; absent where there was none. */
+  /** Every decision on the fact, the earliest first; absent when there was none. */
   history: Schema.optionalKey(Schema.Array(ReviewedOnce)),
 })
 export type ReviewItem = typeof ReviewItem.Type
@@ -61,33 +61,33 @@ export const ReviewOutcome = Schema.Struct({
   namespace: Schema.String,
   /** How many facts were decided, or reopened, now. */
   decided: Schema.Int,
-  /** How many had this decision before. */
+  /** How many facts had this decision already. */
   unchanged: Schema.Int,
-  /** Facts that are not decided so, and why. */
+  /** Facts that were not decided, and why. */
   refused: Schema.Array(Schema.Struct({ factId: Schema.String, problem: Schema.String })),
   /**
-   * Of the selection, how many facts are still open, or still decided where they were to be reopened: those that were refused, and those
-   * beyond the ten thousand that one request decides.
+   * How many facts of the selection are still open, or still decided after a `reopen`: those that were refused, and those beyond the ten
+   * thousand that one request decides.
    */
   remaining: Schema.Int,
-  /** Of the whole list. */
+  /** The counts of the whole list. */
   review: ReviewCounts,
 })
 export type ReviewOutcome = typeof ReviewOutcome.Type
 
-/** A fact that the extractor was too unsure of for the graph, as a review list stores it. */
+/** A fact too uncertain for the graph, as a review list stores it. */
 export const ReviewFact = Schema.Struct({
   documentId: DocumentId,
-  /** Of the version of the document; empty where the run did not store it. */
+  /** The hash of the document version; empty when the run did not store it. */
   contentHash: Schema.String,
   /** The address and title of the document. */
   source: Schema.String,
   title: Schema.optionalKey(Schema.String),
-  /** Of the document, as BCP 47 has it. */
+  /** The language of the document, as a BCP 47 tag. */
   language: Schema.optionalKey(Schema.String),
   runId: RunId,
   extractor: Schema.String,
-  /** Less sure facts went to the review list. */
+  /** The confidence below which facts went to the review list. */
   reviewBelow: Schema.Finite,
   fact: StoredFact,
 })
@@ -110,7 +110,7 @@ export const factIdOf = (one: ReviewFact): string => {
   return statement.slice(statement.lastIndexOf(":") + 1)
 }
 
-/** Which part of the fact the extractor was too unsure of. */
+/** Names the part of the fact with the lowest confidence. */
 export const whyInReview = ({ fact, reviewBelow }: ReviewFact): string => {
   const { subject, object, confidence } = fact
   const parts = [

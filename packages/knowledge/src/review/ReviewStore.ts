@@ -1,7 +1,7 @@
 /**
  * The review lists of batches and the decisions of reviewers, in tables of the database. A decision belongs to a fact of one version of
  * a document in one graph: another batch that finds the fact in the same version finds the decision too, and a changed document
- * starts without any.
+ * starts without decisions.
  */
 import { OwnTables } from "@detent/durable"
 import * as Context from "effect/Context"
@@ -30,7 +30,7 @@ import {
 } from "./ReviewItem.ts"
 
 /**
- * `pending` until the graph follows the decision; then `applied`, or `refused` with the reason where the graph would not conform
+ * `pending` until the decision is applied to the graph; then `applied`, or `refused` with the reason when the graph would not conform
  * with the fact.
  */
 const DecisionState = Schema.Literals(["pending", "applied", "refused"])
@@ -38,7 +38,7 @@ const DecisionState = Schema.Literals(["pending", "applied", "refused"])
 export interface Decision {
   readonly factId: string
   readonly namespace: Namespace
-  /** A fact whose decision was reversed is open again: `reopened`. */
+  /** `reopened`: the decision was reversed, and the fact is open again. */
   readonly verdict: ReviewVerdict
   readonly by: string
   /** In milliseconds. */
@@ -58,11 +58,11 @@ export interface ListedFact {
 /** A fact of a version of a document. */
 type FactKey = Pick<Decision, "factId" | "fact">
 
-/** Facts of a list, in the order of documents and places. */
+/** Selects facts of a list, in the order of documents and spans. */
 export interface ListQuery {
   readonly status?: ReviewStatus
   readonly properties?: ReadonlyArray<string>
-  /** Facts less sure than this. */
+  /** Only facts with a lower confidence. */
   readonly below?: number
   readonly facts?: ReadonlyArray<string>
   readonly after?: ListPlace
@@ -76,23 +76,23 @@ export interface ListPlace {
 }
 
 export interface ReviewStoreService {
-  /** Replaces the list of a batch, page by page. `facts` may come more than once. */
+  /** Removes the list of a batch. `add` then stores the new list page by page; a fact may be added more than once. */
   readonly begin: (batch: BatchId) => Effect.Effect<void, RunStoreFailed>
   readonly add: (batch: BatchId, namespace: Namespace, facts: ReadonlyArray<ReviewFact>) => Effect.Effect<void, RunStoreFailed>
-  /** Notes that the list is complete. */
+  /** Marks the list as complete. */
   readonly complete: (batch: BatchId) => Effect.Effect<void, RunStoreFailed>
   readonly isComplete: (batch: BatchId) => Effect.Effect<boolean, RunStoreFailed>
-  /** Removes facts of a list that other runs than these found. Decisions stay: they hold for a version of a document. */
+  /** Removes the facts of a list that runs other than these found. Decisions are kept: they belong to a version of a document. */
   readonly retain: (batch: BatchId, runs: ReadonlySet<string>) => Effect.Effect<void, RunStoreFailed>
   readonly list: (batch: BatchId, query: ListQuery) => Effect.Effect<ReadonlyArray<ListedFact>, RunStoreFailed>
   /** The properties that facts of the list have. */
   readonly properties: (batch: BatchId) => Effect.Effect<ReadonlyArray<string>, RunStoreFailed>
   readonly counts: (batch: BatchId, query?: Pick<ListQuery, "properties" | "below">) => Effect.Effect<ReviewCounts, RunStoreFailed>
-  /** Stores decisions, except on facts that have one. Returns the decision that each fact has then. */
+  /** Stores decisions, except on facts that have one. Returns the stored decision of each fact. */
   readonly decide: (decisions: ReadonlyArray<Decision>) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
   /**
-   * Reverses decisions that the graph follows: the facts are open, and pending until the graph follows this too. Returns the facts whose
-   * decision was reversed.
+   * Reverses applied decisions: the facts are open, and the reversal is pending until it is applied too. Returns the facts whose decision
+   * was reversed.
    */
   readonly reopen: (
     namespace: Namespace,
@@ -100,21 +100,21 @@ export interface ReviewStoreService {
     by: string,
     at: number,
   ) => Effect.Effect<ReadonlySet<string>, RunStoreFailed>
-  /** Who decided what on facts, and when, the first decision first; by fact. */
+  /** The decisions on each fact, with reviewer and time, the earliest first. */
   readonly history: (
     namespace: Namespace,
     facts: ReadonlyArray<FactKey>,
   ) => Effect.Effect<ReadonlyMap<string, ReadonlyArray<ReviewedOnce>>, RunStoreFailed>
-  /** All decisions of a graph that count, on facts of some versions of documents. */
+  /** All decisions of a graph on the given versions of documents that are neither refused nor reversed. */
   readonly decisions: (
     namespace: Namespace,
     documents: ReadonlyArray<Pick<ReviewFact, "documentId" | "contentHash">>,
   ) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
-  /** Decisions that the graph does not follow yet, the first ones. */
+  /** The first pending decisions of a graph. */
   readonly pending: (namespace: Namespace, limit: number) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
   /** The graphs with pending decisions. */
   readonly pendingIn: Effect.Effect<ReadonlyArray<Namespace>, RunStoreFailed>
-  /** The graph follows the decision, or refuses it where there is a problem. A decision that is no longer pending stays. */
+  /** Marks a decision as applied, or as refused with the problem. A decision that is no longer pending is left unchanged. */
   readonly settle: (decision: Decision, problem?: string) => Effect.Effect<void, RunStoreFailed>
 }
 
@@ -125,7 +125,7 @@ export class ReviewStore extends Context.Service<ReviewStore, ReviewStoreService
     Effect.suspend(() => make(defaultPatience)),
   )
 
-  /** The same, with how long a database that is away is asked again. */
+  /** Like `layer`, but retries an unreachable database for the given time. */
   static readonly layerWith = ({
     patience,
   }: {
@@ -147,7 +147,7 @@ const statements = (prefix: string, integer: string, real: string): ReadonlyArra
   )`,
 ]
 
-/** Who decided what, and when: a decision that is reversed stays here. */
+/** The history of decisions. A reversed decision stays here. */
 const log = (prefix: string, integer: string, key: string): ReadonlyArray<string> => [
   `CREATE TABLE ${prefix}review_log (
     entry ${key}, namespace TEXT NOT NULL, document_id TEXT NOT NULL, content_hash TEXT NOT NULL, fact_id TEXT NOT NULL,
@@ -181,7 +181,7 @@ const postgres = (schema: string): OwnTables.Steps => ({
   ],
 })
 
-/** Rows of one statement: a fact takes up to ten parameters, and SQLite takes 32,766. */
+/** Rows per statement: a fact has up to ten parameters, and SQLite takes 32,766. */
 const rowsAtOnce = 500
 
 const decisionFields = {
@@ -260,7 +260,7 @@ const make = (patience: Duration.Input) =>
         )
     const patiently = storePatience(patience)
     const reading = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("read the review list of")(effect))
-    /** Rows that may be written again where the answer to the first attempt was lost. */
+    /** For writes that can be repeated when the response to the first attempt was lost. */
     const writing = <A>(effect: Effect.Effect<A, SqlError>) => patiently(failing("write the review list of")(effect))
 
     const isOf = (batch: BatchId, { properties, below }: Pick<ListQuery, "properties" | "below">) =>
@@ -296,7 +296,7 @@ const make = (patience: Duration.Input) =>
           .filter(({ fact }) => versions.has(`${fact.documentId} ${fact.contentHash}`))
       })
 
-    /** In the transaction of their decision. */
+    /** Adds decisions to the history, in the transaction that stores them. */
     const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
       rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
 
@@ -386,7 +386,7 @@ const make = (patience: Duration.Input) =>
                 problem,
                 fact: factText(fact),
               }))
-              // The first decision on a fact stays. One that the graph refused, or that is reversed, is open to another.
+              // The first decision on a fact is kept. A fact whose decision was refused or reversed can be decided again.
               yield* writing(
                 sql.withTransaction(
                   Effect.flatMap(
@@ -441,7 +441,7 @@ const make = (patience: Duration.Input) =>
               yield* logged(rows)
               return rows
             })
-            // Asked again, it would find them reversed already, and name none.
+            // Not retried: a second attempt would find the decisions reversed already, and return none.
             for (const row of yield* failing("write the review list of")(sql.withTransaction(changing))) reopened.add(readLog(row).fact_id)
           }
           return reopened
@@ -485,12 +485,12 @@ const FoundFacts = Schema.fromJsonString(
   Schema.Array(Schema.Struct({ ...StoredFact.fields, extractor: Schema.optionalKey(Schema.String) })),
 )
 
-/** Lists of runs that are read together. */
+/** Review lists of runs per page. */
 const pageSize = 200
 
 /**
- * Makes the review list of a batch from the rows of its documents' runs. Returns how many facts are on the list. Made again, it
- * is the same list.
+ * Makes the review list of a batch from the rows of its documents' runs. Returns how many facts are on the list. A repeated call
+ * makes the same list.
  */
 export const collectReviews = ({ batchId, targetNamespace, config }: Pick<BatchState, "batchId" | "targetNamespace" | "config">) =>
   Effect.gen(function* () {

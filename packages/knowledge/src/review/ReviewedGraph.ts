@@ -24,10 +24,10 @@ const acceptancePredicates: ReadonlySet<string> = new Set([
   `<${detentVocabulary}acceptedAt>`,
 ])
 
-/** Who accepted a fact, as PROV has agents. */
+/** The IRI of a reviewer, who is an agent in PROV. */
 const agentIri = (name: string): string => `urn:detent:agent:${encodeURIComponent(name.toWellFormed())}`
 
-/** The lines of an accepted fact, with the entities as their document calls them. */
+/** The lines of an accepted fact, with the IRIs that its entities have in their document. */
 export const acceptedLines = ({ fact, by, at }: Decision): ReadonlyArray<string> => {
   const statement = namedNode(statementOfReview(fact))
   const acceptance = [
@@ -38,7 +38,7 @@ export const acceptedLines = ({ fact, by, at }: Decision): ReadonlyArray<string>
   return [...factTriples([fact.fact], sourceOf(fact)), ...acceptance].map(lineOf)
 }
 
-/** The lines without those that attribute some statements to a reviewer. */
+/** Leaves out the lines that attribute the given statements to a reviewer. */
 export const withoutAcceptance = <E, R>(
   lines: Stream.Stream<string, E, R>,
   statements: ReadonlySet<string>,
@@ -50,7 +50,7 @@ export const withoutAcceptance = <E, R>(
         return !(acceptancePredicates.has(predicate) && statements.has(subject.slice(1, -1)))
       })
 
-/** The IRIs of a fact's entities in its document, as they stand in lines. */
+/** The IRIs of a fact's entities in its document, as N-Triples writes them. */
 export const entitiesOf = ({ documentId, fact: { subject, object } }: ReviewFact): ReadonlyArray<string> =>
   [subject, ...(object._tag === "Entity" ? [object.mention] : [])].map((mention) => `<${entityIri(documentId, mention)}>`)
 
@@ -72,7 +72,7 @@ export const byDocument = (decisions: ReadonlyArray<Decision>): ReadonlyMap<stri
 export const statementsOf = (decisions: ReadonlyArray<Decision>, wanted: Decision["verdict"]): ReadonlySet<string> =>
   new Set(decisions.filter(({ verdict }) => verdict === wanted).map(({ fact }) => statementOfReview(fact)))
 
-/** The graphs of documents, in which accepted facts are stated and rejected ones are not. */
+/** Adds accepted facts to the graphs of documents, and removes rejected ones. */
 export const withDecisions = <E, R>(
   documents: Stream.Stream<Stream.Stream<string, E, R>, E, R>,
   decisions: ReadonlyMap<string, DocumentDecisions>,
@@ -94,16 +94,16 @@ const decidedLines = <E, R>(lines: Stream.Stream<string, E, R>, { accepted, reje
     ),
   )
 
-/** In order, each once. */
+/** Sorts the lines and removes duplicates. */
 export const sortedLines = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted(compareCodePoints)
 
-/** The decisions in a contribution to the graph. */
+/** The entities and statements of decisions that a contribution to the graph has already. */
 export interface Standing {
   /** The IRI of an entity in the graph, by its IRI in its document. */
   readonly canonical: ReadonlyMap<string, string>
-  /** The statements that are there and attributed to a reviewer. */
+  /** The stated ones that are attributed to a reviewer. */
   readonly attributed: ReadonlySet<string>
-  /** All of the statements looked for that are there. */
+  /** All statements of the decisions that the contribution has. */
   readonly stated: ReadonlySet<string>
 }
 
@@ -123,7 +123,7 @@ export const standingIn = <E, R>(lines: Stream.Stream<string, E, R>, decisions: 
             stated.add(subject.slice(1, -1))
             if (predicate === acceptedByPredicate) attributed.add(subject.slice(1, -1))
           } else if (predicate === sameAs && entities.has(object)) canonical.set(object, subject)
-          // A batch that resolves nothing calls its entities what their documents call them.
+          // Without resolution, entities have the same IRI in the graph as in their document.
           else if (entities.has(subject)) canonical.set(subject, subject)
         }
       }),
@@ -132,8 +132,8 @@ export const standingIn = <E, R>(lines: Stream.Stream<string, E, R>, decisions: 
   })
 
 /**
- * The lines of an accepted fact, with the entities as the graph calls them. Of an entity that the graph has already, neither its
- * class nor the name that its document gave it is stated again: validation may have held them back.
+ * The lines of an accepted fact, with the IRIs that its entities have in the graph. For an entity that the graph has already, neither
+ * its class nor the link to its IRI in the document is stated again: validation may have held them back.
  */
 export const linesInGraph = (
   decision: Decision,
@@ -152,7 +152,7 @@ export const linesInGraph = (
   return [...lines, ...links]
 }
 
-/** The fact itself, as a line. */
+/** The line of the fact itself, without its provenance. */
 export const statedLineOf = ({ fact }: Decision, lines: ReadonlyArray<string>): string => {
   const statement = `<${statementOfReview(fact)}>`
   const parts = new Map(

@@ -1,7 +1,7 @@
 /**
- * The review lists of batches: facts too unsure for the graph, which people accept or reject. An accepted fact enters the graph if
- * the graph conforms with it, with the name of the reviewer; a rejected one stays out of it, also when the same version of the
- * document is extracted again.
+ * The review lists of batches: facts too uncertain for the graph, which reviewers accept or reject. An accepted fact enters the graph
+ * with the name of the reviewer, if the graph conforms with it; a rejected fact stays out of the graph, even when the same version of
+ * the document is extracted again.
  *
  * ```ts
  * const reviews = yield* Reviews
@@ -12,7 +12,7 @@
  * `reopen` reverses a decision: the fact leaves the graph and is open again. Every decision stays in the history of the fact.
  *
  * A decision is stored before the graph changes. A process that dies in between leaves it pending: the next decision, the next
- * start of a process that works, and the loop of a running one make the graph follow. Doing so twice does it once.
+ * start of a working process, or the loop of a running one applies it to the graph. Applying it twice changes nothing.
  */
 import { forkLoop } from "@detent/durable"
 import * as Arr from "effect/Array"
@@ -77,7 +77,7 @@ export interface ReviewPage {
 export interface ReviewFilter {
   /** An IRI, or its last part. */
   readonly property?: string
-  /** Facts less sure than this. */
+  /** Only facts with a lower confidence. */
   readonly below?: number
 }
 
@@ -89,7 +89,7 @@ export interface ReviewQuery extends ReviewFilter {
   readonly limit?: number
 }
 
-/** Facts by their ids, or all that pass a filter: open ones to be decided, decided ones to be reopened. */
+/** Facts by their ids, or all that pass a filter: `accept` and `reject` select open facts, `reopen` decided ones. */
 export type ReviewSelection = { readonly facts: ReadonlyArray<string> } | ({ readonly all: true } & ReviewFilter)
 
 /** The batch has no review list to decide on yet. */
@@ -124,7 +124,7 @@ type UpdateError =
 export interface ReviewsService {
   readonly list: (batch: BatchId, query?: ReviewQuery) => Effect.Effect<ReviewPage, ReadFailed>
   readonly counts: (batch: BatchId) => Effect.Effect<ReviewCounts, ReadFailed>
-  /** States facts in the graph, in the name of a reviewer. A fact with which the graph would not conform stays open. */
+  /** Adds facts to the graph in the name of a reviewer. A fact with which the graph would not conform stays open. */
   readonly accept: (
     batch: BatchId,
     selection: ReviewSelection,
@@ -137,15 +137,15 @@ export interface ReviewsService {
     by: string,
   ) => Effect.Effect<ReviewOutcome, PublishError | ReviewNotReady | ReviewFactUnknown>
   /**
-   * Reverses decisions: the facts leave the graph and are open again. `all` are the accepted and rejected facts that pass the filter. What
-   * was decided before stays in the history of the fact.
+   * Reverses decisions: the facts leave the graph and are open again. `all` selects the accepted and rejected facts that pass the filter.
+   * Earlier decisions stay in the history of the fact.
    */
   readonly reopen: (
     batch: BatchId,
     selection: ReviewSelection,
     by: string,
   ) => Effect.Effect<ReviewOutcome, PublishError | ReviewNotReady | ReviewFactUnknown>
-  /** Makes graphs follow all decisions that they do not follow yet. */
+  /** Applies all pending decisions to their graphs. */
   readonly publishPending: Effect.Effect<void, PublishError>
 }
 
@@ -153,7 +153,7 @@ export class Reviews extends Context.Service<Reviews, ReviewsService>()("@detent
   /** Files of batches and of the canonical graph are kept below the folder. */
   static readonly layer = (folder: StorageFolder) => Layer.effect(Reviews, make(folder))
 
-  /** For a process that works: graphs follow decisions that another process stored and could not publish. */
+  /** For a working process: applies decisions that another process stored and could not publish. */
   static readonly publishing: Layer.Layer<never, never, Reviews> = Layer.effectDiscard(
     Effect.gen(function* () {
       const { publishPending } = yield* Reviews
@@ -162,7 +162,7 @@ export class Reviews extends Context.Service<Reviews, ReviewsService>()("@detent
   )
 }
 
-/** How many facts one request decides: all are in memory, and validated together. */
+/** The most facts that one request decides: all are in memory, and validated together. */
 const decidedAtOnce = 10_000
 
 const pageOf = (limit: number | undefined): number => Math.max(1, Math.min(limit ?? 100, 1000))
@@ -176,7 +176,7 @@ const make = (folder: StorageFolder) =>
     const context = yield* Effect.context<RunStore | ArtifactStore | Storage | Extractors | CanonicalGraph | ReviewStore>()
     const one = yield* Semaphore.make(1)
 
-    /** The list of a batch. That of a batch of an earlier release is made when it is first asked for. */
+    /** Returns the state of a batch. Makes the review list of a batch of an earlier release on the first request. */
     const ready = (batch: BatchId): Effect.Effect<BatchState, ReadFailed> =>
       Effect.gen(function* () {
         const state = yield* batches.state(batch)
@@ -232,7 +232,7 @@ const make = (folder: StorageFolder) =>
         const stored = new Map((yield* store.decide(made)).map((decision) => [decision.factId, decision]))
         const own = made.filter(({ factId }) => isOwn(stored.get(factId) ?? { verdict, by: "", at: 0 }))
         const published = yield* Effect.exit(publish(namespace))
-        // The facts that the graph refused are known only now.
+        // Publishing shows which facts the graph refuses.
         const settled = new Map((yield* listedOf(batch, own)).map(({ factId, decision }) => [factId, decision]))
         yield* published
         const problemOf = ({ factId }: Decision): string | undefined => {
@@ -264,7 +264,7 @@ const make = (folder: StorageFolder) =>
     const reopen = (batch: BatchId, selection: ReviewSelection, by: string) =>
       Effect.gen(function* () {
         const namespace = yield* endedNamespace(batch)
-        // A decision is reversed once the graph follows it: until then another process may still be stating the fact.
+        // A decision is applied before it is reversed: until then another process may still be adding the fact to the graph.
         yield* publish(namespace)
         const facts = yield* selected(batch, selection, ["accepted", "rejected"])
         const reopened = yield* store.reopen(namespace, facts, by, yield* Clock.currentTimeMillis)
@@ -289,7 +289,7 @@ const make = (folder: StorageFolder) =>
         return outcome
       })
 
-    /** Makes a graph follow its pending decisions. Another batch or reviewer may publish meanwhile: then it starts again. */
+    /** Applies the pending decisions to a graph. Starts again when another batch or reviewer publishes meanwhile. */
     const publish = (namespace: Namespace): Effect.Effect<void, PublishError> =>
       Effect.gen(function* () {
         for (;;) {
@@ -320,7 +320,7 @@ const make = (folder: StorageFolder) =>
         }
       })
 
-    /** Gives the facts that are refused, and why. */
+    /** Returns the refused facts, each with the reason. */
     const publishInto = (namespace: Namespace, batchId: BatchId, decisions: ReadonlyArray<Decision>) =>
       Effect.gen(function* () {
         const current = Option.getOrUndefined(yield* canonical.current(namespace))
@@ -334,7 +334,7 @@ const make = (folder: StorageFolder) =>
         const lines = storedLines(storage, contribution)
         const standing = yield* standingIn(lines, decisions)
         const reopened = decisions.filter(({ verdict, fact }) => verdict === "reopened" && standing.attributed.has(statementOfReview(fact)))
-        // A batch that was sure of the fact itself states it without a reviewer.
+        // A fact that is not on the batch's own review list was certain enough: it stays in the graph, without the reviewer.
         const unsure = new Set((yield* listedOf(batchId, reopened)).map(({ fact }) => statementOfReview(fact)))
         const released = new Set([...statementsOf(reopened, "reopened")].filter((statement) => !unsure.has(statement)))
         const rejected = [...statementsOf(decisions, "rejected")].filter((statement) => standing.stated.has(statement))
@@ -383,7 +383,7 @@ const make = (folder: StorageFolder) =>
         return refused
       })
 
-    /** Those of the facts that are on the review list of a batch. */
+    /** The given facts that are on the review list of a batch. */
     const listedOf = (batch: BatchId, facts: ReadonlyArray<Pick<Decision, "factId">>) =>
       Effect.map(
         Effect.forEach(Arr.chunksOf(facts, 500), (some) =>
@@ -405,7 +405,7 @@ const make = (folder: StorageFolder) =>
         yield* canonical.contributeAt(current.namespace, { batchId, ...written, ...list }, Option.some(current.version))
       })
 
-    /** The IRIs of the facts' entities in the graph. Unknown ones are resolved against it. */
+    /** The IRIs of the facts' entities in the graph. Entities that it does not have are resolved against it. */
     const namesIn = ({
       namespace,
       existing,

@@ -1,7 +1,7 @@
 /**
- * Tasks in a queue of Google Cloud Tasks, by its REST API. A task calls `POST /activities/:name` of the server with a token of OIDC, or
- * starts a job of Cloud Run with a token of OAuth: `jobs:run` is an API of Google's, and answers before the job has ended. The name
- * of a task is the hash of its key, so that a second one with the same key is the first.
+ * Enqueues tasks in Google Cloud Tasks, through its REST API. A task calls `POST /activities/:name` of the server with an OIDC token, or
+ * starts a Cloud Run job with an OAuth token: `jobs:run` is an API of Google's, and responds before the job has ended. The name of a task
+ * is the hash of its key, so that Cloud Tasks refuses a second task with the same key.
  */
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -28,7 +28,7 @@ const cloudScope = "https://www.googleapis.com/auth/cloud-platform"
 /** The size limit of a task, in bytes. */
 const largestTask = 100 * 1024
 
-/** The queue in the words of errors. */
+/** The resource name of the queue. */
 const nameOf = ({ project, location, name = "workflow-tasks" }: CloudTasksSettings): string =>
   `projects/${project}/locations/${location}/queues/${name}`
 
@@ -77,14 +77,14 @@ export const make = (settings: CloudTasksSettings, credentials: GoogleCredential
         answer = yield* send(body)
       }
       const { status, problem } = answer
-      // There is, or was, a task of this name.
+      // 409: a task of this name exists, or existed.
       if (status === 200 || status === 409) return
       if (status === 429 || status === 408 || status >= 500) return yield* failed(true, problem, tryLater)
       return yield* failed(false, problem, nextSteps[status] ?? "correct knowledge.tasks, then resume the batch")
     })
 
   return {
-    // Once more after the last delivery may have begun and lasted as long as it may.
+    // The last delivery may start at the end of the retries and use its whole deadline; half an hour is the margin.
     patience: Duration.seconds(maxRetrySeconds + dispatchSeconds + 1800),
     enqueue,
   }
@@ -130,7 +130,7 @@ const serverCall = (
   oidcToken: { serviceAccountEmail: serviceAccount, audience },
 })
 
-/** The job is one for all activities: its environment says which. */
+/** One job runs all activities: its environment names the activity. */
 const jobCall = (settings: CloudTasksSettings, job: string, activity: ActivityName, input: object, key: string) => {
   const { project, location, serviceAccount, jobAttempts = 4, runUrl = "https://run.googleapis.com" } = settings
   const env = [

@@ -10,13 +10,13 @@ export const Task = Schema.Struct({
   activity: ActivityName,
   /** The input of the activity as JSON. */
   input: Schema.Unknown,
-  /** A second task with the same key is the first one. */
+  /** The idempotency key: a second task with the same key is not enqueued. */
   key: Schema.String,
 })
 export type Task = typeof Task.Type
 
-/** The name of a task in a queue: a hash, so that names reveal nothing of the input and are spread evenly, as Cloud Tasks asks for. */
+/** The name of a task in a queue: a hash, so that names reveal no input and are evenly distributed, as Cloud Tasks recommends. */
 export const taskName = (key: string): string => createHash("sha256").update(key).digest("hex")
 
-/** The key of a call that names none. The same call again has the same key. */
+/** The key of a call that names none. The same call always has the same key. */
 export const keyOfCall = (activity: ActivityName, input: unknown): string => `call:${taskName(JSON.stringify([activity, input]))}`

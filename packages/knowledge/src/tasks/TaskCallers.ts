@@ -1,7 +1,7 @@
 /**
- * Callers that may deliver tasks over HTTP besides the operators of the server: Cloud Tasks, where it is the queue. A call proves itself
- * by the OIDC token that Google signs for a service account: RS256 only, against Google's keys, which are kept for as long as the
- * answer with them says.
+ * Authenticates callers that deliver tasks over HTTP, besides the operators of the server: Cloud Tasks, when it is the queue. A call
+ * carries an OIDC token that Google signs for a service account: RS256 only, verified with Google's keys, which are cached for as long
+ * as their response allows.
  */
 import { createPublicKey, createVerify, type JsonWebKey, type KeyObject } from "node:crypto"
 import * as Clock from "effect/Clock"
@@ -17,7 +17,7 @@ import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import { innermostReason } from "../storage/Describe.ts"
 import type { CloudTasksSettings, TaskSettings } from "./TaskSettings.ts"
 
-/** The token does not prove that the service account calls. `foreign`: it is a valid token of another account. */
+/** The token does not prove that the caller is the service account. `foreign`: it is a valid token for another account or audience. */
 export class CallerRefused extends Schema.TaggedError<CallerRefused>()("CallerRefused", {
   problem: Schema.String,
   nextStep: Schema.String,
@@ -31,12 +31,12 @@ export class CallerRefused extends Schema.TaggedError<CallerRefused>()("CallerRe
 /** The keys cannot be fetched at the moment. */
 export class KeysUnavailable extends Schema.TaggedError<KeysUnavailable>()("KeysUnavailable", { problem: Schema.String }) {
   override get message() {
-    return `the keys of Google's tokens cannot be fetched: ${this.problem}; it is tried again`
+    return `the keys of Google's tokens cannot be fetched: ${this.problem}; the next call fetches them again`
   }
 }
 
 export interface TaskCallersService {
-  /** Fails unless this is a token of the service account, made out to this server, and valid now. */
+  /** Fails unless this is a valid token of the service account, with this server as its audience. */
   readonly verify: (token: string) => Effect.Effect<void, CallerRefused | KeysUnavailable>
   /** How often the queue delivers a task at most. */
   readonly maxAttempts: number
@@ -47,7 +47,7 @@ const noCallers: TaskCallersService = {
   verify: () =>
     Effect.fail(
       new CallerRefused({
-        problem: "this server takes no calls of a queue",
+        problem: "this server accepts no calls of a task queue",
         nextStep: "send its own token, or set knowledge.tasks to a queue of Cloud Tasks",
         foreign: false,
       }),
@@ -68,7 +68,7 @@ const defaultKeysUrl = "https://www.googleapis.com/oauth2/v3/certs"
 /** How much clocks may differ, in seconds. */
 const skew = 60
 
-/** In milliseconds: how long keys are kept where the answer does not say, and how soon an unknown key may be fetched again. */
+/** In milliseconds: how long keys are cached without a `max-age`, and the pause before an unknown key makes them be fetched again. */
 const [keptFor, askedAgainAfter] = [3_600_000, 30_000]
 
 const jsonPart = <A>(schema: Schema.Codec<A, unknown>) => {
@@ -96,7 +96,7 @@ const KeySet = Schema.fromJsonString(
 /** Longer than any token of Google's. */
 const longestToken = 8192
 
-/** Keeps the keys between calls. */
+/** Returns the check of a token, which caches the keys between calls. */
 const verifier = ({
   serviceAccount,
   endpoint,
@@ -125,7 +125,7 @@ const verifier = ({
     Effect.provide(FetchHttpClient.layer),
   )
 
-  /** The key of this id. An unknown one may be new: the keys are fetched again, but not on every call. */
+  /** The key with this id. An unknown id may be new: the keys are fetched again, but not on every call. */
   const keyNamed = (kid: string) =>
     turn.withPermit(
       Effect.gen(function* () {
@@ -151,7 +151,7 @@ const verifier = ({
       const header = headerOf(head)
       const claims = claimsOf(body)
       if (header === undefined || claims === undefined || signature === "" || rest.length > 0)
-        return yield* refused("the token is not a token of OIDC")
+        return yield* refused("the token is not an OIDC token")
       if (header.alg !== "RS256") return yield* refused("the token is not signed with RS256")
       const key = yield* keyNamed(header.kid)
       if (key === undefined) return yield* refused("the token is signed with a key that is not Google's")
@@ -163,13 +163,13 @@ const verifier = ({
       if (!issuers.has(claims.iss)) return yield* refused("the token is not issued by Google")
       if (claims.aud !== audience)
         return yield* refused(
-          `the token is made out to ${shown(claims.aud)}, not to ${audience}`,
+          `the audience of the token is ${shown(claims.aud)}, not ${audience}`,
           "set knowledge.tasks.audience to the audience of the queue",
           true,
         )
       if (claims.email !== serviceAccount || claims.email_verified !== true)
         return yield* refused(
-          `the token is that of ${shown(claims.email ?? "another account")}, not that of ${serviceAccount}`,
+          `the token belongs to ${shown(claims.email ?? "another account")}, not to ${serviceAccount}`,
           "set knowledge.tasks.serviceAccount to the account of the tasks",
           true,
         )

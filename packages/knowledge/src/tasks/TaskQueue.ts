@@ -18,7 +18,7 @@ import * as Queue from "effect/Queue"
 import * as Schema from "effect/Schema"
 import { type ActivityName, Task } from "./Task.ts"
 
-/** The queue does not take a task. `retryable`: the same call may succeed later. */
+/** The queue does not accept a task. `retryable`: the same call may succeed later. */
 export class TaskQueueFailed extends Schema.TaggedError<TaskQueueFailed>()("TaskQueueFailed", {
   queue: Schema.String,
   problem: Schema.String,
@@ -26,12 +26,12 @@ export class TaskQueueFailed extends Schema.TaggedError<TaskQueueFailed>()("Task
   retryable: Schema.Boolean,
 }) {
   override get message() {
-    return `the queue ${this.queue} takes no tasks: ${this.problem}; ${this.nextStep}`
+    return `the queue ${this.queue} accepts no tasks: ${this.problem}; ${this.nextStep}`
   }
 }
 
 export interface EnqueueTaskOptions {
-  /** The same key again is the first task. */
+  /** The idempotency key: a second task with the same key is not enqueued. */
   readonly key: string
   /** The task does not run before this time has passed. */
   readonly delay?: Duration.Input
@@ -41,20 +41,20 @@ export interface TaskQueueService {
   /** Stores a task. `input` is the input of the activity as JSON. */
   readonly enqueue: (activity: ActivityName, input: object, options: EnqueueTaskOptions) => Effect.Effect<void, TaskQueueFailed>
   /**
-   * How long a task can take to be delivered for the last time. A batch that still waits for it then sends another one. Undefined
-   * where the queue gives no task up without telling the batch.
+   * How long it can take until a task is delivered for the last time. A batch that still waits for it then enqueues another one.
+   * Undefined when the queue notifies the batch of every task that it gives up.
    */
   readonly patience: Duration.Duration | undefined
 }
 
 export class TaskQueue extends Context.Service<TaskQueue, TaskQueueService>()("@detent/knowledge/TaskQueue") {
-  /** On Detent's commands. `TaskWorker.layer` runs them in any process that works on the database. */
+  /** Stores tasks as commands. `TaskWorker.layer` runs them in any process that works on the database. */
   static readonly layerDurable: Layer.Layer<TaskQueue, never, Commands> = Layer.effect(
     TaskQueue,
     Effect.map(Commands, (commands) => durable(commands)),
   )
 
-  /** In the memory of this process, where `TaskWorker.layer` runs them. */
+  /** Keeps tasks in the memory of this process, where `TaskWorker.layer` runs them. */
   static readonly layerMemory: Layer.Layer<TaskQueue | MemoryTasks> = Layer.provideMerge(
     Layer.effect(
       TaskQueue,
@@ -67,7 +67,7 @@ export class TaskQueue extends Context.Service<TaskQueue, TaskQueueService>()("@
   )
 }
 
-/** A task as a command: what Cloud Tasks gave up is stored here as a dead letter, with the problem. */
+/** A task as a command. A task that Cloud Tasks gave up is stored as a dead letter, with the problem in `givenUp`. */
 const StoredTask = Schema.Struct({ ...Task.fields, givenUp: Schema.optionalKey(Schema.String) })
 
 /** The name of the queue in lists of commands and dead letters. */
@@ -96,7 +96,7 @@ const durable = (commands: Commands["Service"]): TaskQueueService => {
             new TaskQueueFailed({
               queue: activitiesQueue,
               problem: error.message,
-              nextStep: "see to the database",
+              nextStep: "check the database",
               retryable: error._tag === "PersistenceFailed",
             }),
         ),
@@ -104,7 +104,7 @@ const durable = (commands: Commands["Service"]): TaskQueueService => {
   }
 }
 
-/** How many names of finished tasks are remembered. */
+/** How many keys of enqueued tasks are remembered. */
 const remembered = 100_000
 
 const forgetOldest = (names: Set<string>) => {
@@ -143,7 +143,7 @@ export class MemoryTasks extends Context.Service<
 /** Stores a task that another queue gave up as a dead letter of the durable queue. `detent command retry` runs it again. */
 export const keepDeadTask = (task: Task, problem: string) => activityCommands().enqueue({ ...task, givenUp: problem }, { key: task.key })
 
-/** Why the task of this key failed for good; undefined where it did not, or was retried since. */
+/** Why the task with this key failed permanently; undefined when it did not, or was retried since. */
 export const deadTask = (key: string) =>
   Effect.gen(function* () {
     const found = Option.getOrUndefined(yield* Effect.flatMap(Commands, (commands) => commands.get(key, activitiesQueue)))

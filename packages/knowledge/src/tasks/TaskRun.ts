@@ -1,7 +1,7 @@
 /**
  * Runs a task that a queue has delivered: for the first time, again, or when its batch no longer waits for it. Its result
- * is one of: done, late (nothing was done), to be delivered again (`TaskPostponed`), or given up (`TaskGivenUp`), of which the batch
- * is notified before the queue is.
+ * is one of: done, late (nothing was done), to be delivered again (`TaskPostponed`), or given up (`TaskGivenUp`). The batch learns of a
+ * task that is given up before the queue does.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -30,11 +30,11 @@ export type TaskOutcome = typeof TaskOutcome.Type
 /** The task failed, and is to be delivered again. */
 export class TaskPostponed extends Schema.TaggedError<TaskPostponed>()("TaskPostponed", { problem: Schema.String }) {
   override get message() {
-    return `it is to be tried again: ${this.problem}`
+    return `the task is delivered again: ${this.problem}`
   }
 }
 
-/** The task failed for good. Its batch knows, where its input names one that waits for it. */
+/** The task failed permanently. If its input names a batch that waits for it, that batch is notified. */
 export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp", {
   problem: Schema.String,
   /** Whether the mistake is in the input, so that no batch was notified. */
@@ -45,7 +45,7 @@ export class TaskGivenUp extends Schema.TaggedError<TaskGivenUp>()("TaskGivenUp"
   }
 }
 
-/** Tasks of batches have an attempt, and name the document or the graph that they read; a call by hand may have no attempt. */
+/** Tasks of batches have an attempt, and name the document or the graph that they read; a manual call may have no attempt. */
 const Target = Schema.Struct({
   batchId: BatchId,
   /** Default: the batch's current one. */
@@ -57,7 +57,7 @@ const Target = Schema.Struct({
 
 const decodeTarget = Schema.decodeUnknownOption(Target)
 
-/** `isLast`: the queue delivers it no more, so that any failure is one for good. */
+/** `isLast`: the queue does not deliver the task again, so that any failure is permanent. */
 export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "activity" | "input">, isLast: boolean) =>
   Effect.gen(function* () {
     const target = Option.getOrUndefined(decodeTarget(input))
@@ -87,7 +87,7 @@ export const runTask = (folder: StorageFolder, { activity, input }: Pick<Task, "
     return yield* new TaskGivenUp({ problem, isOfInput: !isNotified })
   })
 
-/** Notifies the batch of a task that failed for good, where it still waits for it. A task that it did not enqueue is none of its own. */
+/** Notifies the batch of a task that failed permanently, if the batch still waits for it. Ignores a task that the batch did not enqueue. */
 export const giveUpTask = (folder: StorageFolder, { activity, input }: Pick<Task, "activity" | "input">, problem: string) =>
   Effect.gen(function* () {
     const target = Option.getOrUndefined(decodeTarget(input))
@@ -95,7 +95,7 @@ export const giveUpTask = (folder: StorageFolder, { activity, input }: Pick<Task
     yield* Effect.catchTag(reportGivenUp(folder, activity, input, problem), "ActivityInputRefused", () => Effect.void)
   })
 
-/** An input that cannot be read names no batch that could be notified, and one that the batch did not enqueue is the caller's. */
+/** Whether no batch can be notified: the input cannot be decoded, the batch did not enqueue it, or the batch does not exist. */
 const hasNoBatch = (cause: Cause.Cause<unknown>): boolean => {
   const tag = tagOf(Cause.squash(cause))
   return tag === "ActivityInputRefused" || tag === "BatchNotFound"
@@ -107,8 +107,8 @@ const postponedBy = (cause: Cause.Cause<unknown>) =>
 type Waiting = typeof Target.Type
 
 /**
- * Why the batch does not wait for this task; undefined where it does. A call without an attempt is one by hand: a batch or a graph that
- * it names wrongly is its mistake, and a stage that has ended returns its result again, which the next call needs.
+ * Why the batch does not wait for this task; undefined when it does. A call without an attempt is a manual one: a wrong batch or graph is
+ * the caller's mistake, and a stage that has ended returns its result again, which the caller needs for the next call.
  */
 const lateness = (activity: Task["activity"], { batchId, attempt, resolvedUri, validatedUri }: Waiting) =>
   Effect.gen(function* () {
@@ -139,8 +139,8 @@ const storedState = (batchId: BatchId) =>
   )
 
 /**
- * A process that is being stopped sends nothing to a batch: then the task has not reached it, and is delivered again. Where all documents
- * have ended meanwhile, this delivery reports so too: the one that ended the last of them may not come to it.
+ * Fails when the batch has not received the result, so that the task is delivered again: a process that is stopping sends nothing to a
+ * batch. When all documents have ended, this delivery reports that too: the process that ended the last document may not get to it.
  */
 const checkTaken = (folder: StorageFolder, activity: Task["activity"], { batchId, attempt, documentId }: Waiting) =>
   Effect.gen(function* () {
@@ -159,7 +159,7 @@ const checkTaken = (folder: StorageFolder, activity: Task["activity"], { batchId
       )
       if (!(yield* isWaiting)) return
     }
-    return yield* new TaskPostponed({ problem: `${batchId} has not taken the result` })
+    return yield* new TaskPostponed({ problem: `${batchId} has not received the result` })
   })
 
 /** Whether all documents of the batch have ended. */
@@ -173,15 +173,15 @@ const isExtracted = (batchId: BatchId) =>
 const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : ""
 
-/** The failure follows from what the batch did meanwhile. */
+/** Whether the batch refused the activity: it is in another stage. */
 const isPassed = (error: unknown): boolean => tagOf(error) === "ActivityRefused"
 
-/** The input is wrong, or names a batch or a file that is not there or may not be read. */
+/** Whether the input is wrong, or names a batch or a file that does not exist or may not be read. */
 const isOfInput = (error: unknown): boolean =>
   ["ActivityInputRefused", "AddressRefused", "BatchNotFound", "BlobNotFound"].includes(tagOf(error))
 
-/** Failures that the same call meets again until a user does something. */
-const lasting: ReadonlySet<string> = new Set([
+/** Errors that repeat until a user acts. */
+const permanent: ReadonlySet<string> = new Set([
   "ActivityInputRefused",
   "AddressRefused",
   "ArtifactDamaged",
@@ -192,8 +192,8 @@ const lasting: ReadonlySet<string> = new Set([
   "StorageFull",
 ])
 
-/** Errors say by themselves whether another attempt may help. Those that do not say, and defects, are tried again. */
+/** Uses the `retryable` of the error. Errors without it, and defects, are transient unless they are known to be permanent. */
 const isTransient = (error: unknown): boolean => {
   if (typeof error === "object" && error !== null && "retryable" in error && typeof error.retryable === "boolean") return error.retryable
-  return !lasting.has(tagOf(error))
+  return !permanent.has(tagOf(error))
 }

@@ -24,10 +24,10 @@ const common = {
   concurrency: Schema.optionalKey(Positive),
 }
 
-/** As commands of the database, which every working process runs. */
+/** Tasks are commands in the database, which every working process runs. */
 const DurableQueueSettings = Schema.Struct({ queue: Schema.Literal("durable"), ...common })
 
-/** In this process. */
+/** Tasks are in the memory of this process, which runs them. */
 const MemoryQueueSettings = Schema.Struct({ queue: Schema.Literal("memory"), ...common })
 
 export const CloudTasksSettings = Schema.Struct({
@@ -37,7 +37,7 @@ export const CloudTasksSettings = Schema.Struct({
   location: Name,
   /** The queue in Cloud Tasks. Default: `workflow-tasks`. */
   name: Schema.optionalKey(Name),
-  /** The account that signs the calls of Cloud Tasks, and whose calls the server takes. */
+  /** The account that signs the calls of Cloud Tasks, and whose calls the server accepts. */
   serviceAccount: Email,
   /** Where Cloud Tasks reaches the server. */
   endpoint: Address,
@@ -49,22 +49,22 @@ export const CloudTasksSettings = Schema.Struct({
   jobActivities: Schema.optionalKey(Schema.Array(ActivityName)),
   /** How often the job runs a task that fails: one more than its `max_retries`. Default: 4. */
   jobAttempts: Schema.optionalKey(Positive),
-  /** As the queue says. Default: 5. */
+  /** The `maxAttempts` of the queue. Default: 5. */
   maxAttempts: Schema.optionalKey(Positive),
-  /** As the queue says, in seconds. Default: 3,600. */
+  /** The `maxRetryDuration` of the queue, in seconds. Default: 3,600. */
   maxRetrySeconds: Schema.optionalKey(Positive),
   /** How long one call may take, in seconds: 15 to 1,800. Default: 1,800. */
   dispatchSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 15, maximum: 1800 }))),
-  /** Of Cloud Tasks. Default: Google's. */
+  /** The address of Cloud Tasks. Default: Google's. */
   tasksUrl: Schema.optionalKey(Address),
-  /** Of Cloud Run. Default: Google's. */
+  /** The address of Cloud Run. Default: Google's. */
   runUrl: Schema.optionalKey(Address),
-  /** The keys that tokens are signed with, as a JSON Web Key Set. Default: Google's. */
+  /** The address of the keys that sign tokens, as a JSON Web Key Set. Default: Google's. */
   keysUrl: Schema.optionalKey(Address),
 })
 export type CloudTasksSettings = typeof CloudTasksSettings.Type
 
-/** Each has one literal for its queue: so the settings of the queue that is named are checked, and no others. */
+/** The literal of `queue` selects the member: only the settings of that queue are checked. */
 export const TaskSettings = Schema.Union([DurableQueueSettings, MemoryQueueSettings, CloudTasksSettings]).annotate({
   expected: 'settings with a queue of "durable", "memory" or "cloud-tasks"',
 })

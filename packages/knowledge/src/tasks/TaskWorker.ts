@@ -24,7 +24,7 @@ export interface TaskWorkerOptions {
 
 type Services = Effect.Services<ReturnType<typeof runTask>>
 
-/** Works on the tasks of batches whose files are in the folder. */
+/** Runs the tasks of batches whose files are in the folder. */
 export const layer = (
   folder: StorageFolder,
   { concurrency = 10, retry = taskRetries }: TaskWorkerOptions = {},
@@ -40,7 +40,7 @@ export const layer = (
       return yield* ran.failure instanceof TaskPostponed ? Effect.fail(ran.failure) : CommandResult.failForGood(ran.failure)
     }),
   )
-  // A task that is cut off by a stop is executed by another process, or after the restart.
+  // A task that a stop interrupts is run by another process, or after the restart.
   const durable = CommandWorker.layer([handler], { concurrency, drainTimeout: "2 seconds" })
   return Layer.mergeAll(
     durable,
@@ -49,7 +49,7 @@ export const layer = (
   )
 }
 
-/** One attempt. The last one continues until its batch has the result of the task. */
+/** Runs one attempt. The last attempt is repeated until the batch has the result of the task. */
 const attempt = (folder: StorageFolder, task: Task, isLast: boolean) =>
   isLast
     ? Effect.retry(runTask(folder, task, true), {
@@ -58,7 +58,7 @@ const attempt = (folder: StorageFolder, task: Task, isLast: boolean) =>
       })
     : runTask(folder, task, false)
 
-/** Tasks in memory are tried as often as the others. Where they fail for good, the failure is reported to their batch, and logged. */
+/** Runs the tasks in memory, with as many attempts as durable ones. A permanent failure is reported to the batch and logged. */
 const drainMemory = (folder: StorageFolder, concurrency: number, retry: RetryPolicy.RetryPolicy) =>
   Effect.gen(function* () {
     const tasks = Option.getOrUndefined(yield* Effect.serviceOption(MemoryTasks))
@@ -82,7 +82,7 @@ const attempted = (folder: StorageFolder, task: Task, retry: RetryPolicy.RetryPo
 
 const decodeTask = Schema.decodeUnknownOption(Schema.fromJsonString(Task))
 
-/** A task that killed every process that ran it is a dead letter of which its batch does not know. */
+/** Notifies batches of dead letters: a task that killed every process that ran it has not notified its batch. */
 const notifyBatches = (folder: StorageFolder) =>
   Effect.gen(function* () {
     let after: number | undefined

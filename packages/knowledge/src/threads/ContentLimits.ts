@@ -16,7 +16,7 @@ export interface ContentLimits {
   readonly ontology: TaskLimit
   /** Resolving and validating the graph of a batch. */
   readonly graph: TaskLimit
-  /** A SPARQL query, with the loading of its graph. A shorter time of the caller applies where one is given. */
+  /** A SPARQL query, including the loading of its graph. The caller may set a shorter time. */
   readonly query: TaskLimit
 }
 
@@ -25,7 +25,7 @@ const isTime = (value: unknown): value is Duration.Input => {
   return Option.isSome(time) && Duration.isGreaterThan(time.value, Duration.zero)
 }
 
-/** A worker process that has not begun to work holds half of this. */
+/** An idle worker process already uses half of this. */
 const leastMemory = 200
 
 const Limit = Schema.Struct({

@@ -1,6 +1,6 @@
 /**
- * Where a worker process begins: serves the tasks of this package. The name of a task begins with its kind. The modules of a kind are
- * loaded when it is first asked for, so that a worker starts sooner.
+ * The entry point of a worker process, which serves the tasks of this package. The name of a task begins with its kind. The modules of a
+ * kind are loaded on first use, so that a worker starts sooner.
  */
 import type { TaskHandlers } from "@detent/durable/ProcessPool"
 import { serve } from "@detent/durable/Serving"

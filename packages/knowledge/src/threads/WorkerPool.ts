@@ -10,7 +10,7 @@ import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
 import { type ContentLimitOptions, type ContentLimits, contentLimitsOf } from "./ContentLimits.ts"
 
-/** By default, a worker that holds more than half of what one document may take is replaced after its task. */
+/** By default, a worker that uses more than half of the memory limit of a document is replaced after its task. */
 export interface WorkerPoolOptions extends Omit<Partial<ProcessPoolOptions>, "limit" | "heap"> {
   readonly limits?: ContentLimitOptions
 }
@@ -30,7 +30,7 @@ export class WorkerPool extends Context.Service<WorkerPool, WorkerPoolService>()
     ),
   )
 
-  /** The pool in the context, for work that runs in the caller's own thread where there is none. */
+  /** The pool in the context, for work that runs in the caller's own thread when there is none. */
   static readonly inContext: Effect.Effect<Option.Option<WorkerPoolService>> = Effect.suspend(() => Effect.serviceOption(WorkerPool))
 }
 
