@@ -1,4 +1,4 @@
-/** The journal that the group commit writes to: measures every flush, and makes a span of it where a tracer is installed. */
+/** The journal that the group commit writes to: measures every flush, and records a span for it where a tracer is installed. */
 import type { Environment } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import type { Commit } from "../store/Commit.ts"

@@ -107,6 +107,6 @@ export const storeNew = (
   return Effect.retry(attempt, { schedule: storeRetry })
 }
 
-/** Whether the stored instance is the one of this commit. */
+/** Whether this commit started the stored instance. */
 export const isOurs = (commit: Commit, { record, origin }: OpenedInstance): boolean =>
   record.startedAt === commit.at && origin === commit.origin && record.sequence === 0

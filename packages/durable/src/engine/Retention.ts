@@ -26,7 +26,7 @@ const turnsPerLeasePurge = 60
 const leaseMillis = 24 * 60 * 60 * 1000
 
 export interface PurgeOptions {
-  /** How long ago they ended at least, such as `"30 days"`. */
+  /** The least time since their end, such as `"30 days"`. */
   readonly endedBefore: Duration.Input
   /** Only counts them. Default: false. */
   readonly dryRun?: boolean

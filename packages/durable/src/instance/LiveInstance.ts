@@ -250,7 +250,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#inbox?.isPostponed(dedupeId) === true
   }
 
-  /** Whether a timer of the stored state is still the one of that entry. */
+  /** Whether the stored state still has this timer, set at the same sequence. */
   hasTimer({ name, entry }: TimerRecord): boolean {
     return this.#timers.get(name)?.entry === entry
   }

@@ -15,7 +15,7 @@ export interface StoredPrevious {
   readonly b?: readonly [tag: string, ...added: ReadonlyArray<Field>]
 }
 
-/** A field of a state, or of an object that is a field of it. */
+/** A field of a state, or a key of an object in such a field. */
 type Field = readonly [field: string, key?: string]
 
 type JsonObject = { readonly [key: string]: unknown }

@@ -148,7 +148,7 @@ const beginning = (codec: Codec, { record, snapshot, origin }: OpenedInstance, t
     }
   })
 
-/** The origin of an instance: the version that wrote it, its first state and the one before, and its first self-sent and delayed events. */
+/** The origin of an instance: the version that wrote it, its first and previous state, and its first self-sent and delayed events. */
 export const encodeOrigin = (
   codec: Codec,
   version: number,

@@ -1,6 +1,6 @@
 /**
- * The content of a snapshot: the state, the one before it, when it and the groups around it were entered, and the delayed events that
- * wait. Without any of these, an instance read from a snapshot would differ from one that is replayed from all its events.
+ * The content of a snapshot: the state, the previous state, when the state and the groups around it were entered, and the delayed
+ * events that wait. Without any of these, an instance read from a snapshot would differ from one that is replayed from all its events.
  */
 import type { Tagged } from "@detent/machine/internal"
 import type { Json } from "../store/Commit.ts"

@@ -1,6 +1,6 @@
 /**
- * The state that decisions are made on: the stored one, or ahead of it. An instance may decide on its own uncommitted decisions;
- * if a commit fails, those are dropped and made again.
+ * The state on which the next decision is made: the stored state, or a state ahead of it. An instance may decide on top of its own
+ * uncommitted decisions; if a commit fails, they are dropped and made again.
  */
 import type { Node, Tagged } from "@detent/machine/internal"
 import type { InstanceTimer } from "./DelayedEvents.ts"

@@ -32,7 +32,7 @@ export const givenUp = (pending: ReadonlyArray<Pending>, error: SendError): Give
 export type Fate =
   | { readonly _tag: "Stored"; readonly reloaded: Reloaded }
   | { readonly _tag: "StoredLate"; readonly flight: Flight; readonly reloaded: Reloaded; readonly given: GivenUp }
-  /** `pauseMillis`: how long nothing is decided, because the store has failed for long. */
+  /** `pauseMillis`: how long nothing is decided, because the store has failed for a long time. */
   | { readonly _tag: "NotStored"; readonly reloaded: Reloaded; readonly given: GivenUp; readonly pauseMillis: number }
   | { readonly _tag: "Unknown"; readonly error: SendError }
 

@@ -176,8 +176,8 @@ export interface JournalService {
    */
   readonly owners: (machine: string) => Effect.Effect<ReadonlyArray<string | undefined>, PersistenceFailed>
   /**
-   * Makes another node the owner of running instances whose state has work, where the owner is still the one expected: of two
-   * callers with the same expectation one succeeds. Returns the instances it changed.
+   * Makes another node the owner of running instances whose state has work, if the owner is still `from`: compare-and-set, so that
+   * only one of two callers succeeds. Returns the instances it changed.
    */
   readonly changeOwner: (
     keys: ReadonlyArray<InstanceKey>,

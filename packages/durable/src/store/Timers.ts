@@ -55,14 +55,14 @@ export interface TimersService {
   ) => Effect.Effect<Option.Option<number>, PersistenceFailed>
   /** Machines other than these that have timers which have been due for this long. */
   readonly unserved: (machines: ReadonlyArray<string>, overdueMillis: number) => Effect.Effect<ReadonlyArray<string>, PersistenceFailed>
-  /** Removes a timer if it is still the one of this entry. False where a newer one, or one of a later instance, has replaced it. */
+  /** Removes a timer if it still has this entry. False where a newer one, or one of a later instance, has replaced it. */
   readonly complete: (timer: InstanceLife & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Releases a claim. False where the owner does not hold it. */
   readonly release: (timer: InstanceKey & TimerRecord, owner: string) => Effect.Effect<boolean, PersistenceFailed>
   /** Gives up a timer: it is listed as dead and no longer claimed. */
   readonly bury: (timer: InstanceKey & TimerRecord, problem: string) => Effect.Effect<boolean, PersistenceFailed>
   readonly dead: (limit: number) => Effect.Effect<ReadonlyArray<DeadTimer>, PersistenceFailed>
-  /** Makes a timer due now, if it is still the one of this entry and not dead. False where it is not. */
+  /** Makes a timer due now, if it still has this entry and is not dead. False otherwise. */
   readonly hasten: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
   /** Makes a dead timer claimable again. */
   readonly revive: (timer: InstanceKey & TimerRecord) => Effect.Effect<boolean, PersistenceFailed>
