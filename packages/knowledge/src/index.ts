@@ -1,4 +1,4 @@
-/** Documents to a validated knowledge graph. */
+/** Turns documents into a validated knowledge graph. */
 
 export {
   LimitExceeded,

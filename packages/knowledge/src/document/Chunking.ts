@@ -1,7 +1,7 @@
 /**
- * Cuts a document into windows of whole sentences that overlap, each with its exact place in the document. Works on a
- * stream as well as on a string, keeps no more of the document than one window and what has just come in, and gives the
- * same chunks however the stream was cut into pieces.
+ * Cuts a document into overlapping windows of whole sentences, each with its exact offset in the document. Works on a
+ * stream as well as on a string, holds no more of the document than one window and the latest piece, and returns the
+ * same chunks however the stream is cut into pieces.
  */
 import * as Stream from "effect/Stream"
 import type { Chunk } from "../extract/Extractor.ts"
@@ -11,14 +11,14 @@ import { longestSentence, sentenceEnd, skipSpace } from "./Sentences.ts"
 export interface ChunkingOptions {
   /** How many UTF-16 code units a chunk has at most. */
   readonly size?: number
-  /** How many of them, at most, repeat the end of the chunk before. */
+  /** How many of them, at most, repeat the end of the previous chunk. */
   readonly overlap?: number
 }
 
 const defaultSize = 4000
 const defaultOverlap = 400
 
-/** The sizes as they are used: a chunk holds at least one sentence, and an overlap leaves room for something new. */
+/** The effective sizes: a chunk holds at least one sentence, and an overlap leaves room for new text. */
 const sizesOf = (options: ChunkingOptions) => {
   const size = Math.max(longestSentence, Math.floor(options.size ?? defaultSize))
   const overlap = Math.min(Math.max(0, Math.floor(options.overlap ?? defaultOverlap)), Math.floor(size / 2))
@@ -34,7 +34,7 @@ export const chunkStream =
   (options: ChunkingOptions = {}) =>
   <E, R>(pieces: Stream.Stream<string, E, R>): Stream.Stream<Chunk, E, R> =>
     pieces.pipe(
-      // Piece by piece: what came together would be chunked together, and all of it held at once.
+      // One piece at a time: pieces that arrive together would be chunked together, and all of them held at once.
       Stream.rechunk(1),
       Stream.mapAccumArray(
         () => new Chunker(options),
@@ -52,9 +52,9 @@ export class Chunker {
   private textStart = 0
   /** Where the next sentence begins, in `text`. */
   private next = 0
-  /** The sentences of the window that is being filled, in the document. */
+  /** The sentences of the window that is being filled, as spans of the document. */
   private window: Array<Span> = []
-  /** How many sentences of the window were already in the one before. */
+  /** How many sentences of the window were already in the previous one. */
   private repeated = 0
   private index = 0
 
@@ -104,7 +104,7 @@ export class Chunker {
     return { index: this.index++, offset, text: this.text.slice(offset - this.textStart, end - this.textStart) }
   }
 
-  /** Keeps the last sentences as far as the overlap goes and the coming sentence still fits. */
+  /** Keeps the last sentences within the overlap, as far as the coming sentence still fits. */
   private slide(coming: Span) {
     const end = this.window.at(-1)?.end ?? coming.start
     const kept = this.window.filter(({ start }) => end - start <= this.overlap && coming.end - start <= this.size)
@@ -115,7 +115,7 @@ export class Chunker {
   private forget() {
     const needed = this.window[0]?.start ?? this.textStart + this.next
     const cut = needed - this.textStart
-    // Cutting for every few characters would copy the window over and over.
+    // Cutting off a few characters at a time would copy the window over and over.
     if (cut < this.size) return
     this.text = this.text.slice(cut)
     this.textStart += cut

@@ -1,6 +1,6 @@
 /**
- * CSV as text, of any size: it is cut where a record ends and read batch by batch. What separates the cells is found out from the
- * first line, and so is whether that line names the columns.
+ * Reads CSV of any size as text: it is cut where a record ends and read batch by batch. The delimiter is detected from the first
+ * line, and so is whether that line names the columns.
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -17,11 +17,11 @@ export interface CsvRecord {
   readonly cells: ReadonlyArray<string>
 }
 
-/** Where a reading of a table stands between two batches of records. */
+/** The state of the reader between two batches of records. */
 export interface CsvPosition {
   readonly lines: number
   readonly records: number
-  /** Found out from the first line. */
+  /** Detected from the first line. */
   readonly delimiter: string | undefined
   readonly columns: ReadonlyArray<string> | undefined
 }
@@ -42,7 +42,7 @@ export const csvRecords = <E, R>(source: string, text: Stream.Stream<string, E, 
     )
   })
 
-/** A text cut into batches of whole records, each as large as one piece. */
+/** Cuts a text into batches of whole records, each of at least `batchLength` except the last. */
 export const csvBatches = <E, R>(source: string, text: Stream.Stream<string, E, R>): Stream.Stream<string, E | DocumentMalformed, R> =>
   Stream.suspend(() => {
     const cutter = new RecordCutter()
@@ -105,20 +105,20 @@ const addCsvRecord = (builder: TextBuilder, { number, columns, cells }: CsvRecor
     cells.map((text, index) => [{ text, place: { _tag: "Cell", record: number, column: columns[index] ?? `column ${index + 1}` } }]),
   )
 
-/** No record is longer than this: a quotation mark that is never closed would otherwise take the rest of the document. */
+/** The longest record, in characters: an unclosed quotation mark would otherwise take the rest of the document. */
 const longestRecord = 8_000_000
 
-/** How much text is read in one piece. */
+/** In characters. */
 const batchLength = 256_000
 
-/** Holds text until it ends with a record. Each character is examined once. */
+/** Holds text until a record ends. Examines each character once. */
 class RecordCutter {
   #held = ""
   /** Up to where the held text was examined, and the end of the last whole record in it. */
   #seen = 0
   #end = 0
   #isQuoted = false
-  /** Breaks in all text that was cut off. */
+  /** Line breaks in all text that was cut off. */
   lines = 0
 
   get held(): number {

@@ -29,13 +29,13 @@ import { placesOf, type Reading, TextBuilder } from "./Reading.ts"
 import { type DecodedText, decodeBytes, decodeStream, type Encoding, notEmpty } from "./TextDecoding.ts"
 
 export interface DocumentSource {
-  /** A file name or an address, for errors. Its ending gives the format. */
+  /** A file name or an address, for errors. Its extension gives the format. */
   readonly name: string
-  /** Where the name has no such ending: `text/html`, or just `html`. */
+  /** Takes precedence over the extension: `text/html`, or just `html`. */
   readonly contentType?: string
 }
 
-/** How many bytes a document may have that is read whole. */
+/** The largest document that is read as a whole, in bytes. */
 export const largestWhole = 64 * 1024 * 1024
 
 export const formatOf = ({ name, contentType }: DocumentSource): Effect.Effect<DocumentFormat, FormatUnknown> => {
@@ -141,7 +141,7 @@ const readPlainText = ({ text, encoding }: DecodedText): Reading => ({
   encoding,
 })
 
-/** A document in storage, whole. */
+/** Reads a whole document from storage. */
 export const readStored = (
   storage: StorageService,
   uri: StorageUri,
@@ -151,7 +151,7 @@ export const readStored = (
   return Effect.gen(function* () {
     const format = yield* formatOf(source)
     const info = yield* storage.info(uri)
-    // Before it is fetched: a file that is too large to be read is not fetched.
+    // Checked before the download: a file that is too large is not fetched.
     if (Option.isSome(info) && info.value.size > largestWhole) {
       return yield* new DocumentTooLarge({ source: uri, format, size: info.value.size, limit: largestWhole })
     }
@@ -173,7 +173,7 @@ const sourceOf = (uri: StorageUri, contentType: string | undefined): DocumentSou
   ...(contentType === undefined ? {} : { contentType }),
 })
 
-/** The title of a document: by its front matter, by a heading at its beginning, or else by its file's name without the ending. */
+/** The title of a document: from its front matter, from a heading at its beginning, or else its file name without the extension. */
 export const titleOf = (address: string, beginning: string): string => {
   const [first = "", ...rest] = beginning.trimStart().split(/\n[^\S\n]*\n/, 2)
   const named = /^title:[^\S\n]*(\S[^\n]*)$/imu.exec(first)?.[1]
@@ -181,10 +181,10 @@ export const titleOf = (address: string, beginning: string): string => {
   return rest.length > 0 && isHeading(first.trim()) ? tidy(first) : fileName(address)
 }
 
-/** How much of a text is needed for its title. */
+/** How many characters of a text are searched for its title. */
 export const titleWithin = 2000
 
-/** One short line that is not a sentence and no `key: value`. */
+/** Whether this is one short line that is neither a sentence nor `key: value`. */
 const isHeading = (line: string): boolean => line.length <= 120 && !line.includes("\n") && !line.includes(": ") && !/[.,:;]$/u.test(line)
 
 const tidy = (text: string): string => text.trim().replace(/\s+/gu, " ").slice(0, 200).toWellFormed()
@@ -200,7 +200,7 @@ const readPdf = (source: string, bytes: Uint8Array): Effect.Effect<Reading, Docu
   Effect.tryPromise({
     try: async () => {
       const { extractText, getDocumentProxy } = await import("unpdf")
-      // The library keeps what it is given, and takes no Node buffers: so it is given a copy.
+      // The library keeps its input and accepts no Node buffers, so it gets a copy.
       const document = await getDocumentProxy(new Uint8Array(bytes), { verbosity: 0 })
       try {
         return await extractText(document, { mergePages: false })
@@ -223,8 +223,8 @@ const readPdf = (source: string, bytes: Uint8Array): Effect.Effect<Reading, Docu
     }),
   )
 
-// On workers: the content of a document can make its reader take any time and memory, and then only that document fails. Plain text is
-// decoded in the caller's thread, piece by piece, in a time that grows with its length.
+// Reading on workers: the content of a document can make its reader use any amount of time and memory, and on a worker only that document
+// fails. Plain text is decoded in the caller's thread, piece by piece, in linear time.
 
 /** Like `streamDocument`, on the pool in the context. Without one, the caller's thread reads. */
 export const streamOnWorkers = <E, R>(
@@ -250,7 +250,7 @@ export const streamOnWorkers = <E, R>(
     }),
   )
 
-/** Where spans of the text of a document come from. Without a pool, the caller's thread reads. */
+/** The places in the source that spans of a document's text come from. Without a pool, the caller's thread reads. */
 export const readPlaces = (
   pool: Option.Option<WorkerPoolService>,
   input: ReadPlacesInput,
@@ -292,7 +292,7 @@ class ReadingWorkers {
     })
   }
 
-  /** The answer of the pool is the output of the task of that name. */
+  /** Runs a task on the pool. `A` is the output of that task. */
   #ask<A>(task: "document.read" | "document.csv" | "document.places", input: unknown): Effect.Effect<A, ReadError> {
     return this.#pool.run(task, input, undefined, { limit: this.#pool.limits.document }).pipe(
       Effect.mapError((error) => this.#failure(error)),
@@ -308,7 +308,7 @@ class ReadingWorkers {
   }
 }
 
-/** In characters. Callers process a text piece by piece, so that other work of the process gets its turn. */
+/** In characters. Callers process a text piece by piece, so that they yield to the event loop in between. */
 const pieceLength = 65_536
 
 function* piecesOf(text: string): Generator<string> {
@@ -326,7 +326,7 @@ interface ReadDocumentInput {
 interface ReadDocumentOutput {
   readonly text: string
   readonly encoding: Encoding | undefined
-  /** That the document declares. */
+  /** The language that the document declares. */
   readonly language?: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * HTML as text: what a reader of the page would see, block by block. Tables become records; scripts, styles and navigation of
- * the browser's own are left out.
+ * Reads HTML as the text that a reader of the page sees, block by block. Tables become records; scripts, styles, embedded objects
+ * and form controls are left out.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -19,7 +19,7 @@ const lines = new Set(
   ),
 )
 
-/** Deeper than any page that is meant to be read; the parser takes longer for each level. */
+/** Deeper than any real page; the parser takes longer for each level. */
 const deepest = 2000
 
 export const readHtml = (source: string, { text, encoding }: DecodedText): Effect.Effect<Reading, DocumentMalformed> =>
@@ -38,7 +38,7 @@ export const readHtml = (source: string, { text, encoding }: DecodedText): Effec
                 if (++depth > deepest) throw new Error(`its elements are nested more than ${deepest} deep`)
                 page.open(name)
               },
-              // Of the page, and not of a part of it.
+              // The language of the page, not of a part of it.
               onattribute: (name, value) => {
                 if (name === "lang" || name === "xml:lang") language ??= depth <= 2 ? value : undefined
               },
@@ -96,7 +96,7 @@ class Page {
   }
 
   #prose(text: string, start: number, end: number): void {
-    // A piece that is spelled otherwise in the source cannot be mapped character by character.
+    // A piece that was decoded from another spelling, such as an entity, cannot be mapped character by character.
     const isLiteral = end - start === text.length
     for (const { 0: part, index } of text.matchAll(/\s+|\S+/gu)) {
       const place = isLiteral ? { start: start + index, end: start + index + part.length } : { start, end }
@@ -128,15 +128,15 @@ export const decodeHtml = (source: string, bytes: Uint8Array): Result.Result<Dec
   if (declared === undefined || hasMark(bytes) || /^utf-?8$/i.test(declared)) return decodeBytes(source, bytes)
   const decoder = decoderFor(declared)
   if (decoder === undefined) {
-    return Result.fail(new DocumentWronglyEncoded({ source, problem: `it says it is written in ${declared}, which is not known` }))
+    return Result.fail(new DocumentWronglyEncoded({ source, problem: `it declares the encoding ${declared}, which is unknown` }))
   }
-  // Under this name pages hold the letters that Windows puts where Latin-1 has controls.
+  // `decodeBytes` decodes Windows-1252 itself.
   if (decoder.encoding === "windows-1252") return decodeBytes(source, bytes)
   try {
     return Result.succeed({ text: decoder.decode(bytes), encoding: `declared ${decoder.encoding}` })
   } catch {
     // The decoder gives no reason.
-    return Result.fail(new DocumentWronglyEncoded({ source, problem: `it says it is written in ${declared}, but is not` }))
+    return Result.fail(new DocumentWronglyEncoded({ source, problem: `it declares the encoding ${declared}, but is not valid in it` }))
   }
 }
 
@@ -160,7 +160,7 @@ interface TableCell {
   readonly parts: Array<CellPart>
 }
 
-/** A table of a page, gathered until it is whole and then written as records. A table within a cell is text of that cell. */
+/** Collects a table of a page until it is complete, then writes it as records. A table inside a cell is text of that cell. */
 class HtmlTable {
   readonly #rows: Array<Array<TableCell>> = []
   #depth = 1
@@ -203,13 +203,13 @@ class HtmlTable {
     builder.breakLine(2)
   }
 
-  /** A table without any headings mostly names its columns in its first row, if it has more than two of them. */
+  /** A table without heading cells usually names its columns in its first row, if it has more than two columns. */
   #allPlain(rows: ReadonlyArray<ReadonlyArray<TableCell>>): boolean {
     return (rows[0]?.length ?? 0) > 2 && rows.every((row) => row.every(({ isHeading }) => !isHeading))
   }
 }
 
-/** A heading beside its values, or cells beside each other. */
+/** Adds a row: a heading with its values, or cells separated by commas. */
 const addRow = (builder: TextBuilder, row: ReadonlyArray<TableCell>): void => {
   const [first, ...rest] = row
   if (first === undefined) return
@@ -222,7 +222,7 @@ const addRow = (builder: TextBuilder, row: ReadonlyArray<TableCell>): void => {
   builder.breakLine()
 }
 
-/** Without the white space around and the breaks within. */
+/** The cell without surrounding white space and line breaks. */
 const trimmed = ({ parts }: TableCell): Cell => {
   const kept: Array<CellPart> = []
   for (const { text, place } of parts) {

@@ -1,6 +1,6 @@
 /**
- * JSON as text: a line `key: value` for every value, a paragraph for every object in a list. Keys of nested objects follow those
- * of the object they are in: `address city: Oslo`.
+ * Reads JSON as text: a line `key: value` for every value, a paragraph for every object in a list. Keys of nested objects follow
+ * the key of their parent: `address city: Oslo`.
  */
 import * as Result from "effect/Result"
 import { findJsonFault } from "../ontology/JsonFault.ts"
@@ -23,7 +23,7 @@ export const readJson = (source: string, { text, encoding }: DecodedText): Resul
 
 const deepest = 200
 
-/** Fields that say what language a document is in. Their value is a tag: `language: "German"` says something of what it is about. */
+/** Fields that declare the language of a document. Only a language tag counts: `language: "German"` describes the content. */
 const languageFields = ["lang", "language", "inLanguage", "locale", "@language"]
 
 const declaredLanguage = (value: Json): string | undefined => {
@@ -50,7 +50,7 @@ const parse = (source: string, text: string): Result.Result<Json, DocumentMalfor
 
 const isScalar = (value: Json): value is null | boolean | number | string => typeof value !== "object" || value === null
 
-/** False when it goes too deep. */
+/** Adds a value. Returns false when it is nested too deep. */
 const addValue = (builder: TextBuilder, value: Json, keys: ReadonlyArray<string>, pointer: string, depth: number): boolean => {
   if (depth > deepest) return false
   if (isScalar(value)) {
@@ -58,7 +58,7 @@ const addValue = (builder: TextBuilder, value: Json, keys: ReadonlyArray<string>
     return true
   }
   if (Array.isArray(value)) return addList(builder, value, keys, pointer, depth)
-  // Of an object first what it says itself, then what it holds.
+  // The scalars of an object come first, then its nested values.
   const entries = Object.entries(value)
   const said = ([, inner]: readonly [string, Json]) => isScalar(inner) || (Array.isArray(inner) && inner.every(isScalar))
   const ordered = [...entries.filter(said), ...entries.filter((entry) => !said(entry))]
@@ -100,5 +100,5 @@ const addLine = (builder: TextBuilder, keys: ReadonlyArray<string>, scalars: Rea
   builder.breakLine()
 }
 
-/** As JSON Pointer writes keys. */
+/** Escapes a key for a JSON Pointer. */
 const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")

@@ -1,11 +1,11 @@
-/** Markdown as text: without its marks, tables as records. A line at a time, so that every piece keeps its place. */
+/** Reads Markdown as text: without markup, tables as records. Works line by line, so that every piece keeps its place in the source. */
 
 import { addRecord, type Cell, type CellPart, cellText, type Reading, TextBuilder } from "./Reading.ts"
 import type { DecodedText } from "./TextDecoding.ts"
 
 interface Line {
   readonly text: string
-  /** Where it begins in the source. */
+  /** The offset of the line in the source. */
   readonly start: number
 }
 
@@ -29,7 +29,7 @@ const declaredLanguage = (front: ReadonlyArray<Line>): string | undefined => {
 const linesOf = (text: string): ReadonlyArray<Line> =>
   [...text.matchAll(/[^\n]*\n|[^\n]+$/g)].map(({ 0: line, index }) => ({ text: line.replace(/\r?\n$/, ""), start: index }))
 
-/** What stands between lines of hyphens at the very beginning says something of the document, in lines `key: value`. */
+/** Adds the front matter, lines `key: value` between two lines of hyphens at the very beginning. Returns the line after it. */
 const frontMatter = (all: ReadonlyArray<Line>, builder: TextBuilder): number => {
   if (all[0]?.text.trim() !== "---") return 0
   const end = all.findIndex((line, index) => index > 0 && line.text.trim() === "---")
@@ -39,7 +39,7 @@ const frontMatter = (all: ReadonlyArray<Line>, builder: TextBuilder): number => 
   return end + 1
 }
 
-/** Adds the block that begins at a line; gives the line after it. */
+/** Adds the block that begins at a line, and returns the line after it. */
 const addBlock = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number): number => {
   const line = all[index]!
   const next = all[index + 1]
@@ -51,10 +51,10 @@ const addBlock = (builder: TextBuilder, all: ReadonlyArray<Line>, index: number)
   return index + 1
 }
 
-/** A line of hyphens, stars or equals signs: it parts, or underlines the line before. */
+/** A line of hyphens, stars or equals signs: a thematic break, or the underline of a heading. */
 const isRule = (text: string): boolean => /^\s*([-*_=]\s*){3,}$/.test(text)
 
-/** Cells of hyphens. Cell by cell: one pattern for the whole line would try every way to part the space between two marks. */
+/** Whether all cells are hyphens. Checked cell by cell: one pattern for the whole line would backtrack over the space between marks. */
 const isTableRule = (text: string): boolean => {
   const cells = text.trim().split("|")
   if (cells.length > 1 && cells[0] === "") cells.shift()
@@ -85,7 +85,7 @@ const addProse = (builder: TextBuilder, { text, start }: Line): void => {
   builder.breakLine(isHeading ? 2 : 1)
 }
 
-/** A heading may be closed with the marks it began with. */
+/** A heading may end with closing `#` marks. */
 const withoutClosingMarks = (heading: string): string => {
   const text = heading.trimEnd()
   let end = text.length
@@ -119,8 +119,8 @@ const cellsOf = ({ text, start }: Line): ReadonlyArray<Cell> => {
 }
 
 /**
- * What is not text, or stands for other text: each alternative has its group. How far each looks ahead is bounded, so that a line
- * of marks that nothing closes is read in a time that grows with its length.
+ * Matches inline markup, with a named group for each alternative. Every repetition is bounded, so that a line of unclosed marks is
+ * read in linear time.
  */
 const marks = new RegExp(
   [
@@ -134,7 +134,7 @@ const marks = new RegExp(
   "gu",
 )
 
-/** The words of a line, without emphasis, addresses of links and other marks. */
+/** The text of a line, without emphasis, link addresses and other markup. */
 const inlineParts = (line: string, start: number): Cell => {
   const parts: Array<CellPart> = []
   const keep = (from: number, to: number) => {
@@ -150,7 +150,7 @@ const inlineParts = (line: string, start: number): Cell => {
     if (code !== undefined) keep(match.index + code.length, done - code.length)
     if (groups["address"] !== undefined) keep(match.index + 1, done - 1)
     const label = groups["label"]
-    // The words of a link may hold marks of their own.
+    // The label of a link may contain markup.
     if (label !== undefined) parts.push(...inlineParts(label, start + match.index + match[0].indexOf("[") + 1))
   }
   keep(done, line.length)

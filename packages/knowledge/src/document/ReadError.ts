@@ -1,4 +1,4 @@
-/** Why a document could not be read, each with the next step. */
+/** The errors of reading a document, each with the next step. */
 import * as Schema from "effect/Schema"
 
 export const DocumentFormat = Schema.Literals(["txt", "md", "html", "json", "csv", "pdf"])
@@ -19,9 +19,8 @@ export class DocumentEmpty extends Schema.TaggedError<DocumentEmpty>()("Document
   format: DocumentFormat,
 }) {
   override get message() {
-    const next =
-      this.format === "pdf" ? "if its pages are pictures, have their text recognized first" : "take it out of the batch, or fill it"
-    return `${this.source} holds no text; ${next}`
+    const next = this.format === "pdf" ? "if its pages are pictures, run OCR on them first" : "remove it from the batch, or add text to it"
+    return `${this.source} contains no text; ${next}`
   }
 }
 
@@ -67,7 +66,7 @@ export class DocumentMalformed extends Schema.TaggedError<DocumentMalformed>()("
   }
 }
 
-/** Of a format that has to be held in memory whole. */
+/** The document is too large for a format that is read as a whole. */
 export class DocumentTooLarge extends Schema.TaggedError<DocumentTooLarge>()("DocumentTooLarge", {
   source: Schema.String,
   format: DocumentFormat,
@@ -79,11 +78,11 @@ export class DocumentTooLarge extends Schema.TaggedError<DocumentTooLarge>()("Do
   }
 }
 
-/** Working on the document exceeded a limit twice, or ended the worker. It is not tried again in the same batch. */
+/** Work on the document exceeded a limit twice, or crashed the worker. It is not tried again in the same batch. */
 export class DocumentSetAside extends Schema.TaggedError<DocumentSetAside>()("DocumentSetAside", {
   source: Schema.String,
   problem: Schema.String,
-  /** The limit to raise, where the document is as it should be. */
+  /** The limit to raise when the document is correct as it is. */
   setting: Schema.String,
 }) {
   override get message() {

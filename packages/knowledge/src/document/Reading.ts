@@ -1,11 +1,11 @@
 /**
- * A document as plain text, with a map from the text back to where its parts come from: characters of the source, a value in
- * JSON, a cell of a table, a page.
+ * A document as plain text, with a map from the text back to its places in the source: characters, a value in JSON, a cell of a
+ * table, a page.
  */
 import type { Place, Span } from "../extract/Fact.ts"
 import type { Encoding } from "./TextDecoding.ts"
 
-/** A stretch of the text and where it comes from. The text between two segments was inserted by the reader. */
+/** A part of the text and its place in the source. The reader inserted the text between two segments. */
 export interface Segment extends Span {
   readonly place: Place
 }
@@ -14,13 +14,13 @@ export interface Reading {
   readonly text: string
   /** In order, without overlap. */
   readonly segments: ReadonlyArray<Segment>
-  /** How the source was written, as far as it was text. */
+  /** The encoding of the source. Undefined when the source is not text. */
   readonly encoding: Encoding | undefined
   /** The tag of the language that the document declares: in `lang` of HTML, in front matter, or in a field of JSON. */
   readonly language?: string
 }
 
-/** Where the words of a span come from, in order. */
+/** The places in the source that the text of a span comes from, in order. */
 export const placesOf = ({ segments }: Reading, span: Span): ReadonlyArray<Place> => {
   const places: Array<Place> = []
   for (let index = firstEndingAfter(segments, span.start); index < segments.length; index++) {
@@ -31,7 +31,7 @@ export const placesOf = ({ segments }: Reading, span: Span): ReadonlyArray<Place
   return places
 }
 
-/** To the very characters, where the text is the source's own; what was decoded from another spelling is named whole. */
+/** Narrows a place to the characters of the span. A segment that was decoded from another spelling keeps its whole place. */
 const narrowed = ({ start, end, place }: Segment, span: Span): Place => {
   if (place._tag !== "Characters" || place.end - place.start !== end - start) return place
   return {
@@ -53,7 +53,7 @@ const firstEndingAfter = (segments: ReadonlyArray<Segment>, start: number): numb
 
 const lineBreak = 0x0a
 
-/** Puts a text together with its map. */
+/** Builds a text together with its map. */
 export class TextBuilder {
   readonly #parts: Array<string> = []
   readonly #segments: Array<Segment> = []
@@ -64,19 +64,19 @@ export class TextBuilder {
     return this.#segments.length === 0
   }
 
-  /** Whether a line has been begun. */
+  /** Whether the current line has text. */
   get isInLine(): boolean {
     return this.#lineBreaks === 0
   }
 
-  /** Text that comes from somewhere. */
+  /** Adds text that comes from the source. */
   add(text: string, place: Place): void {
     if (text === "") return
     this.#segments.push({ start: this.#length, end: this.#length + text.length, place })
     this.put(text)
   }
 
-  /** Text of the reader's own: a colon, a space. */
+  /** Adds text that the reader inserts: a colon, a space. */
   put(text: string): void {
     if (text === "") return
     this.#parts.push(text)
@@ -86,7 +86,7 @@ export class TextBuilder {
     this.#lineBreaks = breaks === text.length ? this.#lineBreaks + breaks : breaks
   }
 
-  /** Ends the line, or the paragraph with two; never leaves more. */
+  /** Ends the line, or with 2 the paragraph. Adds only the line breaks that are missing. */
   breakLine(lines: 1 | 2 = 1): void {
     if (this.#lineBreaks < lines) this.put("\n".repeat(lines - this.#lineBreaks))
   }
@@ -107,8 +107,8 @@ export type Cell = ReadonlyArray<CellPart>
 export const cellText = (cell: Cell | undefined): string => (cell ?? []).map(({ text }) => text).join("")
 
 /**
- * Adds a record of a table: a paragraph with a line `column: value` for every cell that holds something. So a table reads the same
- * whether it came as CSV, HTML or Markdown, and a sentence about one record never runs into the next.
+ * Adds a record of a table: a paragraph with a line `column: value` for every cell that is not empty. So a table reads the same in CSV,
+ * HTML and Markdown, and a sentence about one record never runs into the next.
  */
 export const addRecord = (builder: TextBuilder, columns: ReadonlyArray<string>, cells: ReadonlyArray<Cell>): void => {
   builder.breakLine(2)
@@ -121,11 +121,11 @@ export const addRecord = (builder: TextBuilder, columns: ReadonlyArray<string>, 
   builder.breakLine(2)
 }
 
-/** On one line: a break inside a cell would look like another cell. */
+/** Adds a cell on one line: a line break inside a cell would look like another cell. */
 export const addCell = (builder: TextBuilder, cell: Cell): void => {
   for (const { text, place } of cell) builder.add(text.replace(/\s/gu, " "), place)
 }
 
-/** Whether a row names columns: something in each, nothing twice, no numbers. */
+/** Whether a row names columns: no cell is empty, a number or repeated. */
 export const isHeader = (row: ReadonlyArray<string>): boolean =>
   row.length > 0 && row.every((cell) => cell.trim() !== "" && !/^[\d\s.,%+-]+$/.test(cell)) && new Set(row).size === row.length

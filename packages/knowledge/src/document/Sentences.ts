@@ -1,18 +1,18 @@
 /**
- * Decides where a sentence ends, from a bounded stretch of text around the place, so that a document of any size can be
- * read piece by piece and gives the same sentences however it was cut into pieces.
+ * Finds the end of a sentence from a bounded context around each candidate, so that a document of any size can be read piece by
+ * piece and gives the same sentences however it is cut into pieces.
  */
 
 import type { Span } from "../extract/Fact.ts"
 import { isFunctionWord } from "../extract/language/Words.ts"
 
-/** A sentence without an end in sight is cut here at the latest. */
+/** A sentence is cut here at the latest, in UTF-16 code units. */
 export const longestSentence = 2000
 
-/** How far past a place one has to see to decide about it. */
+/** How much text after a candidate is needed to decide whether the sentence ends there. */
 const lookAhead = 64
 
-/** Points, question and exclamation marks of the scripts that have them, and what may close after them. */
+/** Full stops, question and exclamation marks of many scripts, and the quotation marks and brackets that may follow them. */
 const ends = /[.!?…‥。．！？｡؟۔।॥።፧։៕၊။᙮]/u
 const stopsWithoutSpace = /[。．！？｡]/u
 const closers = /["'”’»›)\]）】」』〉》]/u
@@ -20,7 +20,7 @@ const space = /\s/
 
 /**
  * Where the sentence that begins at `start` ends, exclusively, without the space after it. Undefined when that depends on
- * text that has not come yet; with `final` no more will come.
+ * text that has not arrived yet; with `final`, no more text arrives.
  */
 export const sentenceEnd = (text: string, start: number, final: boolean): number | undefined => {
   const limit = start + longestSentence
@@ -47,18 +47,18 @@ export const sentenceEnd = (text: string, start: number, final: boolean): number
 
 const isPlainLetter = (code: number): boolean => (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 32
 
-/** An empty line, or a line that begins a list, a heading or a table, begins something new. A heading or a row of a table is a line. */
+/** Whether a paragraph ends at a line break: an empty line, a list item, a heading or a table row follows. */
 const isParagraphEnd = (text: string, newline: number): boolean =>
   /^\n(?:[^\S\n]*\n|[^\S\n]*(?:[-*•+]\s|\d{1,3}[.)]\s|#{1,6}\s|\|))/.test(text.slice(newline, newline + lookAhead))
 
-/** Text that is broken to a width fills its lines; a short one before a capital is a line of its own: a title, an address. */
+/** Wrapped text fills its lines; a shorter line before a capital letter stands by itself: a title, an address. */
 const shortLine = 32
 
 const isShortLine = (text: string, lineStart: number, newline: number): boolean => {
   if (newline - lineStart >= shortLine) return false
   const lastWord = /\S+\s*$/.exec(text.slice(lineStart, newline))?.[0].trim() ?? ""
-  const goesOn = /[,;&–-]$/.test(lastWord) || isFunctionWord(lastWord)
-  return !goesOn && /^\n[^\S\n]*["“‘(]?[\p{Lu}\p{Lo}\p{N}]/u.test(text.slice(newline, newline + 16))
+  const isContinued = /[,;&–-]$/.test(lastWord) || isFunctionWord(lastWord)
+  return !isContinued && /^\n[^\S\n]*["“‘(]?[\p{Lu}\p{Lo}\p{N}]/u.test(text.slice(newline, newline + 16))
 }
 
 const trimmedEnd = (text: string, start: number, end: number): number => {
@@ -69,7 +69,7 @@ const trimmedEnd = (text: string, start: number, end: number): number => {
 
 const mostClosers = 16
 
-/** Past further marks and what closes: `?!`, `...`, `."`, `.)`. */
+/** Skips further end marks and closing marks: `?!`, `...`, `."`, `.)`. */
 const afterClosers = (text: string, from: number): number => {
   let at = from
   while (at < text.length && at - from < mostClosers && (ends.test(text[at] ?? "") || closers.test(text[at] ?? ""))) at++
@@ -78,7 +78,7 @@ const afterClosers = (text: string, from: number): number => {
 
 const isBoundary = (text: string, start: number, mark: number, close: number, character: string): boolean => {
   if (close >= text.length) return true
-  // 「はい。」と言った: what was said ends inside, the sentence continues.
+  // 「はい。」と言った: the quoted sentence ends inside, the outer one continues.
   if (stopsWithoutSpace.test(character)) return !/[」』]/.test(text[close - 1] ?? "") || !/\p{L}/u.test(text[close] ?? "")
   if (!space.test(text[close] ?? "")) return false
   const next = nextWord(text, close)
@@ -87,19 +87,19 @@ const isBoundary = (text: string, start: number, mark: number, close: number, ch
   return !beginsSmall(next) && !isAbbreviation(text, start, mark, next)
 }
 
-/** The word after, without opening marks; empty when only space is in sight, which is an end as well. */
+/** The next word without opening marks; empty when only white space follows, which is an end as well. */
 const nextWord = (text: string, from: number): string =>
   /^\s*["'“‘«‹([（【「『¿¡*_]*(\S{1,24})/.exec(text.slice(from, from + lookAhead - mostClosers - 2))?.[1] ?? ""
 
 const beginsSmall = (word: string): boolean => /^[\p{Ll}\p{Pd},;:]/u.test(word)
 
-/** Abbreviations that something always follows. */
+/** Abbreviations that never end a sentence. */
 const openAbbreviations = new Set(
   `mr mrs ms dr prof st mt ft rev hon gov sen rep gen col lt sgt capt maj cmdr adm pres supt vs viz cf no nos vol vols pp p ed eds
   fig figs ch sec art approx ca c dept est al op trans nr bzw ca z d str sr sra mme mlle fr hr e.g i.e u.a z.b d.h`.split(/\s+/),
 )
 
-/** Abbreviations that may end a sentence: what follows decides whether they do. */
+/** Abbreviations that may end a sentence: the next word decides. */
 const closingAbbreviations = new Set(
   `inc ltd co corp jr sr bros etc esq a.m p.m am pm b.c a.d ph.d m.d b.a m.a d.c u.s u.k u.n e.u u.s.a jan feb mar apr jun jul aug sep
   sept oct nov dec mon tue wed thu fri sat sun ave blvd rd usw`.split(/\s+/),
@@ -113,7 +113,7 @@ const openers = new Set(
 
 const longestAbbreviation = 24
 
-/** Letters, digits and points up to a place. With a pattern anchored at the end instead, chunking ran at 22 MB/s, not 45. */
+/** The letters, digits and points before an offset. With a pattern anchored at the end instead, chunking ran at 22 MB/s, not 45. */
 const wordBefore = (text: string, start: number, end: number): string => {
   let at = end
   while (at > start && end - at < longestAbbreviation && isWordPart(text.charCodeAt(at - 1))) at--
@@ -141,7 +141,7 @@ const isAbbreviation = (text: string, start: number, mark: number, next: string)
   return /^\d{1,3}$/.test(word) && (mark - word.length === start || germanMonth.test(next))
 }
 
-/** The last space before the limit; without one, the last place that splits no character as a reader sees it. */
+/** The last space before the limit; without one, the last offset that splits no grapheme cluster. */
 const forcedEnd = (text: string, start: number, limit: number): number => {
   for (let at = limit; at > start + longestSentence / 2; at--) if (space.test(text[at] ?? "")) return trimmedEnd(text, start, at)
   let at = limit
@@ -149,7 +149,7 @@ const forcedEnd = (text: string, start: number, limit: number): number => {
   return at
 }
 
-/** Whether the place before `at` is inside a surrogate pair, before a combining mark, or inside a joined emoji. */
+/** Whether the offset `at` is inside a surrogate pair, before a combining mark, or inside a joined emoji. */
 const continuesCharacter = (text: string, at: number): boolean => {
   const code = text.charCodeAt(at)
   if (code >= 0xdc00 && code <= 0xdfff && isHighSurrogate(text.charCodeAt(at - 1))) return true
@@ -159,7 +159,7 @@ const continuesCharacter = (text: string, at: number): boolean => {
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 
-/** The sentences of a text, each with its exact place. Together they cover everything but the space between them. */
+/** The exact spans of the sentences of a text. Together they cover everything but the space between them. */
 export const splitSentences = (text: string): ReadonlyArray<Span> => {
   const sentences: Array<Span> = []
   let start = skipSpace(text, 0)

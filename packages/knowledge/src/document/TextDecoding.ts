@@ -1,7 +1,7 @@
 /**
- * Turns bytes into text, piece by piece, and finds out on the way what they are: UTF-16 by its mark, UTF-8, or else Latin-1 as
- * Windows writes it. Until the first byte beyond ASCII all three are the same, and that byte decides: a document that
- * continues otherwise is refused as broken.
+ * Decodes bytes to text, piece by piece, and detects their encoding: UTF-16 by its byte order mark, UTF-8, or else Latin-1 as
+ * Windows writes it. ASCII is the same in UTF-8 and Latin-1, so the first byte beyond ASCII decides: a document that continues in
+ * another encoding is refused as broken.
  */
 import { isAscii, isUtf8 } from "node:buffer"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 import { DocumentBinary, DocumentEmpty, DocumentWronglyEncoded } from "./ReadError.ts"
 
-/** The last is what a page said of itself. */
+/** `declared`: the encoding that an HTML page declares. */
 export type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "latin-1" | `declared ${string}`
 
 export type DecodingError = DocumentBinary | DocumentWronglyEncoded
@@ -57,7 +57,7 @@ const longestMark = 16
 interface Input {
   readonly source: string
   readonly bytes: Uint8Array
-  /** Where the bytes stand in the document. */
+  /** The offset of the bytes in the document. */
   readonly offset: number
   readonly isLast: boolean
 }
@@ -77,7 +77,7 @@ interface State {
 const begin = (source: string, bytes: Uint8Array): Result.Result<{ readonly state: State; readonly skip: number }, DecodingError> => {
   const starts = (...mark: ReadonlyArray<number>) => mark.every((byte, index) => bytes[index] === byte)
   if (starts(0xff, 0xfe, 0, 0) || starts(0, 0, 0xfe, 0xff)) {
-    return Result.fail(new DocumentWronglyEncoded({ source, problem: "it is written in UTF-32, which is not read" }))
+    return Result.fail(new DocumentWronglyEncoded({ source, problem: "it is encoded in UTF-32, which is not supported" }))
   }
   if (starts(0xff, 0xfe)) return Result.succeed({ state: utf16("utf-16le"), skip: 2 })
   if (starts(0xfe, 0xff)) return Result.succeed({ state: utf16("utf-16be"), skip: 2 })
@@ -88,7 +88,7 @@ const begin = (source: string, bytes: Uint8Array): Result.Result<{ readonly stat
     : Result.fail(new DocumentBinary({ source, looksLike: signature }))
 }
 
-/** So far everything was ASCII, which is all of them. */
+/** All bytes so far were ASCII, which is both UTF-8 and Latin-1. */
 const ascii: State = {
   encoding: "utf-8",
   decode: (input) => {
@@ -117,7 +117,7 @@ const utf8: State = {
     const body = bytes.subarray(0, whole)
     if (!isUtf8(body)) {
       const at = offset + firstInvalid(body)
-      return Result.fail(new DocumentWronglyEncoded({ source, problem: "it begins as UTF-8 but holds something else", offset: at }))
+      return Result.fail(new DocumentWronglyEncoded({ source, problem: "it begins as UTF-8 but is not valid UTF-8", offset: at }))
     }
     return Result.succeed({ text: Buffer.from(body).toString("utf8"), rest: bytes.subarray(whole), state: utf8 })
   },
@@ -146,7 +146,7 @@ const utf16 = (encoding: "utf-16le" | "utf-16be"): State => {
         return Result.succeed({ text: decoder.decode(bytes, { stream: !isLast }), rest: none, state })
       } catch {
         // The decoder gives no reason.
-        return Result.fail(new DocumentWronglyEncoded({ source, problem: "it begins as UTF-16 but holds something else", offset }))
+        return Result.fail(new DocumentWronglyEncoded({ source, problem: "it begins as UTF-16 but is not valid UTF-16", offset }))
       }
     },
   }
@@ -166,12 +166,12 @@ const sampleSize = 4096
 const hasManyControls = (bytes: Uint8Array): boolean => {
   const sample = bytes.subarray(0, sampleSize)
   let controls = 0
-  // Tab to carriage return and escape do stand in texts.
+  // Tab to carriage return, and escape, do occur in texts.
   for (const byte of sample) if (byte < 0x20 && !(byte >= 9 && byte <= 13) && byte !== 0x1b) controls++
   return controls > 0 && controls * 10 > sample.length
 }
 
-/** In a text in Latin letters most are plain ones; in Cyrillic, Greek or Japanese of an old encoding most bytes are not. */
+/** Most letters of a Latin-script text are ASCII; most bytes of Cyrillic, Greek or Japanese text in a legacy encoding are not. */
 const isForeign = (bytes: Uint8Array): boolean => {
   let letters = 0
   let high = 0
@@ -188,7 +188,7 @@ const sequenceLength = (lead: number): number => {
   return lead >= 0xf0 && lead <= 0xf4 ? 4 : 1
 }
 
-/** Up to where no character is cut in two. */
+/** The length without a character that is cut off at the end. */
 const completeLength = (bytes: Uint8Array): number => {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0
@@ -209,7 +209,7 @@ const firstInvalid = (bytes: Uint8Array): number => {
   return at
 }
 
-/** What Windows put where Latin-1 has controls: quotation marks, dashes, the euro. */
+/** The characters of Windows-1252 where Latin-1 has controls: quotation marks, dashes, the euro. */
 const windows = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ"
 
 const latin1Text = (bytes: Uint8Array): string =>
@@ -232,17 +232,17 @@ const signatures: ReadonlyArray<readonly [string, string]> = [
   ["53514c69746520666f726d6174", "an SQLite database"],
 ]
 
-/** Of something that is known to be not text. */
+/** The likely format of bytes that are known not to be text. */
 const looksLike = (bytes: Uint8Array): string | undefined =>
   signatureOf(bytes) ?? (isUnmarkedUtf16(bytes) ? "UTF-16 without its byte order mark" : undefined)
 
-/** Of anything: no text begins like that. */
+/** The format whose signature the bytes begin with. No text begins like that. */
 const signatureOf = (bytes: Uint8Array): string | undefined => {
   const start = Buffer.from(bytes.subarray(0, 16)).toString("hex")
   return signatures.find(([signature]) => start.startsWith(signature))?.[1]
 }
 
-/** Every other byte is zero, as in English text of two bytes a letter. */
+/** Every other byte is zero, as in English text with two bytes per letter. */
 const isUnmarkedUtf16 = (bytes: Uint8Array): boolean => {
   const sample = bytes.subarray(0, 200)
   const zeros = [0, 1].map((parity) => sample.filter((byte, index) => index % 2 === parity && byte === 0).length)
@@ -254,7 +254,7 @@ export interface DecodedText {
   readonly encoding: Encoding
 }
 
-/** All at once. */
+/** Decodes a whole document. */
 export const decodeBytes = (source: string, bytes: Uint8Array): Result.Result<DecodedText, DecodingError> => {
   const decoding = startDecoding(source)
   return Result.gen(function* () {
@@ -264,7 +264,7 @@ export const decodeBytes = (source: string, bytes: Uint8Array): Result.Result<De
   })
 }
 
-/** As the bytes come. `found` receives the encoding when everything was read. */
+/** Decodes a stream of bytes. `found` receives the encoding when everything was read. */
 export const decodeStream = <E, R>(
   source: string,
   bytes: Stream.Stream<Uint8Array, E, R>,
@@ -276,7 +276,7 @@ export const decodeStream = <E, R>(
     return Stream.mapEffect(bytes, (piece) => Effect.fromResult(decoding.push(piece))).pipe(Stream.concat(Stream.fromEffect(rest)))
   })
 
-/** Fails at the end when all of it was white space. */
+/** Fails at the end when the text was only white space. */
 export const notEmpty = <E, R>(source: string, text: Stream.Stream<string, E, R>): Stream.Stream<string, E | DocumentEmpty, R> =>
   Stream.suspend(() => {
     let hasText = false

@@ -49,7 +49,7 @@ describe("plain text", () => {
 
   it.effect("that is empty, or no text, is refused", () =>
     Effect.gen(function* () {
-      assert.strictEqual((yield* failure("a.txt", " \n\t ")).message, "a.txt holds no text; take it out of the batch, or fill it")
+      assert.strictEqual((yield* failure("a.txt", " \n\t ")).message, "a.txt contains no text; remove it from the batch, or add text to it")
       assert.strictEqual((yield* failure("a.txt", ""))._tag, "DocumentEmpty")
       assert.include(
         (yield* failure("a.txt", makePdf([["x"]], { password: "x" }))).message,
@@ -185,10 +185,10 @@ unclosed end
       assert.deepInclude(yield* read("a.html", greek), { text: "Αθήνα\n\n", encoding: "declared iso-8859-7" })
       assert.include(
         (yield* failure("a.html", '<meta charset="klingon"><p>x')).message,
-        "it says it is written in klingon, which is not known",
+        "it declares the encoding klingon, which is unknown",
       )
       const broken = Buffer.concat([Buffer.from('<meta charset="shift_jis"><p>'), Buffer.from([0x81, 0x20])])
-      assert.include((yield* failure("a.html", broken)).message, "written in shift_jis, but is not")
+      assert.include((yield* failure("a.html", broken)).message, "the encoding shift_jis, but is not valid in it")
     }),
   )
 
@@ -348,7 +348,7 @@ describe("PDF", () => {
       assert.strictEqual((yield* failure("a.pdf", "not a PDF at all"))._tag, "DocumentMalformed")
       assert.strictEqual((yield* failure("a.pdf", ""))._tag, "DocumentMalformed")
       assert.strictEqual((yield* failure("a.pdf", makePdf([["x"]]).slice(0, 60)))._tag, "DocumentMalformed")
-      assert.include((yield* failure("a.pdf", makePdf([[]]))).message, "have their text recognized first")
+      assert.include((yield* failure("a.pdf", makePdf([[]]))).message, "run OCR on them first")
     }),
   )
 })

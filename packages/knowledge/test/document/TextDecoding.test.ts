@@ -45,7 +45,7 @@ describe("decoding", () => {
   it("refuses what is broken, with the place", () => {
     const broken = failure([...Buffer.from("é fine until here: "), 0xff, 0x61])
     assert.include(broken, { _tag: "DocumentWronglyEncoded", offset: 20 })
-    assert.include(broken?.message ?? "", "test.txt: it begins as UTF-8 but holds something else at byte 20; save it as UTF-8")
+    assert.include(broken?.message ?? "", "test.txt: it begins as UTF-8 but is not valid UTF-8 at byte 20; save it as UTF-8")
     assert.strictEqual(failure([...Buffer.from("é"), 0xc3])?._tag, "DocumentWronglyEncoded")
     assert.strictEqual(failure([0xff, 0xfe, 0x00, 0xd8, 0x61, 0x00])?._tag, "DocumentWronglyEncoded")
     assert.strictEqual(failure([0xff, 0xfe, 0x61])?._tag, "DocumentWronglyEncoded")
