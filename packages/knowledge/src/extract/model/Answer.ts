@@ -368,13 +368,63 @@ const daysIn = (year: number, month: number): number => {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** Number words are left to the model; digits must be the same, apart from trailing zeros for "million" and the like. */
+/**
+ * Number words are left to the model. Digits, decimal point and sign must be those of the text, except that words and percent signs may
+ * scale the number ("1.2 million") and words or parentheses may make it negative ("500 BC").
+ */
 const saysNumber = (text: string, lexical: string): boolean => {
-  const said = westernDigits(text).replace(/\D/g, "").replace(/^0+/, "")
-  if (said === "") return !/\p{N}/u.test(text) || /^[+-]?0+(\.0*)?$/.test(lexical)
-  const digits = (lexical.split(/[eE]/)[0] ?? "").replace(/\D/g, "").replace(/^0+/, "")
-  return digits === said || digits.replace(/0+$/, "") === said.replace(/0+$/, "")
+  const western = westernDigits(text)
+  const [first, ...others] = western.matchAll(writtenNumber)
+  if (first === undefined) return !/\p{N}/u.test(text)
+  const value = decimalOf(lexical)
+  const isNegative = lexical.startsWith("-") && value.digits !== ""
+  if (endsInMinus.test(western.slice(0, first.index)) ? !isNegative : isNegative && !/[\p{L}(]/u.test(text)) return false
+  // "2 million 500 thousand": the model does the sum, so only the digits are compared.
+  if (others.length > 0) return decimalOf(western.replace(/\D/g, "")).digits === value.digits
+  const isScaled = /[\p{L}%‰]/u.test(text)
+  return readingsOf(first[0]).some(({ digits, exponent }) => {
+    const scale = Math.abs(value.exponent - exponent)
+    return digits === value.digits && (scale === 0 || (isScaled && scale >= 2))
+  })
 }
+
+/** Digits with marks between them, or with a decimal point before them. A space between digits groups thousands. */
+const writtenNumber = /(?:(?<![\p{L}\p{N}])[.,·])?\d+(?:[.,'’·٫٬．，]\d+|\s\d{3}(?!\d))*/gu
+
+/** A hyphen after a letter or digit is no sign: "Apollo-11", "10-20". */
+const endsInMinus = /(?<![\p{L}\p{N}])[-−–－]\p{Sc}?$/u
+
+/** A decimal number: `digits`, without zeros at either end, times ten to the power of `exponent`. */
+interface Decimal {
+  readonly digits: string
+  readonly exponent: number
+}
+
+const decimalOf = (lexical: string): Decimal => {
+  const [mantissa = "", power = "0"] = lexical.split(/[eE]/)
+  const [whole = "", fraction = ""] = mantissa.replace(/^[+-]/, "").split(".")
+  const significant = `${whole}${fraction}`.replace(/^0+/, "")
+  const digits = significant.replace(/0+$/, "")
+  if (digits === "") return { digits, exponent: 0 }
+  return { digits, exponent: Number(power) - fraction.length + significant.length - digits.length }
+}
+
+/** The numbers that a written number can stand for: "1.250" is 1250 in some languages and 1.25 in others. */
+const readingsOf = (written: string): ReadonlyArray<Decimal> => {
+  const groups = written.split(/\D/)
+  const marks = written.replace(/\d/g, "")
+  const whole = groups.slice(0, -1)
+  const last = groups.at(-1) ?? ""
+  const isFraction = /\S$/.test(marks) && !marks.slice(0, -1).includes(marks.slice(-1)) && isGrouped(whole, marks.slice(0, -1))
+  return [
+    ...(isGrouped(groups, marks) ? [decimalOf(groups.join(""))] : []),
+    ...(isFraction ? [decimalOf(`${whole.join("")}.${last}`)] : []),
+  ]
+}
+
+/** Whether the digits are in groups of three, or of two before the last as in "12,34,567", with the same mark between all. */
+const isGrouped = (groups: ReadonlyArray<string>, marks: string): boolean =>
+  groups.length === 1 || (new Set(marks).size === 1 && /^[1-9]\d{0,2}(?: \d{2,3})* \d{3}$/.test(groups.join(" ")))
 
 /** Whether every number of the text is one of the value's; a two-digit year matches the last digits of the year. */
 const saysDate = (text: string, lexical: string): boolean => {
@@ -389,7 +439,7 @@ const westernDigits = (text: string): string =>
   text.replace(/\p{Nd}/gu, (digit) => {
     const point = digit.codePointAt(0) ?? 0
     let zero = point
-    // Unicode has the ten digits of a script in a row.
-    while (point - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
+    // Unicode has the ten digits of a script in a row, and some scripts directly after each other.
+    while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
     return String((point - zero) % 10)
   })

@@ -41,6 +41,54 @@ describe("values", () => {
     assert.isUndefined(value("integer", "½", "1"))
   })
 
+  it("of numbers have the decimal point of the text", () => {
+    assert.strictEqual(value("decimal", "3.50", "3.5"), "3.5")
+    assert.strictEqual(value("decimal", ".5", "0.5"), "0.5")
+    assert.strictEqual(value("decimal", "1.234,5", "1234.5"), "1234.5")
+    assert.strictEqual(value("decimal", "٣٫٥", "3.5"), "3.5")
+    assert.strictEqual(value("integer", "12,34,567", "1234567"), "1234567")
+    // Without a language, both a thousand and one.
+    assert.strictEqual(value("decimal", "1.250", "1.25"), "1.25")
+    assert.strictEqual(value("integer", "1.250", "1250"), "1250")
+    for (const [text, written] of [
+      ["3.5", "35"],
+      ["3.5", "0.35"],
+      ["3.5", "350"],
+      ["3.5 tons", "35"],
+      ["12.50", "1250"],
+      ["0.500", "500"],
+      ["1,234.567", "1234567"],
+      ["12", "1200"],
+    ]) {
+      assert.isUndefined(value("decimal", text ?? "", written ?? ""), `${text} ${written}`)
+    }
+  })
+
+  it("of numbers are scaled by words and percent signs", () => {
+    assert.strictEqual(value("integer", "3.5万", "35000"), "35000")
+    assert.strictEqual(value("decimal", "$1.2M", "1200000"), "1200000")
+    assert.strictEqual(value("decimal", "12.5 %", "0.125"), "0.125")
+    assert.strictEqual(value("decimal", "12.5 %", "12.5"), "12.5")
+    assert.strictEqual(value("integer", "2 million 500 thousand", "2500000"), "2500000")
+  })
+
+  it("of numbers have the sign of the text", () => {
+    for (const text of ["-3.5", "−3.5 °C", "-$3.5", "(3.5)", "minus 3.5"]) assert.strictEqual(value("decimal", text, "-3.5"), "-3.5", text)
+    assert.strictEqual(value("decimal", "3.5", "+3.5"), "+3.5")
+    assert.strictEqual(value("integer", "500 BC", "-500"), "-500")
+    assert.strictEqual(value("integer", "Apollo-11", "11"), "11")
+    assert.isUndefined(value("decimal", "3.5", "-3.5"))
+    assert.isUndefined(value("decimal", "-3.5", "3.5"))
+  })
+
+  it("of numbers can be in the digits of any script", () => {
+    // Unicode has the mathematical digits in five adjacent blocks.
+    for (const zero of [0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x0966]) {
+      const text = String.fromCodePoint(zero + 9, zero, zero + 5)
+      assert.strictEqual(value("integer", text, "905"), "905", text)
+    }
+  })
+
   it("of text are the text, whatever was made of it", () => {
     assert.strictEqual(value("string", "the\n Gull", "The Great Gull"), "the Gull")
     assert.strictEqual(lexicalOf("urn:own:datatype", "x y", "z"), "x y")
