@@ -246,7 +246,7 @@ const rejectionOf = (of: Rejection["of"], reason: RejectionReason, said: unknown
 
 /** By extractor and reason. */
 const rejectedCounter = Metric.counter("detent_extraction_rejected", {
-  description: "Facts of extractors that were rejected",
+  description: "Entities and facts of extractors that were rejected",
   incremental: true,
 })
 

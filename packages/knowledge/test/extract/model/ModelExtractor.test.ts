@@ -374,6 +374,7 @@ describe("a model as extractor", () => {
       const counted = (yield* Metric.snapshot).filter(({ id }) => id === "detent_extraction_rejected")
       const total = counted.reduce((sum, { state }) => sum + Number((state as { readonly count: number | bigint }).count), 0)
       assert.isAtLeast(total, 11)
+      assert.strictEqual(counted[0]?.description, "Entities and facts of extractors that were rejected")
     }).pipe(Effect.scoped),
   )
 
