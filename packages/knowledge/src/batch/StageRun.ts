@@ -123,7 +123,7 @@ const isDue = (batch: BatchState, stage: Stage) => {
   return Effect.fail(new ActivityRefused({ batchId, problem: `is ${_tag}${left}`, nextStep: first }))
 }
 
-/** Runs a stage, and reports its result to the batch. A stage that stopped for good fails the batch. */
+/** Runs a stage, and reports its result to the batch. A stage that fails with `BatchStopped` fails the batch. */
 export const reported = <A, Failure, R>(
   { request: { attempt, resolvedAgain = 0 }, report }: StageRequest,
   stage: Exclude<Stage, "Extracting">,

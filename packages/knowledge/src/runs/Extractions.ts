@@ -89,7 +89,10 @@ export class Extractions extends Context.Service<Extractions, ExtractionsService
   )
 }
 
-/** The reason of a run that is cancelled because its batch fails. If the process dies before that, the same attempt resumes the run. */
+/**
+ * The reason of a run that is cancelled because its batch fails. If the process dies before it stores that the batch failed, the batch
+ * resumes the run in the same attempt.
+ */
 export const endedWithBatch = "its batch was ended"
 
 const cancelledWith = "its batch was cancelled in attempt "
