@@ -107,12 +107,20 @@ interface Cursor {
 
 /**
  * Merges sorted parts into one sorted sequence without duplicates. It yields batches, since a promise per line would take longer than
- * the merge itself.
+ * the merge itself. When it ends, fails or is stopped, the sources of all parts have ended.
  */
 export async function* mergeParts(parts: ReadonlyArray<Pick<Part, "lines">>): AsyncGenerator<ReadonlyArray<string>> {
+  const cursors = parts.map((part): Cursor => ({ batches: part.lines(), lines: [], index: 0, line: "" }))
+  try {
+    yield* mergeCursors(cursors)
+  } finally {
+    await Promise.all(cursors.map(({ batches }) => batches.return(undefined)))
+  }
+}
+
+async function* mergeCursors(cursors: ReadonlyArray<Cursor>): AsyncGenerator<ReadonlyArray<string>> {
   const heap: Array<Cursor> = []
-  for (const part of parts) {
-    const cursor: Cursor = { batches: part.lines(), lines: [], index: 0, line: "" }
+  for (const cursor of cursors) {
     if (await advance(cursor)) {
       heap.push(cursor)
       rise(heap)

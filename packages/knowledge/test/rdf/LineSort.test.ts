@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { compareCodePoints, sortLines } from "../../src/rdf/LineSort.ts"
+import { compareCodePoints, mergeParts, sortLines } from "../../src/rdf/LineSort.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "detent-sort-test-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -66,4 +66,47 @@ describe("sorting lines", () => {
       assert.include(failed.message, "name another folder")
     }),
   )
+})
+
+describe("merging sorted parts", () => {
+  const numbers = Array.from({ length: 3000 }, (_, index) => String(index).padStart(4, "0"))
+
+  /** Parts of one line per batch, and the names of those whose source has ended. */
+  const openParts = () => {
+    const ended: Array<string> = []
+    const part = (name: string, failsAfter = Number.POSITIVE_INFINITY) => ({
+      lines: async function* () {
+        try {
+          for (const [index, number] of numbers.entries()) {
+            if (index === failsAfter) throw new Error(`${name} cannot be read`)
+            yield [`${number} ${name}`]
+          }
+        } finally {
+          ended.push(name)
+        }
+      },
+    })
+    return { ended, part }
+  }
+
+  it("ends the sources of all parts when the reader stops early", async () => {
+    const { ended, part } = openParts()
+    for await (const batch of mergeParts([part("one"), part("other")])) {
+      assert.strictEqual(batch[0], "0000 one")
+      break
+    }
+    assert.deepStrictEqual(ended.sort(), ["one", "other"])
+  })
+
+  for (const failsAfter of [0, 2000]) {
+    it(`ends the sources of all parts when one fails after ${failsAfter} lines`, async () => {
+      const { ended, part } = openParts()
+      const drain = async () => {
+        for await (const _ of mergeParts([part("one"), part("other", failsAfter)]));
+      }
+      const failure = await drain().catch((error: unknown) => error)
+      assert.strictEqual((failure as Error).message, "other cannot be read")
+      assert.deepStrictEqual(ended.sort(), ["one", "other"])
+    })
+  }
 })
