@@ -47,7 +47,7 @@ export const document: Trace = simulate(
   { at: monday, id: "on-detents" },
 ).trace
 
-/** What became of the commands of that order, and of two others. */
+/** The results of the commands of that order, and of two others. */
 export const orderCommands: ReadonlyArray<CommandReport.CommandRecord> = [
   { id: "A-7/2/0", instance: "A-7", name: "chargeCard", status: "completed", attempts: 2 },
   { id: "A-7/2/1", instance: "A-7", name: "notifyWarehouse", status: "completed", attempts: 1 },

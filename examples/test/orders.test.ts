@@ -13,7 +13,7 @@ import { play } from "../orders/Scenario.ts"
 import { coloured, plain } from "../orders/Style.ts"
 import { summary } from "../orders/Summary.ts"
 
-/** The demo, up to a time, as seen by a board and as lines. */
+/** Runs the demo for some seconds and returns its board and its lines. */
 const playFor = (seconds: number) =>
   Effect.gen(function* () {
     const board = new Board()
@@ -51,7 +51,7 @@ describe("the live orders", () => {
     }),
   )
 
-  it.effect("tells each step in a line", () =>
+  it.effect("prints each step in a line", () =>
     Effect.gen(function* () {
       const { lines } = yield* playFor(10)
       expect(lines).toContain("1.00 s  A-1  ConfirmPayment: AwaitingPayment → Paid, requests chargeCard, notifyWarehouse")

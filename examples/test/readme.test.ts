@@ -1,4 +1,4 @@
-/** A snippet in a README under a comment that names a file is that file, to the letter. */
+/** A README snippet under a comment that names a file must equal that file. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"

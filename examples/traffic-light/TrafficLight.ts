@@ -1,7 +1,7 @@
 /**
- * A traffic light: a machine that runs by itself. Every state has a timeout, and none is the last.
+ * A traffic light: a machine that runs by itself. Every state has a timeout, and none is final.
  *
- * Run it: `npx node examples/traffic-light/TrafficLight.ts` (two rounds, a thousand times faster than on the street)
+ * Run it: `npx node examples/traffic-light/TrafficLight.ts` (two cycles, a thousand times faster than on the street)
  */
 import { Event, Machine, State, spawn } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -15,14 +15,14 @@ export const TrafficLight = Machine.make({ name: "traffic-light", state: S, even
   .timeout(S.Green, "25 seconds", S.Yellow)
   .timeout(S.Yellow, "4 seconds", S.Red)
   .on([S.Green, S.Yellow], E.EmergencyOverride, S.Red)
-  // `reenter`, since a plain transition to the same state would leave its timer alone: a second ambulance must get the
-  // full thirty seconds, not what the first one left.
+  // `reenter`, because a plain transition to the same state does not restart its timer: a second ambulance must get the
+  // full thirty seconds, not the rest of the first.
   .reenter(S.Red, E.EmergencyOverride)
 
 const lamps = S.$match({ Red: () => "🔴", Green: () => "🟢", Yellow: () => "🟡" })
 
 const main = Effect.gen(function* () {
-  // A definition is never changed: these are three new timeouts in a second machine.
+  // A definition is immutable: this is a second machine with three new timeouts.
   const quick = TrafficLight.timeout(S.Red, "30 millis", S.Green, { override: true })
     .timeout(S.Green, "25 millis", S.Yellow, { override: true })
     .timeout(S.Yellow, "4 millis", S.Red, { override: true })

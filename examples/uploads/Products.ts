@@ -1,4 +1,4 @@
-/** Makes items of your own uploadable: their schema, their id, and what they are found by. */
+/** Uploads items of a custom kind: their schema, their id, and their search index. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -62,7 +62,7 @@ if (import.meta.main) {
   for (const { id, problem } of failed) console.log(`${id}: ${problem?.message}`)
   console.log(refused.message)
   console.log(second.state, second.items)
-  for (const { attempt, state } of steps) console.log(`try ${attempt}: ${state}`)
+  for (const { attempt, state } of steps) console.log(`attempt ${attempt}: ${state}`)
   console.log(found.map(({ item }) => item.title))
   await rm(folder, { recursive: true })
 }

@@ -1,4 +1,4 @@
-/** Uploads a file in which some items are broken, corrects those, and tries only them again. */
+/** Uploads a file in which some items are broken, corrects them, and retries only those. */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ import { writeItemFile } from "@detent/uploads/generate"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 
-/** Everything is in one SQLite file. A process that is killed and started again resumes where it was. */
+/** Everything is in one SQLite file. A killed process resumes its upload when it is started again. */
 export const uploadsIn = (folder: string) =>
   Uploads.layer().pipe(Layer.provide(Engine.layer()), Layer.provide(SqliteStore.layer({ filename: join(folder, "uploads.db") })))
 

@@ -1,4 +1,4 @@
-/** A checkout: payment and shipping in parallel, a payment service that may fail, a parcel with a life of its own. */
+/** A checkout: payment and shipping in parallel, a payment service that may fail, a parcel as a child machine. */
 import { RetryPolicy } from "@detent/machine"
 import { fromXState } from "@detent/xstate"
 import { assign, fromPromise, sendParent, sendTo, setup } from "xstate"
@@ -82,7 +82,7 @@ export const checkoutMachine = setup({
   },
 })
 
-/** The card is charged by a command: three attempts a second apart, all under one idempotency key. */
+/** A command charges the card: three attempts a second apart, all with the same idempotency key. */
 export const Checkout = fromXState(checkoutMachine, {
   version: 1,
   actors: {

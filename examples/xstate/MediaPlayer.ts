@@ -1,4 +1,4 @@
-/** A media player: an XState machine, and the same one kept durably. */
+/** A media player: an XState machine, and the same machine on the durable engine. */
 import { Engine } from "@detent/durable"
 import { fromXState } from "@detent/xstate"
 import * as Effect from "effect/Effect"
@@ -32,7 +32,7 @@ const playerMachine = setup({
   on: { seek: { actions: assign({ position: ({ event }) => event.to }) } },
 })
 
-/** The action runs as a command, after the transition is stored: again after a crash, under the same key. */
+/** The action runs as a command after the transition is stored. After a crash it runs again with the same key. */
 export const Player = fromXState(playerMachine, {
   version: 1,
   actions: { report: ({ text }, { id, key }) => Effect.log(`${id} is ${text}`, { key }) },

@@ -192,7 +192,7 @@ const PlainRow = <Row,>(props: TableRowProps<Row>) => {
   )
 }
 
-/** Memoized: while the user scrolls, only rows that come into view are rendered. */
+/** With `memo`, scrolling renders only the rows that come into view. */
 const TableRow = memo(PlainRow) as typeof PlainRow
 
 const wide = matchMedia("(min-width: 640px)")

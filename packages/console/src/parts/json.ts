@@ -8,7 +8,7 @@ export interface Change {
   readonly after: Json | undefined
 }
 
-/** At most this many changes are listed: a state may have a megabyte, and nobody reads more. */
+/** At most this many changes are listed: a state may have a megabyte, of which a user reads little. */
 export const mostChanges = 200
 
 type Entries = ReadonlyArray<readonly [string, Json]>
