@@ -25,16 +25,16 @@ ${Object.entries(groups)
   })
   .join("")}
 Options:
-  --quick       fewer rounds: each part in less than a minute, and a little less exact
-  --json        ends with one line of JSON that holds every figure
-  --record      writes the results to docs/benchmarks.json, from which the tables of the site and the figures of the
-                README are made; without a group, measures all groups
-  --only PART   measures one part of the group
-  --help        this text
+  --quick       Fewer rounds: each part in less than a minute, and a little less exact.
+  --json        Prints all figures as one line of JSON at the end.
+  --record      Writes the results to docs/benchmarks.json, the source of the tables of the site and the figures of the
+                README. Without a group, measures all groups.
+  --only PART   Measures one part of the group.
+  --help        Prints this text.
 
 All contestants of a table take turns, so that other load on the machine affects all of them; figures are medians over
-the turns: of machine in CPU time and over several processes, of durable by the clock, on a PostgreSQL of its own with fsync
-on. The peers are installed in bench/ on first use.
+the turns. The group machine measures CPU time over several processes; durable measures wall-clock time on a PostgreSQL of
+its own with fsync on. The peers are installed in bench/ on first use.
 Examples: npm run bench -- machine --quick
           npm run bench -- machine --only decide --json
           npm run bench -- durable --only timers --quick`
@@ -67,12 +67,12 @@ export function readArguments(args) {
   if (group === undefined && record && only === undefined) {
     return { choices: Object.keys(groups).map((name) => ({ group: name, quick, json, record, only })) }
   }
-  if (group === undefined) return { problem: `Which group? There is ${names(groups)}.` }
-  if (rest.length > 0) return { problem: `One group at a time: ${rest.join(" ")} is too much.` }
+  if (group === undefined) return { problem: `No group is given. Use one of ${names(groups)}.` }
+  if (rest.length > 0) return { problem: `Only one group can be measured at a time; remove ${rest.join(" ")}.` }
   const chosen = Object.hasOwn(groups, group) ? groups[group] : undefined
-  if (chosen === undefined) return { problem: `There is no group ${group}; there is ${names(groups)}.` }
+  if (chosen === undefined) return { problem: `There is no group ${group}; use one of ${names(groups)}.` }
   if (only !== undefined && !Object.hasOwn(chosen.parts, only)) {
-    return { problem: `${group} has no part ${only}; it has ${names(chosen.parts)}.` }
+    return { problem: `${group} has no part ${only}; use one of ${names(chosen.parts)}.` }
   }
   return { choices: [{ group, quick, json, record, only }] }
 }

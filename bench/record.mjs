@@ -1,6 +1,6 @@
 /**
- * The file of measurements that the pages of the site are made from. `npm run bench -- --record` merges every part that it measured into it,
- * so a part that was not measured keeps its older figures, with their date.
+ * The file of measurements, from which the site is generated. `npm run bench -- --record` merges every measured part into it, so a part
+ * that was not measured keeps its older figures, with their date.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { arch, cpus, loadavg, platform, totalmem } from "node:os"
@@ -29,7 +29,7 @@ export function readRecording(file = recordingFile) {
 }
 
 /**
- * Stores one measured part at once, so that an interrupted run keeps what it has measured.
+ * Stores one part as soon as it is measured, so that an interrupted run keeps its results.
  *
  * @param {string} group
  * @param {string} name
@@ -51,7 +51,7 @@ export function merged(recording, group, name, part) {
 }
 
 /**
- * What a reader needs to judge the figures. It names no host and no user.
+ * Describes the machine, so that a reader can judge the figures. Contains no host and no user name.
  *
  * @returns {MachineDescription}
  */
@@ -63,7 +63,7 @@ export function describeMachine() {
     memoryGb: Math.round(totalmem() / 2 ** 30),
     system: `${platform()} ${arch()}`,
     node: process.versions.node,
-    // More than the number of cores: other programs took a part of the time.
+    // A load above the number of cores means that other programs used the machine.
     load: Math.round(loadavg()[0] ?? 0),
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Starts the benchmarks: reads the command line, installs the peers on first use, and measures in a process of its own on
- * the Node of the workspace. Plain JavaScript, so that any Node from 20 on can start it.
+ * Starts the benchmarks: reads the command line, installs the peers on first use, and measures in a child process with the
+ * Node of the workspace. Plain JavaScript, so that any Node from version 20 can start it.
  */
 import { spawn } from "node:child_process"
 import { existsSync } from "node:fs"
@@ -17,7 +17,7 @@ else if ("problem" in read) {
   console.error(`${read.problem}\nnpm run bench -- --help lists groups and options.`)
   process.exitCode = 2
 } else {
-  if (!installOnDemand(here, "what is measured against")) process.exit(1)
+  if (!installOnDemand(here, "the libraries to measure against")) process.exit(1)
   const node = join(here, "..", "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
   if (!existsSync(node)) {
     console.error("The dependencies are missing; npm run bench installs them.")
@@ -45,7 +45,7 @@ function measure(node, choice) {
  * @returns {Promise<number>}
  */
 function exitCodeOf(child) {
-  // Ctrl-C reaches the child as well; this process only has to outlive it. A signal to this process alone is passed on.
+  // Ctrl-C reaches the child as well; this process only has to outlive it. A SIGTERM to this process is forwarded.
   const ignore = () => undefined
   const stop = () => child.kill("SIGTERM")
   process.on("SIGINT", ignore)

@@ -1,7 +1,7 @@
-/** What must be done when this process ends, whatever ends it; only what takes no waiting. */
+/** Synchronous clean-up when this process ends, for whatever reason. */
 const left = new Set<() => void>()
 
-/** Returns how to do it now instead. */
+/** Registers a clean-up. Returns the function that runs it now instead. */
 export const atExit = (clean: () => void): (() => void) => {
   if (left.size === 0) process.once("exit", cleanAll)
   left.add(clean)

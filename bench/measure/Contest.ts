@@ -1,9 +1,9 @@
 /**
- * Measures contestants in turns within one process: A B C A B C. Whatever else the machine is doing hits all of them, and
- * the median over the turns leaves out what hit only one.
+ * Measures contestants in turns within one process: A B C A B C. Other load on the machine affects all of them, and the median
+ * over the turns removes disturbances of a single turn.
  *
- * The unit is CPU time of the whole process, not the clock on the wall: other programs do not count, the threads of the
- * garbage collector do.
+ * The unit is CPU time of the whole process, not wall-clock time: other programs do not count, the threads of the garbage
+ * collector do.
  */
 import { join } from "node:path"
 import { inTurns, runNode } from "./Processes.ts"
@@ -11,7 +11,7 @@ import { median } from "./Statistics.ts"
 
 export interface Contestant<A> {
   readonly name: string
-  /** Makes what a number of rounds is played with. Its time does not count. */
+  /** Creates the input of a number of rounds. Not measured. */
   prepare(rounds: number): A
   /** Plays the rounds. The result is kept, so that no work can be optimised away. */
   play(prepared: A): unknown
@@ -19,7 +19,7 @@ export interface Contestant<A> {
 
 export interface Timing {
   readonly turns: number
-  /** How long each plays before anything counts, in CPU time: until its code is compiled for good. */
+  /** The warm-up of each contestant, in CPU time, until its code is optimised. */
   readonly warmUpMillis: number
   /** How long one contestant's turn lasts, in CPU time. */
   readonly turnMillis: number
@@ -30,8 +30,8 @@ export interface Timing {
 }
 
 /**
- * Holds a contest in several fresh processes and returns the medians: the compiler of the engine does not always take the
- * same way, and what it has settled on stays for the life of a process. `name` is what `module` exports the contestants by.
+ * Holds a contest in several new processes and returns the medians: the JavaScript engine does not always optimise in the same
+ * way, and its choice lasts for the life of a process. `name` is the export of `module` that has the contestants.
  */
 export const contestInProcesses = async (module: string, name: string, timing: Timing): Promise<ReadonlyMap<string, number>> => {
   const program = join(import.meta.dirname, "contesting.ts")
@@ -49,7 +49,7 @@ export const contest = (contestants: ReadonlyArray<Contestant<unknown>>, timing:
   }))
   for (let turn = 0; turn < timing.turns; turn++) {
     for (const { contestant, chunks, results } of players) {
-      // What the one before left behind is not this one's to collect.
+      // Collects the garbage of the previous contestant.
       globalThis.gc?.({ type: "minor" })
       results.push(playChunks(contestant, timing.chunk, chunks) / (chunks * timing.chunk))
     }

@@ -1,4 +1,4 @@
-/** A figure that is aimed for, and whether it was reached. */
+/** Goals for figures, and whether they are met. */
 import type { Figures } from "./Group.ts"
 
 export interface Goal {

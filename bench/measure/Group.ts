@@ -1,4 +1,4 @@
-/** What a group of measurements is made of. */
+/** The structure of a group of measurements. */
 import type { Goal } from "./Goal.ts"
 import type { Table } from "./Table.ts"
 
@@ -17,7 +17,7 @@ export interface Findings {
 export type Part = (settings: Settings) => Promise<Findings>
 
 export interface Group {
-  /** In the order they are measured; the names are those of groups.mjs. */
+  /** In the order of measurement; the names are those in groups.mjs. */
   readonly parts: Readonly<Record<string, Part>>
   readonly goals: ReadonlyArray<Goal>
 }

@@ -1,12 +1,12 @@
-/** A line to PostgreSQL on which what a client sends can be held up, so that it arrives late. */
+/** A proxy to PostgreSQL that can hold back the data of clients, so that it arrives late. */
 import { connect, createServer, type Socket } from "node:net"
 
 export interface Line {
   /** The database, over this line. */
   readonly url: string
-  /** Holds up everything that is sent from now on. Resolves when something that contains the text is among it. */
+  /** Holds back all data from now on. Resolves when data that contains the text is held back. */
   hold(text: string): Promise<void>
-  /** Lets everything that is held up arrive, and holds up nothing more. */
+  /** Delivers the data held back, and holds back no more. */
   release(): void
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ export const openLine = async (database: string): Promise<Line> => {
       [postgres, client],
     ] as const) {
       sockets.add(socket)
-      // A process that is killed resets its connections: what matters is that they end on the other side too.
+      // A killed process resets its connections: the error only has to end the other side too.
       socket.on("error", () => other.destroy())
       socket.on("close", () => {
         sockets.delete(socket)

@@ -1,26 +1,26 @@
 /**
- * A contestant in a process of its own that lives for a whole contest and executes calls, so that contestants can
- * take many short turns without starting anew, and so that one can be killed.
+ * A contestant in a child process that lives for a whole contest and executes calls, so that contestants can take many short
+ * turns without a restart, and so that one can be killed.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 import { atExit } from "./AtExit.ts"
 
-/** What a contestant can be asked to do. Arguments and results cross a process border. */
+/** The calls that a contestant answers. Arguments and results are sent between processes. */
 export type Abilities = Readonly<Record<string, (...args: ReadonlyArray<never>) => Promise<unknown>>>
 
 export interface Player<A extends Abilities> {
   readonly name: string
-  /** Has something done there. */
+  /** Calls an ability in the process of the player. */
   tell<K extends keyof A & string>(ability: K, ...args: Parameters<A[K]>): ReturnType<A[K]>
-  /** Ends it as a power failure would. */
+  /** Ends it like a power failure. */
   kill(): Promise<void>
-  /** Stops it where it is, as a machine does that is suspended. */
+  /** Freezes it, like a suspended machine. */
   freeze(): void
-  /** Lets a frozen one continue. */
+  /** Resumes a frozen process. */
   thaw(): void
-  /** Lets it end by itself. */
+  /** Lets it close its resources and exit. */
   leave(): Promise<void>
 }
 
@@ -70,7 +70,7 @@ export const startPlayer = async <A extends Abilities>(
   return player
 }
 
-/** Uses players, and sees that none of them outlives it. */
+/** Runs `use` with the players, and ends all of them afterwards. */
 export const withPlayers = async <P extends Player<never>, A>(
   starting: ReadonlyArray<Promise<P>>,
   use: (players: ReadonlyArray<P>) => Promise<A>,
@@ -87,7 +87,7 @@ export const withPlayers = async <P extends Player<never>, A>(
   }
 }
 
-/** Numbered questions, and the answers to them; all fail when the process ends. */
+/** Sends numbered requests and resolves their answers; all pending requests fail when the process ends. */
 const asking = (title: string, child: ChildProcess) => {
   const waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   let problems = ""

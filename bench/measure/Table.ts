@@ -7,7 +7,7 @@ export interface Table {
   readonly notes?: ReadonlyArray<string>
 }
 
-/** The first column is text and stands left, numbers stand right. */
+/** Prints a table. The first column is aligned left, the others right. */
 export const printTable = ({ title, columns, rows, notes = [] }: Table) => {
   const widths = columns.map((column, index) => Math.max(column.length, ...rows.map((row) => row[index]?.length ?? 0)))
   const line = (cells: ReadonlyArray<string>) =>

@@ -1,4 +1,4 @@
-/** A folder for files that a measurement needs; it is gone when the process ends, whatever ends it. */
+/** A folder for the files of a measurement, removed when the process ends for whatever reason. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

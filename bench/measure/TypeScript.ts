@@ -14,8 +14,8 @@ export const compiler = async (): Promise<string> => {
 }
 
 /**
- * Compiles a package as it is published and installs it in a folder of its own, because that is what users import and
- * type-check against: JavaScript and declarations, not sources. Returns the folder, in which `@detent/NAME` is that package.
+ * Compiles a package as it is published and installs it in a new folder, because users import JavaScript and declarations, not
+ * sources. Returns the folder, in which `@detent/NAME` is that package.
  */
 export const folderWithPublished = async (name: string, purpose: string): Promise<string> => {
   const folder = generatedFolder(purpose)

@@ -1,4 +1,4 @@
-/** One process of a contest: imports the contestants of its arguments, lets them play, prints nanoseconds per round. */
+/** One process of a contest: imports the contestants given as arguments, measures them, and prints nanoseconds per round. */
 import { type Contestant, contest, type Timing } from "./Contest.ts"
 
 const [, , module = "", name = "", timing = "{}"] = process.argv

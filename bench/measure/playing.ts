@@ -1,9 +1,9 @@
-/** The process of one player: loads its abilities, and executes calls until one makes it leave. */
+/** The process of one player: loads its abilities, and executes calls until `leave`. */
 import type { Abilities, PlayerAnswer, PlayerRequest } from "./Player.ts"
 
 const [, , module = "", name = "", options = "{}"] = process.argv
 
-// The process that started it is gone.
+// The parent process has ended.
 process.on("disconnect", () => process.exit())
 
 const { [name]: make }: Record<string, (options: unknown) => Promise<Abilities & { readonly close?: () => Promise<void> }>> = await import(
@@ -22,7 +22,7 @@ const obey = async ({ number, ability, args }: PlayerRequest) => {
   }
   const act = (ability === "ready" ? ready : abilities[ability]) as ((...args: ReadonlyArray<unknown>) => Promise<unknown>) | undefined
   try {
-    if (act === undefined) throw new Error(`cannot ${ability}`)
+    if (act === undefined) throw new Error(`${module} has no ability ${ability}`)
     answer(number, { result: await act(...args) })
   } catch (error) {
     answer(number, { problem: error instanceof Error ? (error.stack ?? error.message) : String(error) })

@@ -1,4 +1,4 @@
-/** A folder that is run again although nothing in it has changed. */
+/** A second run over a folder in which nothing has changed. */
 import { join } from "node:path"
 import type { Part } from "../../measure/Group.ts"
 import { inTurns, runNode } from "../../measure/Processes.ts"

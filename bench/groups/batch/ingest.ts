@@ -1,4 +1,4 @@
-/** Ingestion beside the parser it stands on. */
+/** Ingestion, beside n3, the parser that it uses. */
 import { join } from "node:path"
 import type { Part } from "../../measure/Group.ts"
 import { inTurns, runNode } from "../../measure/Processes.ts"

@@ -23,7 +23,7 @@ const root = mkdtempSync(join(tmpdir(), "detent-bench-ingest-"))
 const folder = folderOf(root)
 const namespace = Namespace.make("generated")
 
-/** Facts as they stand in a graph, six to a document. */
+/** Facts as lines of a graph, six per document. */
 const linesOf = (seed: number) =>
   Stream.fromIterable(generateCorpus({ documents: Math.ceil(triples / 12), seed })).pipe(
     Stream.flatMap(({ name, facts }) =>

@@ -1,4 +1,4 @@
-/** Runs one batch of generated documents from end to end, or the same documents twice, and prints what it took. */
+/** Runs one batch of generated documents from end to end, or the same documents twice, and prints its time and memory. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ const { documents, store, twice = false }: PipelineChoice = JSON.parse(process.a
 const root = mkdtempSync(join(tmpdir(), "detent-bench-batch-"))
 const input = join(root, "input")
 
-/** A thousand documents to a folder: file systems are slow with more. */
+/** A thousand documents per folder: file systems are slow with more. */
 const folderOf = (index: number) => `part-${Math.floor(index / 1000)}`
 
 const writeDocuments = (): ReadonlyArray<RelativePath> => {
@@ -40,7 +40,7 @@ const writeDocuments = (): ReadonlyArray<RelativePath> => {
   })
 }
 
-/** Without durability nothing outlives the process but files. */
+/** Without durability only files outlive the process. */
 const stores = {
   sqlite: SqliteStore.layer({ filename: join(root, "batch.db") }),
   memory: Layer.mergeAll(MemoryStore.layer, SqliteClient.layer({ filename: ":memory:" })),

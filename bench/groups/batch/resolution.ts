@@ -1,4 +1,4 @@
-/** Entity resolution: how right it is, and how its time grows. */
+/** Entity resolution: its F1, and the growth of its time. */
 import { join } from "node:path"
 import type { Part } from "../../measure/Group.ts"
 import { runNode } from "../../measure/Processes.ts"

@@ -1,4 +1,4 @@
-/** Resolves mentions of generated documents, and prints how long it took and how right it is. */
+/** Resolves mentions of generated documents, and prints the time and the F1. */
 import { generateCorpus } from "../../../packages/knowledge/generators/GeneratedCorpus.ts"
 import { pairwise } from "../../../packages/knowledge/generators/PairwiseScore.ts"
 import { Resolver } from "../../../packages/knowledge/src/resolve/Resolver.ts"
@@ -18,7 +18,7 @@ const timed = <A>(work: () => A): A => {
 }
 for (const document of generateCorpus({ documents: Math.ceil(mentions / 10), seed: 5 })) {
   for (const { entity } of document.mentions) truth.push(entity)
-  // Making the documents does not count.
+  // The time to generate the documents does not count.
   timed(() => resolver.addDocument(document.mentions))
   if (truth.length >= mentions) break
 }

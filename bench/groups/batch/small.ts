@@ -1,10 +1,10 @@
-/** Many small documents from end to end: what durability costs, how many a second, and how much memory. */
+/** Many small documents from end to end: the cost of durability, documents per second, and memory. */
 import { join } from "node:path"
 import type { Part } from "../../measure/Group.ts"
 import { inTurns, runNode } from "../../measure/Processes.ts"
 import type { PipelineChoice } from "./pipeline.ts"
 
-/** With a heap of 640 MB, so that garbage that is not collected yet does not count as memory that is needed. */
+/** Limits the heap to 640 MB, so that uncollected garbage does not count as required memory. */
 const run = (choice: PipelineChoice) =>
   runNode(["--max-old-space-size=640", join(import.meta.dirname, "pipeline.ts"), JSON.stringify(choice)])
 
@@ -36,7 +36,7 @@ export const small: Part = async ({ quick }) => {
         ],
         notes: [
           "Without durability the same pipeline runs on the memory store and a database in memory.",
-          "Both in turns, each time in a process of its own; medians. CPU seconds are steadier where others use the machine too.",
+          "Both take turns, each time in a new process; medians. CPU seconds are steadier where other programs use the machine.",
         ],
       },
     ],

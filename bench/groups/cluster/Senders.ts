@@ -1,4 +1,4 @@
-/** Senders side by side, each of which sends its next event when the last one is answered. */
+/** Concurrent senders. Each sends its next event when the last one is answered. */
 import * as Effect from "effect/Effect"
 import type { Sent } from "./Team.ts"
 

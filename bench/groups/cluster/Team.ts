@@ -1,16 +1,16 @@
-/** A contestant of several processes that play at the same time. */
+/** A contestant of several processes that send at the same time. */
 import { type Abilities, type Player, startPlayer } from "../../measure/Player.ts"
 
 /** How many instances all processes of a contestant send to. */
 export const hotInstances = 50
 
-/** How many sends of a contestant are under way at a time, over all of its processes: three for each instance. */
+/** How many sends of a contestant are in flight, over all of its processes: three for each instance. */
 export const sendsUnderWay = 150
 
 /** How many shards a cluster of Detent has. */
 const allShards = 300
 
-/** Which instances a process sends to: all, those that it has itself, or those that other processes have. */
+/** Which instances a process sends to: all, those that it owns, or those that other processes own. */
 export type Targets = "all" | "own" | "others"
 
 export interface Sent {
@@ -19,7 +19,7 @@ export interface Sent {
   /** How many senders got an error. */
   readonly failed: number
   readonly millis: number
-  /** Of this process. */
+  /** CPU time of this process. */
   readonly cpuMicros: number
 }
 
@@ -27,16 +27,16 @@ export interface Sending extends Abilities {
   readonly play: (millis: number, targets: Targets) => Promise<Sent>
   /** How many events the database has, of all processes. */
   readonly stored: () => Promise<number>
-  /** How many shards this process has; 0 where it knows of none. */
+  /** How many shards this process has; 0 for a contestant without shards. */
   readonly shards: () => Promise<number>
 }
 
 export interface MemberOptions {
   readonly database: string
-  /** Which of the processes this is, from 0, and of how many. */
+  /** The index of this process, from 0, and the number of processes. */
   readonly member: number
   readonly members: number
-  /** How many sends of this process are under way at a time. */
+  /** How many sends of this process are in flight. */
   readonly senders: number
   /** A port of its own. */
   readonly port: number
@@ -44,7 +44,7 @@ export interface MemberOptions {
 
 export interface TeamPlan {
   readonly name: string
-  /** A file of contestants/, and what it exports. */
+  /** A file of contestants/, and the name of its export. */
   readonly from: readonly [file: string, name: string]
   readonly database: string
   readonly ports: ReadonlyArray<number>
@@ -55,7 +55,7 @@ export interface Team {
   readonly members: ReadonlyArray<Player<Sending>>
 }
 
-/** Uses teams, and sees that none of their processes outlives it. */
+/** Starts teams, runs `use`, and ends all of their processes afterwards. */
 export const withTeams = async <A>(plans: ReadonlyArray<TeamPlan>, use: (teams: ReadonlyArray<Team>) => Promise<A>): Promise<A> => {
   const started: Array<Player<Sending>> = []
   try {
@@ -68,7 +68,7 @@ export const withTeams = async <A>(plans: ReadonlyArray<TeamPlan>, use: (teams: 
   }
 }
 
-/** Starts the first process before the others, which then find the tables made: not every contestant can make them at once. */
+/** Starts the first process before the others: not every contestant can create its tables from several processes at once. */
 const startTeam = async (
   { name, from: [file, ability], database, ports }: TeamPlan,
   started: (player: Player<Sending>) => void,
@@ -85,7 +85,7 @@ const startTeam = async (
   return { name, members: [first, ...(await Promise.all(others.map((other, index) => start(other, index + 1))))] }
 }
 
-/** What the processes sent together. */
+/** The sum of what all processes sent. */
 export const playTogether = async ({ members }: Team, millis: number, targets: Targets): Promise<Sent> => {
   const all = await Promise.all(members.map((member) => member.tell("play", millis, targets)))
   const sum = (of: (one: Sent) => number) => all.reduce((total, one) => total + of(one), 0)
@@ -97,10 +97,10 @@ export const playTogether = async ({ members }: Team, millis: number, targets: T
   }
 }
 
-/** How long nodes may take to share the shards between them, also on a machine that is busy. */
+/** How long nodes may take to distribute the shards, also on a busy machine. */
 const sharingMillis = 120_000
 
-/** Until the processes have all shards between them, and each of them some. Fails where they do not get there. */
+/** Waits until the processes together have all shards, and each has some. Fails after a time-out. */
 export const untilShared = async (members: ReadonlyArray<Player<{ readonly shards: () => Promise<number> }>>): Promise<void> => {
   const start = performance.now()
   for (;;) {

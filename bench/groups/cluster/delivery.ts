@@ -8,18 +8,18 @@ import { hotInstances, playTogether, sendsUnderWay, type Targets, type Team, unt
 const one = "detent, one process"
 const nodes = "detent, three nodes"
 const split = "the same, each sends to its own instances"
-const remote = "the same, each sends to those of the others"
+const remote = "the same, each sends to instances of the others"
 const apart = "detent, three processes without a cluster"
 const volatile = "Effect entities, volatile messages"
 const persisted = "Effect entities, persisted messages"
 const dbos = "DBOS, messages to workflows"
 
-/** Processes that play one or more entrants. */
+/** Processes that send for one or more entrants. */
 interface Contestant {
   readonly name: string
   readonly from: readonly [file: string, name: string]
   readonly processes: number
-  /** What it plays, by the name in the table. */
+  /** Its entrants: the name in the table, and the instances that it sends to. */
   readonly plays: Readonly<Record<string, Targets>>
 }
 
@@ -93,7 +93,7 @@ export const peers: Part = async ({ quick }) => {
   }
 }
 
-/** The results of all entrants, once the databases have shown that all that was answered is there. */
+/** The results of all entrants. Fails where an answered event is not in the database. */
 const contest = (contestants: ReadonlyArray<Contestant>, turns: ReturnType<typeof lengthOf>): Promise<ReadonlyMap<string, Result>> =>
   withPostgres(async (server) => {
     const plans = await Promise.all(
@@ -144,7 +144,7 @@ const playInTurns = async (
   }
   for (const [{ name, members }, { done, failed }] of counted) {
     const stored = await members[0]?.tell("stored")
-    // A send that failed may be stored all the same.
+    // A failed send may be stored anyway.
     if (stored === undefined || stored < done || stored > done + failed)
       throw new Error(`${name}: ${done} were answered, ${stored} are stored`)
   }
@@ -161,7 +161,7 @@ const middle = (all: ReadonlyArray<Result>): Result => ({
 const tableOf = (first: string, results: ReadonlyMap<string, Result>, notes: ReadonlyArray<string>): Table => {
   const [compared] = [...results.values()]
   return {
-    title: `PostgreSQL, fsync on: ${hotInstances} instances, ${sendsUnderWay} sends under way over all processes, 200 bytes each`,
+    title: `PostgreSQL, fsync on: ${hotInstances} instances, ${sendsUnderWay} sends in flight over all processes, 200 bytes each`,
     columns: ["", "per second", `of ${first}`, "node CPU µs", "PostgreSQL CPU µs", "failed"],
     rows: [...results].map(([name, { perSecond, nodeMicros, postgresMicros, failed }]) => [
       name,
@@ -171,6 +171,6 @@ const tableOf = (first: string, results: ReadonlyMap<string, Result>, notes: Rea
       Number.isNaN(postgresMicros) ? "n/a" : postgresMicros.toFixed(1),
       String(failed),
     ]),
-    notes: ["What was answered was found in the databases afterwards.", ...notes],
+    notes: ["Every answered event was found in the database afterwards.", ...notes],
   }
 }

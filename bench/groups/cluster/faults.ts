@@ -1,6 +1,6 @@
 /**
- * Three nodes under load, of which one is killed, one is frozen for longer than its lease with commits on their way, and all are
- * restarted in turn.
+ * Three nodes under load: one is killed, one is frozen for longer than its lease with commits in flight, and all are restarted
+ * in turn.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Part } from "../../measure/Group.ts"
@@ -11,17 +11,17 @@ import { temporaryFolder } from "../../measure/TemporaryFolder.ts"
 import type { FaultOptions, UnderFaults } from "./contestants/detentUnderFaults.ts"
 import { untilShared } from "./Team.ts"
 
-/** How long a node that shows no sign of life keeps what it has. */
+/** How long a node without a heartbeat keeps its shards. */
 export const leaseMillis = 3000
 
 /** An instance that takes no event for this long after its node was killed is stuck. */
 const stuckMillis = 20 * leaseMillis
 
-/** Nodes that keep their addresses when they are started again. */
+/** Nodes that keep their addresses when they restart. */
 class Nodes {
   readonly all: Array<Player<UnderFaults>> = []
   readonly notes: Array<string> = []
-  /** The database of each node, over the line that it has to it. */
+  /** The database address of each node: direct, or over a line that can hold data back. */
   readonly #databases: ReadonlyArray<string>
   readonly #ports: ReadonlyArray<number>
   readonly #file: (name: string) => string
@@ -91,10 +91,10 @@ export const faults: Part = ({ quick }) =>
             title: `three nodes under load, 50 instances, a lease of ${leaseMillis} ms`,
             columns: ["", ""],
             rows: [
-              ["kill -9 until every instance of the node has taken an event elsewhere, ms", takeoverMillis.toFixed(0)],
+              ["kill -9 until every instance of the node has handled an event elsewhere, ms", takeoverMillis.toFixed(0)],
               ["rolling restart: errors that senders on other nodes got", String(errors.length)],
-              ["rolling restart: the longest that one of their sends took, ms", pauseMillis.toFixed(0)],
-              ["frozen past its lease with commits on their way: commits refused by the fence", String(fenced)],
+              ["rolling restart: the longest of their sends, ms", pauseMillis.toFixed(0)],
+              ["frozen past its lease with commits in flight: commits refused by the fence", String(fenced)],
               ["events answered", String(answered)],
               ["of them lost", String(lost)],
               ["events that are in the journal twice", String(doubled)],
@@ -119,7 +119,7 @@ export const faults: Part = ({ quick }) =>
     }
   })
 
-/** Kills a node and returns how long it took until every instance it had has taken an event elsewhere. The node is started again. */
+/** Kills a node, returns the time until every instance of it has handled an event elsewhere, and restarts the node. */
 const killed = async (nodes: Nodes, index: number): Promise<number> => {
   const owned = await nodes.node(index).tell("owned")
   const survivors = nodes.others(index)
@@ -137,15 +137,15 @@ const killed = async (nodes: Nodes, index: number): Promise<number> => {
     }
     if (Date.now() - at > stuckMillis) {
       const stuck = owned.filter((_, position) => !Number.isFinite(first[position]))
-      throw new Error(`${stuck.length} instances took no event within ${stuckMillis} ms of the kill of their node: ${stuck.join(", ")}`)
+      throw new Error(`${stuck.length} instances handled no event within ${stuckMillis} ms of the kill of their node: ${stuck.join(", ")}`)
     }
     await sleep(50)
   }
 }
 
 /**
- * Freezes a node for longer than its lease. Its commits are on their way at that moment and reach the database when other nodes
- * have its instances. Returns how many of its commits were refused.
+ * Freezes a node for longer than its lease. Its commits are in flight at that moment, and reach the database when other nodes
+ * own its instances. Returns how many of its commits were refused.
  */
 const frozen = async (nodes: Nodes, index: number, line: Line): Promise<number> => {
   const node = nodes.node(index)
@@ -158,11 +158,11 @@ const frozen = async (nodes: Nodes, index: number, line: Line): Promise<number> 
   node.thaw()
   await nodes.shared()
   const fenced = (await node.tell("fenced")) - before
-  if (fenced === 0) throw new Error("the fence refused none of the commits that came after the lease of their node had ended")
+  if (fenced === 0) throw new Error("the fence refused none of the commits that arrived after the lease of their node had ended")
   return fenced
 }
 
-/** Restarts all nodes in turn. Before one is stopped its senders end, as callers of a node do that is no longer ready. */
+/** Restarts all nodes in turn. The senders of a node stop before the node does, like the callers of a node that is no longer ready. */
 const restarted = async (nodes: Nodes) => {
   await Promise.all(nodes.all.map((node) => node.tell("observe")))
   const errors: Array<string> = []

@@ -10,7 +10,11 @@ const group: Group = {
     { key: "remote.nodeCpuUs", atMost: 60, about: "node CPU of an event for another node's instance, both nodes, µs" },
     { key: "remote.pgCpuUs", atMost: 35, about: "PostgreSQL CPU of the same, µs" },
     { key: "hot.failed", atMost: 0, about: "sends that failed while nodes sent to the same instances" },
-    { key: "takeover.millis", atMost: leaseMillis + 1500, about: "kill -9 until every instance of the node took an event elsewhere, ms" },
+    {
+      key: "takeover.millis",
+      atMost: leaseMillis + 1500,
+      about: "kill -9 until every instance of the node handled an event elsewhere, ms",
+    },
     { key: "restart.callerErrors", atMost: 0, about: "errors that senders got while the nodes were restarted in turn" },
     { key: "lost", atMost: 0, about: "events that were answered and are not in the journal" },
     { key: "doubled", atMost: 0, about: "events that are in the journal twice" },

@@ -12,7 +12,7 @@ export interface Filling {
   readonly database?: string
 }
 
-/** Serves a filled workspace for as long as it is used. */
+/** Serves a filled workspace while `use` runs. */
 export const withServer = async <A>(
   { kind, total, database = "" }: Filling,
   use: (url: string, input: string) => Promise<A>,
@@ -34,7 +34,7 @@ export const withServer = async <A>(
   }
 }
 
-/** A browser without a window. CHROMIUM names another one than that of the system. */
+/** A headless browser. CHROMIUM is the path of its executable. Default: the browser of the system. */
 export const withPage = async <A>(use: (page: Page) => Promise<A>): Promise<A> => {
   const browser: Browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
@@ -50,11 +50,11 @@ export const withPage = async <A>(use: (page: Page) => Promise<A>): Promise<A> =
 export interface Patience {
   /** How long an expression may take to become true. Default: a minute. */
   readonly seconds?: number
-  /** How often it is evaluated: often takes time from the page. Default: every 10 ms. */
+  /** The interval of evaluation; a short one takes time from the page. Default: 10 ms. */
   readonly everyMillis?: number
 }
 
-/** Ends when an expression is true in the page. It is asked from outside: the content policy of the page does not let it ask itself. */
+/** Waits until an expression is true in the page. Polls from outside, because the page's content policy forbids evaluation inside. */
 export const until = async (page: Page, expression: string, { seconds = 60, everyMillis = 10 }: Patience = {}): Promise<void> => {
   for (const deadline = performance.now() + seconds * 1000; performance.now() < deadline; ) {
     if ((await page.evaluate(expression)) === true) return

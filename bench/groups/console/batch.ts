@@ -1,9 +1,9 @@
-/** The page of a batch of 1,000 documents while it is worked on: requests and renders a second, and how the heap grows. */
+/** The page of a batch of 1,000 documents while the batch runs: requests and renders per second, and the growth of the heap. */
 import { pathToFileURL } from "node:url"
 import type { Part } from "../../measure/Group.ts"
 import { until, withPage, withServer } from "./ServerAndBrowser.ts"
 
-/** As long as a slow machine may take for all documents. */
+/** Enough time for all documents on a slow machine. */
 const wholeBatch = { seconds: 900, everyMillis: 100 }
 
 export const batch: Part = async ({ quick }) => {
@@ -44,8 +44,8 @@ export const batch: Part = async ({ quick }) => {
             title: `A batch of ${total.toLocaleString("en")} documents, followed for ${seconds.toFixed(0)} s`,
             columns: ["", ""],
             rows: [
-              ["requests a second", asked.toFixed(2)],
-              ["renders a second", renders.toFixed(2)],
+              ["requests per second", asked.toFixed(2)],
+              ["renders per second", renders.toFixed(2)],
               ["growth of the heap", `${grown.toFixed(1)} MB`],
             ],
           },

@@ -1,4 +1,4 @@
-/** The bytes, compressed with gzip, of everything that the browser loads until the overview is there. */
+/** The bytes, compressed with gzip, of all files that the browser loads until the overview is shown. */
 import type { Part } from "../../measure/Group.ts"
 import { until, withPage, withServer } from "./ServerAndBrowser.ts"
 

@@ -1,4 +1,4 @@
-/** The page of an instance with 40,000 events: how long until its state, its last events and its diagram are there. */
+/** The page of an instance with 40,000 events: the time until its state, its last events and its diagram are shown. */
 import type { Part } from "../../measure/Group.ts"
 import { median } from "../../measure/Statistics.ts"
 import { until, withPage, withServer } from "./ServerAndBrowser.ts"
@@ -25,11 +25,11 @@ export const history: Part = async ({ quick }) => {
       return {
         tables: [
           {
-            title: `An instance of ${total.toLocaleString("en")} events, opened in a browser that has the files`,
+            title: `An instance of ${total.toLocaleString("en")} events, opened in a browser with cached files`,
             columns: ["", ""],
             rows: [
-              ["until everything is there, median of 5", `${opened.toFixed(0)} ms`],
-              ["the slowest", `${Math.max(...millis).toFixed(0)} ms`],
+              ["until everything is shown, median of 5", `${opened.toFixed(0)} ms`],
+              ["slowest of 5", `${Math.max(...millis).toFixed(0)} ms`],
             ],
           },
         ],

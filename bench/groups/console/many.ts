@@ -6,7 +6,7 @@ import { withServer } from "./ServerAndBrowser.ts"
 
 const total = 1_000_000
 const rounds = 40
-/** Requests of each kind before those that are measured: a server that runs has answered some. */
+/** Requests of each kind before the measured ones, because a server in use is warm. */
 const warmUps = 20
 
 const asked = {
@@ -51,8 +51,8 @@ export const many: Part = async ({ quick }) => {
         columns: ["", "SQLite", ...(postgres === undefined ? [] : ["PostgreSQL"])],
         rows: names.map((name) => [name, ...all.map((times) => `${times[name].toFixed(2)} ms`)]),
         notes: [
-          `Pages of 50 instances; the time is that of the client, with connection, JSON and reading. ${warmUps} requests of each kind come`,
-          "before those that are measured.",
+          `Pages of 50 instances; times at the client, with connection, JSON and reading. ${warmUps} requests of each kind come before`,
+          "the measured ones.",
         ],
       },
     ],

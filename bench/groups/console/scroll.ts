@@ -1,9 +1,9 @@
-/** A list of 10,000 rows that is scrolled from its first row to its last: the time of a frame, and the rows in the document. */
+/** A list of 10,000 rows, scrolled from its first row to its last: the time of a frame, and the rows in the document. */
 import type { Part } from "../../measure/Group.ts"
 import { median } from "../../measure/Statistics.ts"
 import { until, withPage, withServer } from "./ServerAndBrowser.ts"
 
-/** Reads every page first, so that frames are measured and not requests. */
+/** Loads every page first, so that the measurement has frames only, no requests. */
 const readAll = `(async () => {
   const scroller = document.querySelector("[role=rowgroup]")
   scroller.scrollTop = scroller.scrollHeight
@@ -44,7 +44,7 @@ export const scroll: Part = async ({ quick }) => {
             rows: [
               ["median frame", `${frame.toFixed(1)} ms`],
               ["slowest frame", `${Math.max(...frames).toFixed(1)} ms`],
-              ["rows in the document at most", String(most)],
+              ["most rows in the document", String(most)],
             ],
           },
         ],

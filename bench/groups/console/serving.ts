@@ -1,6 +1,7 @@
 /**
- * A workspace that is filled and served, for a browser to look at: `rows` so many instances, `history` one instance of so many events,
- * `many` so many instances as rows of the database, `documents` a folder with so many documents. Prints its port when it is ready, and ends with its input.
+ * Fills a workspace and serves it to a browser. The kinds, each with its number: `rows` starts instances, `history` one instance with
+ * events, `many` inserts instances as database rows, `documents` writes documents to a folder. Prints its port when it is ready, and
+ * exits when its standard input ends.
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -22,7 +23,7 @@ const Tally = Machine.make({ name: "tally", state: S, event: E, initial: S.Open(
 const [, , data = "", database = "", kind = "rows", given = "0"] = process.argv
 const total = Number(given)
 const input = join(data, "input")
-// A workspace opens only folders that are there.
+// A workspace opens only existing folders.
 mkdirSync(input, { recursive: true })
 
 const rows = Effect.gen(function* () {
@@ -37,7 +38,7 @@ const history = Effect.gen(function* () {
   yield* Effect.forEach(events, (event) => instance.send(event), { concurrency: 500, discard: true })
 })
 
-/** As if they had been started and sent to: the tables of instances, of their listing, and of their counts. */
+/** Writes the rows that started instances would have: in the tables of instances, of the listing and of the counts. */
 const many = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   const [prefix, numbers, flag] = sql.onDialectOrElse({
@@ -57,7 +58,7 @@ const many = Effect.gen(function* () {
   yield* sql.unsafe("analyze")
 })
 
-/** A batch of these is started over HTTP. */
+/** Documents and a manifest; the benchmark starts a batch of them over HTTP. */
 const documents = Effect.sync(() => {
   writeFileSync(
     join(input, "firms.ttl"),
@@ -87,7 +88,7 @@ const workspace = Workspace.open({
   readable: [input],
   ...(database === "" ? {} : { database }),
 })
-// Its parent's end is its end.
+// Ends with its parent process.
 process.stdin.on("end", () => process.exit())
 process.stdin.resume()
 await Effect.runPromise(Effect.provide(program, serve({ port: 0 }).pipe(Layer.provideMerge(workspace))))

@@ -1,4 +1,4 @@
-/** How late timers fire that are all due at one instant. */
+/** The lateness of timers that are all due at the same time. */
 import type { Abilities } from "../../measure/Player.ts"
 
 export interface Lateness extends Abilities {
@@ -7,9 +7,9 @@ export interface Lateness extends Abilities {
 }
 
 export interface Fired {
-  /** Until the user's code for it was called. */
+  /** Until the user's code of the timer was called. */
   readonly called: Spread
-  /** Until what came of it was stored, and the process knew. */
+  /** Until the result was stored and acknowledged to the process. */
   readonly stored: Spread
   /** Called before they were due. */
   readonly early: number
@@ -29,7 +29,7 @@ export interface Spread {
 /** After this many milliseconds, timers that have not fired are missing. */
 const patience = 20_000
 
-/** Notes when each of a number of timers fires. They go by number: noting must not cost more than firing. */
+/** Records when each timer fires. Timers are numbered, so that recording costs less than firing. */
 export class Firings {
   readonly #count: number
   readonly #due: number
@@ -63,9 +63,9 @@ export class Firings {
     if (this.#left === 0) this.#allStored()
   }
 
-  /** Call it when all are set. Waits a little longer than for the last: another could fire twice. */
+  /** Call it when all timers are set. Waits a little beyond the last one, to find timers that fire twice. */
   async results(): Promise<Fired> {
-    // Timers are set long before they are due: what setting them left behind is not theirs to clean up.
+    // Timers are set long before they are due, so the garbage of setting them is collected before they fire.
     globalThis.gc?.()
     if (Date.now() >= this.#due) throw new Error("setting the timers took longer than the time until they were due")
     await Promise.race([this.#all, sleep(this.#due - Date.now() + patience)])

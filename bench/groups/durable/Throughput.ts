@@ -1,30 +1,30 @@
-/** How much a contestant gets stored per second, with a number of things under way at once, each awaited before its next. */
+/** The writes per second of a contestant, with a number of concurrent writers, each of which awaits a write before its next. */
 import type { Abilities } from "../../measure/Player.ts"
 
 export interface Played {
   readonly done: number
   readonly millis: number
-  /** Of the contestant's own process. */
+  /** CPU time of the contestant's process. */
   readonly cpuMicros: number
 }
 
 export interface Throughput extends Abilities {
   readonly play: (millis: number) => Promise<Played>
-  /** Fails unless all that was counted, in all turns, is in the database. */
+  /** Fails unless all counted writes, of all turns, are in the database. */
   readonly verify: () => Promise<void>
 }
 
 export interface ThroughputOptions {
-  /** Of a database of its own, or the path of a file. */
+  /** The address of a database of its own, or the path of a file. */
   readonly database: string
   readonly concurrency: number
 }
 
-/** What a contestant brings. */
+/** The operations that a contestant implements. */
 export interface Storing {
-  /** Continues until it is over; returns how much is stored for certain. */
+  /** Writes until `isOver`; returns the number of acknowledged writes. */
   readonly store: (isOver: () => boolean) => Promise<number>
-  /** How much the database has. */
+  /** The number of writes in the database. */
   readonly count: () => Promise<number>
   readonly close: () => Promise<void>
 }
@@ -49,6 +49,6 @@ export const throughputOf = ({ store, count, close }: Storing): Throughput & { r
   }
 }
 
-/** So many loops side by side; the sum of what they return. */
+/** Runs concurrent loops and returns the sum of their results. */
 export const sideBySide = async (count: number, loop: (index: number) => Promise<number>): Promise<number> =>
   (await Promise.all(Array.from({ length: count }, (_, index) => loop(index)))).reduce((sum, done) => sum + done, 0)

@@ -1,33 +1,33 @@
-/** What a queue of commands, or of jobs, can be measured by. */
+/** The measurements of a queue of commands or jobs. */
 import type { Abilities } from "../../measure/Player.ts"
 
 export interface Worked {
   readonly millis: number
-  /** Of the contestant's own process. */
+  /** CPU time of the contestant's process. */
   readonly cpuMicros: number
 }
 
 export interface Working extends Abilities {
-  /** Fills its queue with so many, as fast as it likes. */
+  /** Fills its queue with this many jobs, in any way. Not measured. */
   readonly fill: (count: number) => Promise<void>
-  /** Executes what it was filled with, until the database has it that all are done. */
+  /** Executes the backlog, until the database shows that all are done. */
   readonly work: (count: number) => Promise<Worked>
   /** Enqueues one at a time with a worker waiting; milliseconds from the call to the start of each. */
   readonly start: (count: number, pauseMillis: number) => Promise<ReadonlyArray<number>>
 }
 
-/** What a contestant brings. */
+/** The operations that a contestant implements. */
 export interface WorkingParts {
   readonly fill: (count: number) => Promise<void>
-  /** Starts a worker that calls back for every execution; returns how to stop it. */
+  /** Starts a worker that calls back for every execution; returns the function that stops it. */
   readonly begin: (mode: "throughput" | "latency", executed: () => void) => Promise<() => Promise<void>>
   readonly enqueue: () => Promise<unknown>
-  /** How many are not done, by the database. */
+  /** The number of unfinished jobs in the database. */
   readonly left: () => Promise<number>
   readonly close: () => Promise<void>
 }
 
-/** After this many milliseconds something has gone wrong. */
+/** After this many milliseconds the measurement fails. */
 const patience = 60_000
 
 export const workingOf = ({ fill, begin, enqueue, left, close }: WorkingParts): Working & { readonly close: () => Promise<void> } => ({
@@ -75,7 +75,7 @@ export const workingOf = ({ fill, begin, enqueue, left, close }: WorkingParts): 
 
 const withinPatience = async (promise: Promise<void>) => {
   const isOver = await Promise.race([promise.then(() => true), sleep(patience).then(() => false)])
-  if (!isOver) throw new Error("it took too long")
+  if (!isOver) throw new Error(`no progress within ${patience} ms`)
 }
 
 const sleep = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis).unref())

@@ -1,4 +1,4 @@
-/** Commands beside the jobs of others: enqueuing them, executing a backlog, and how soon one on an idle queue begins. */
+/** Commands beside the jobs of other libraries: enqueuing, executing a backlog, and the latency on an idle queue. */
 import type { Part } from "../../measure/Group.ts"
 import { type Player, startPlayer, withPlayers } from "../../measure/Player.ts"
 import { type Postgres, withPostgres } from "../../measure/Postgres.ts"
@@ -62,7 +62,7 @@ export const commands: Part = ({ quick }) =>
     }
   })
 
-/** Of one, node and PostgreSQL together: what does not depend on how busy the machine is. */
+/** CPU time of one command, Node and PostgreSQL together. It does not depend on other load. */
 const cpu = ({ nodeMicros, postgresMicros }: Pick<Done, "nodeMicros" | "postgresMicros">): number => nodeMicros + postgresMicros
 
 const startWorking = async (server: Postgres, name: string, file: string): Promise<Player<Working>> =>
@@ -70,7 +70,7 @@ const startWorking = async (server: Postgres, name: string, file: string): Promi
     database: await server.createDatabase(`working_${name.replace("-", "_")}`),
   })
 
-/** Medians over the turns. Costs are of one command. */
+/** Medians over the turns. CPU times are per command. */
 interface Done {
   readonly perSecond: number
   readonly nodeMicros: number
@@ -133,11 +133,11 @@ const enqueueTable = (results: ReadonlyArray<readonly [string, Result]>): Table 
     postgresMicros.toFixed(1),
     walBytes.toFixed(0),
   ]),
-  notes: ["What was counted was found in the databases afterwards. The others have a connection for each caller."],
+  notes: ["All counted writes were found in the databases afterwards. The others have a connection for each caller."],
 })
 
 const workTable = (results: ReadonlyArray<readonly [string, Done]>): Table => ({
-  title: "Execute a backlog of 20,000 that do nothing, one process",
+  title: "Execute a backlog of 20,000 commands that do nothing, one process",
   columns: ["", "per second", "detent is faster by", "node CPU µs", "PostgreSQL CPU µs"],
   rows: results.map(([name, { perSecond, nodeMicros, postgresMicros }]) => [
     name,
@@ -147,13 +147,13 @@ const workTable = (results: ReadonlyArray<readonly [string, Done]>): Table => ({
     postgresMicros.toFixed(1),
   ]),
   notes: [
-    "Until the database has it that all are done. detent keeps what was done; graphile-worker deletes it. graphile-worker has 24",
-    "concurrent jobs, a local queue of 500 and batched completion; detent its defaults.",
+    "Until the database shows that all are done. detent keeps completed commands; graphile-worker deletes its jobs. graphile-worker",
+    "has 24 concurrent jobs, a local queue of 500 and batched completion; detent has its defaults.",
   ],
 })
 
 const latencyTable = (results: ReadonlyArray<readonly [string, number, number]>): Table => ({
-  title: "From the call that enqueues to the start of the execution, idle queue, ms",
+  title: "From the enqueue call to the start of the execution, idle queue, ms",
   columns: ["", "median", "p99"],
   rows: results.map(([name, middle, late]) => [name, middle.toFixed(2), late.toFixed(2)]),
   notes: ["Enqueued and executed in one process. graphile-worker has its defaults and is woken by NOTIFY."],

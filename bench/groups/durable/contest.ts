@@ -1,4 +1,4 @@
-/** Lets contestants store as much as they can, in turns, and reads off what each transition took from the machine. */
+/** Lets contestants write as much as they can, in turns, and measures the cost of each write. */
 import { type Player, startPlayer, withPlayers } from "../../measure/Player.ts"
 import type { Postgres } from "../../measure/Postgres.ts"
 import { median } from "../../measure/Statistics.ts"
@@ -6,18 +6,18 @@ import type { Throughput, ThroughputOptions } from "./Throughput.ts"
 
 export interface Entrant extends ThroughputOptions {
   readonly name: string
-  /** A file of contestants/, and what it exports. */
+  /** A file of contestants/, and the name of its export. */
   readonly from: readonly [file: string, name: string]
 }
 
-/** Short turns, many of them: what disturbs the machine for a second then hits every contestant. */
+/** Many short turns, so that a disturbance of a second affects every contestant. */
 export interface Turns {
   readonly turns: number
   readonly warmUpMillis: number
   readonly turnMillis: number
 }
 
-/** Medians over the turns. Costs are of one thing stored. */
+/** Medians over the turns. Costs are per write. */
 export interface Result {
   readonly perSecond: number
   readonly nodeMicros: number
@@ -31,7 +31,7 @@ export const start = (entrant: Entrant): Promise<Player<Throughput>> => {
   return startPlayer(entrant.name, new URL(`./contestants/${file}`, import.meta.url).href, name, { database, concurrency })
 }
 
-/** The results of all contestants, by name, once the databases have shown that all that was counted is there. */
+/** The results of all contestants, by name. Fails where a counted write is not in the database. */
 export const contest = (
   server: Postgres,
   entrants: ReadonlyArray<Entrant>,
@@ -64,8 +64,8 @@ const middle = (all: ReadonlyArray<Result>): Result => ({
 })
 
 /**
- * Syncs of the write-ahead log for one thing stored. The server's processes tell of theirs when they end, so this takes the
- * whole life of a contestant on a server that no other contestant uses; making its tables is included.
+ * Syncs of the write-ahead log per write. The server's processes report their syncs when they end, so this measures the whole
+ * life of a contestant, while no other contestant uses the server; creating its tables is included.
  */
 export const syncsOf = async (server: Postgres, entrant: Entrant, millis: number): Promise<number> => {
   const before = await server.walSyncs()
@@ -78,7 +78,7 @@ export const syncsOf = async (server: Postgres, entrant: Entrant, millis: number
   return ((await server.walSyncs()) - before) / stored
 }
 
-/** Until the server counts no further syncs. */
+/** Waits until the number of syncs no longer changes. */
 const settled = async (server: Postgres) => {
   for (let last = -1, now = await server.walSyncs(); now !== last; ) {
     await new Promise((resolve) => setTimeout(resolve, 250))

@@ -50,7 +50,9 @@ export const events: Part = ({ quick }) =>
             name.endsWith("PostgreSQL") ? of(name).postgresMicros.toFixed(1) : "n/a",
             name.endsWith("PostgreSQL") ? of(name).walBytes.toFixed(0) : "n/a",
           ]),
-          notes: ["What was counted was found in the databases afterwards. The journal that comes with Effect does not run on PostgreSQL."],
+          notes: [
+            "All counted events were found in the databases afterwards. The journal that comes with Effect does not run on PostgreSQL.",
+          ],
         },
       ],
       figures: {

@@ -1,4 +1,4 @@
-/** Ten thousand live instances with timers: what each keeps on the heap, and how fast all of them together continue. */
+/** Ten thousand live instances with timers: the heap of each, and the transitions per second of all. */
 import type { Part } from "../../measure/Group.ts"
 import { startPlayer, withPlayers } from "../../measure/Player.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
@@ -30,7 +30,7 @@ export const memory: Part = ({ quick }) =>
       tables: [
         {
           title: "10,000 live instances with a timer each, PostgreSQL",
-          columns: ["", "heap bytes each", "of it the state", "events that stay, per second", "transitions with a new timer, per second"],
+          columns: ["", "heap bytes each", "its state alone", "events that stay, per second", "transitions with a new timer, per second"],
           rows: [["detent", heapBytes.toFixed(0), stateBytes.toFixed(0), notes.toFixed(0), moves.toFixed(0)]],
           notes: ["Heap after a full collection. All instances send at once, each its next event when the last one is stored."],
         },

@@ -1,4 +1,4 @@
-/** What a send through the Promise API costs, of the same send through the Effect API: fifty instances, both in the same turns. */
+/** The cost of a send through the Promise API, beside a send through the Effect API: fifty instances, both in the same turns. */
 import type { Part } from "../../measure/Group.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
 import { times } from "../../measure/Table.ts"
@@ -36,7 +36,7 @@ export const promise: Part = ({ quick }) =>
     return {
       tables: [
         {
-          title: "one send through the Promise API, of one through the Effect API: 50 instances, each send awaited",
+          title: "A send through the Promise API, beside a send through the Effect API: 50 instances, each send awaited",
           columns: ["", "per second", "of Effect's", "node CPU µs", "of Effect's"],
           rows: pairs.flatMap((pair) =>
             pair.map((entrant) => [

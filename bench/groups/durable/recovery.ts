@@ -1,4 +1,4 @@
-/** A thousand instances of ten events, in a process that is killed halfway and started again. */
+/** A thousand instances of ten events, in a process that is killed halfway and restarted. */
 import type { Part } from "../../measure/Group.ts"
 import { startPlayer, withPlayers } from "../../measure/Player.ts"
 import { type Postgres, withPostgres } from "../../measure/Postgres.ts"
@@ -14,7 +14,7 @@ export const recovery: Part = ({ quick }) =>
     const rounds = new Map(Object.keys(contestants).map((name) => [name, [] as Array<Round>]))
     for (let turn = 0; turn < (quick ? 3 : 5); turn++) {
       for (const [name, file] of Object.entries(contestants)) {
-        // DBOS needs most of the time.
+        // When quick, DBOS has one turn, because it takes most of the time.
         if (quick && turn > 0 && name !== "detent") continue
         rounds.get(name)?.push(await surviveOnce(server, name, file))
       }
@@ -55,7 +55,7 @@ interface Round {
 
 let databases = 0
 
-/** On a database of its own each time. */
+/** One round, on a new database. */
 const surviveOnce = async (server: Postgres, name: string, file: string): Promise<Round> => {
   const folder = temporaryFolder()
   const options = { database: await server.createDatabase(`survival_${databases++}`), notes: folder.file("notes") }
@@ -67,6 +67,6 @@ const surviveOnce = async (server: Postgres, name: string, file: string): Promis
   })
   const [second] = await withPlayers([start()], (players) => Promise.all(players.map((player) => player.tell("resume"))))
   folder.remove()
-  if (second === undefined) throw new Error(`${name} did not come back`)
+  if (second === undefined) throw new Error(`${name} did not restart`)
   return { firstHalf, secondHalf: second.millis, firstProgress: second.firstProgressMillis, lost: second.lost }
 }

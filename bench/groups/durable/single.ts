@@ -1,4 +1,4 @@
-/** One instance, sent its next event when the last one is stored: there is no other event to share a commit with. */
+/** One instance that gets its next event when the last one is stored: no other event shares its commit. */
 import type { Part } from "../../measure/Group.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
 import { times } from "../../measure/Table.ts"

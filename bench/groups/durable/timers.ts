@@ -1,4 +1,4 @@
-/** Many timers, all due at one instant. */
+/** Many timers, all due at the same time. */
 import type { Part } from "../../measure/Group.ts"
 import { startPlayer, withPlayers } from "../../measure/Player.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
@@ -15,7 +15,7 @@ type Moment = (typeof moments)[number]
 
 interface Round {
   readonly count: number
-  /** Enough for every contestant to set them all. */
+  /** Enough time for every contestant to set all timers. */
   readonly leadMillis: number
   readonly turns: number
 }
@@ -50,7 +50,7 @@ export const timers: Part = ({ quick }) =>
       return {
         tables: rounds.map(({ count }) => table(count, (name) => of(name, count))),
         figures: {
-          // A timer has fired when the code for it is called. When that is stored is measured beside it.
+          // A timer has fired when its code is called. The time until the result is stored is a separate figure.
           "timersP99.vsGraphile": worst("graphile-worker", "called"),
           "timersP99.vsPgBoss": worst("pg-boss", "called"),
           "timersP99.stored.vsGraphile": worst("graphile-worker", "stored"),
@@ -70,7 +70,7 @@ export const timers: Part = ({ quick }) =>
     })
   })
 
-/** Medians of the times; of what must not happen, all of it. */
+/** Medians of the times, and sums of the errors. */
 const summary = (all: ReadonlyArray<Fired>): Fired => {
   const spread = (moment: Moment): Spread => {
     const middle = (key: keyof Spread) => median(all.map((one) => one[moment][key]))
@@ -81,15 +81,15 @@ const summary = (all: ReadonlyArray<Fired>): Fired => {
 }
 
 const table = (count: number, of: (name: Name) => Fired): Table => ({
-  title: `${count.toLocaleString("en")} timers due at one instant, PostgreSQL: lateness in ms`,
+  title: `${count.toLocaleString("en")} timers due at the same time, PostgreSQL: lateness in ms`,
   columns: [
     "",
     "called, p99",
-    "detent's of it",
+    "detent's share",
     "stored, median",
     "stored, p99",
     "last",
-    "detent's p99 of it",
+    "detent's share of p99",
     "early",
     "twice",
     "missing",
@@ -112,8 +112,8 @@ const table = (count: number, of: (name: Name) => Fired): Table => ({
     ]
   }),
   notes: [
-    "Called: the user's code for it has begun, a transition here, a job's handler there. Stored: what came of it is in the database,",
-    "and the process knows it: the transition with its event, the job's completion. Nothing of a transition can be seen before.",
-    "graphile-worker polls every 50 ms and logs no successes, pg-boss polls every 500 ms, which is the least it allows.",
+    "Called: the user's code has started: detent's transition, the others' job handler. Stored: the result is in the database and",
+    "acknowledged: the transition with its event, the completion of the job. A transition is visible only then.",
+    "graphile-worker polls every 50 ms and logs no successes; pg-boss polls every 500 ms, its minimum.",
   ],
 })

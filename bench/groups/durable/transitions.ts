@@ -1,4 +1,4 @@
-/** Fifty instances at work at once, each sent its next event when the last one is stored. */
+/** Fifty concurrent instances, each of which gets its next event when the last one is stored. */
 import type { Part } from "../../measure/Group.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
 import { type Table, times } from "../../measure/Table.ts"
@@ -66,8 +66,8 @@ export const transitions: Part = ({ quick }) =>
   })
 
 const aboutEffect = [
-  "Effect's engine is SingleRunner.layer() as it comes, which simulates the serialisation to other runners; tuned it does not,",
-  "and has its runner storage in memory.",
+  "Effect's engine has the defaults of SingleRunner.layer(), which simulate the serialisation to other runners. Tuned, it does not",
+  "simulate it and has its runner storage in memory.",
 ]
 
 const postgresTable = (results: ReadonlyArray<readonly [string, Result]>): Table => ({
@@ -82,8 +82,8 @@ const postgresTable = (results: ReadonlyArray<readonly [string, Result]>): Table
     walBytes.toFixed(0),
   ]),
   notes: [
-    "What was counted was found in the databases afterwards. DBOS has 50 connections, Effect 32; each of their workflows",
-    "runs up to 1,000 steps. A raw append moves a state row on and inserts an event in one prepared statement.",
+    "All counted writes were found in the databases afterwards. DBOS has 50 connections, Effect 32; each of their workflows",
+    "runs up to 1,000 steps. A raw append updates a state row and inserts an event in one prepared statement.",
     ...aboutEffect,
   ],
 })

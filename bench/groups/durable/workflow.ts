@@ -1,4 +1,4 @@
-/** Effect workflows of ten activities that do nothing, fifty at once, on our engine and on Effect's; DBOS with as many steps. */
+/** Effect workflows of ten activities that do nothing, fifty at once, on our engine and on Effect's; DBOS with ten steps. */
 import type { Part } from "../../measure/Group.ts"
 import { type Player, startPlayer, withPlayers } from "../../measure/Player.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
@@ -13,7 +13,7 @@ const concurrency = 50
 
 interface Result {
   readonly perSecond: number
-  /** Of node, for one workflow. */
+  /** CPU time of Node per workflow. */
   readonly cpuMicros: number
 }
 
@@ -59,7 +59,7 @@ export const workflow: Part = ({ quick }) =>
     }
   })
 
-/** In turns; the medians. A few callers are enough to get the code of every contestant compiled. */
+/** Medians over the turns. The warm-up has a few callers, enough to compile the code of every contestant. */
 const contest = (
   starting: ReadonlyArray<Promise<Player<Workflows>>>,
   { turns, warmUpMillis, turnMillis }: Turns,
@@ -91,6 +91,6 @@ const table = (results: ReadonlyMap<string, Result>, sleepingBytes: number): Tab
   }),
   notes: [
     "The workflow of detent and Effect is the same code. Their steps were found in the databases afterwards. DBOS has 50",
-    `connections, Effect 32, detent 10. One that sleeps on a durable clock takes ${sleepingBytes.toFixed(0)} bytes of heap.`,
+    `connections, Effect 32, detent 10. A workflow that sleeps on a durable clock takes ${sleepingBytes.toFixed(0)} bytes of heap.`,
   ],
 })

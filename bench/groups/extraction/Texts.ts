@@ -1,4 +1,4 @@
-/** Documents of invented companies and people, as plain text, and the ontology and examples they are read with. */
+/** Plain-text documents of invented companies and people, and the ontology and examples for their extraction. */
 import { once } from "node:events"
 import { createWriteStream } from "node:fs"
 import { join } from "node:path"
@@ -9,7 +9,7 @@ const corpus = join(import.meta.dirname, "..", "..", "..", "packages", "knowledg
 export const ontologyFile = join(corpus, "ontology.ttl")
 export const examplesFile = join(corpus, "examples.jsonl")
 
-/** Texts of at least so many characters. */
+/** Texts of at least this many characters. */
 export const texts = function* (leastLength: number): Generator<string> {
   // A company takes about 345 characters.
   const companiesPerDocument = Math.ceil(leastLength / 300)
@@ -21,7 +21,7 @@ export const texts = function* (leastLength: number): Generator<string> {
 
 const calm = " Nothing was seen that night but rain and the light of the cape."
 
-/** One text of so many bytes, in a file. One sentence in ten names something, as in most long texts. */
+/** Writes a text of this many bytes to a file. One sentence in ten names an entity, as in most long texts. */
 export const writeText = async (file: string, bytes: number): Promise<void> => {
   const out = createWriteStream(file)
   let written = 0

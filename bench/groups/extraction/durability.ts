@@ -1,4 +1,4 @@
-/** What durability takes: the same documents with runs on a SQLite file, and without, in turns. */
+/** The cost of durability: the same documents with runs on a SQLite file, and without, in turns. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { Extractors } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
@@ -38,7 +38,7 @@ export const durability: Part = async ({ quick }) => {
       const rows: Array<Row> = []
       for (const size of sizes) rows.push(yield* contest(own, folder, size, quick))
       return rows
-      // In this very thread, like the plain side: threads would hide what durability takes, or make up for it.
+      // In this thread, like the plain side: worker threads would hide or offset the cost of durability.
     }).pipe(Effect.provide(durableLayer(folder.file("durable"), Extractors.layerUnpooled))),
   )
   folder.remove()
@@ -47,7 +47,7 @@ export const durability: Part = async ({ quick }) => {
     tables: [
       {
         title:
-          "Documents through runs on a SQLite file (synchronous full), beside the same without durability; the built-in extractor, one process",
+          "Documents through runs on a SQLite file (synchronous full), beside the same documents without durability; built-in extractor, one process",
         columns: ["document", "plain, documents/s", "durable, documents/s", "longer by", "more CPU by"],
         rows: measured.map(({ size, count, plain, durable, overhead, cpuOverhead }) => [
           `${(size / 1000).toFixed(1)} kB`,
@@ -57,7 +57,7 @@ export const durability: Part = async ({ quick }) => {
           percent(cpuOverhead),
         ]),
         notes: [
-          "Without durability the same code reads, chunks, extracts and makes graph, registry and review list; no run, no database.",
+          "Without durability the same code reads, chunks, extracts and creates graph, registry and review list; no run, no database.",
           `${concurrency} documents at once, both times. Turns alternate; medians of the turns' times, and of the ratios of each turn.`,
         ],
       },
@@ -70,7 +70,7 @@ export const durability: Part = async ({ quick }) => {
   }
 }
 
-/** Small documents, so that what is compiled and cached on the way to the store is so before anything is measured. */
+/** Runs small documents, so that all code is compiled and all caches are warm before the measurement. */
 const warmUp = (own: Effect.Success<typeof plain>, folder: ReturnType<typeof temporaryFolder>) =>
   Effect.forEach(
     Array.from({ length: 150 }, (_, number) => folder.file(`durable/small-${number}.txt`)),
@@ -111,7 +111,7 @@ const contest = (own: Effect.Success<typeof plain>, folder: ReturnType<typeof te
     const turns: Array<{ readonly plain: Taken; readonly durable: Taken }> = []
     for (let turn = 0; turn < (quick ? 7 : 13); turn++) {
       const files = fresh()
-      // The one that goes second finds the files in the system's cache; so each is second in turn.
+      // The second contestant finds the files in the system's cache, so the order alternates.
       const [first, second] = turn % 2 === 0 ? ([plainly, durably] as const) : ([durably, plainly] as const)
       const [one, other] = [yield* first(files), yield* second(files)]
       turns.push(turn % 2 === 0 ? { plain: one, durable: other } : { plain: other, durable: one })

@@ -11,7 +11,7 @@ import { examplesFile, ontologyFile } from "./Texts.ts"
 
 export const uriOf = (file: string) => FileUri.make(String(pathToFileURL(file)))
 
-/** Safe at a power failure, as it comes. */
+/** With the default settings, which are safe at a power failure. */
 export const durableLayer = (folder: string, extractors = Extractors.layerBuiltIn) =>
   ExtractionWorkflow.layer.pipe(
     Layer.provideMerge(Extractions.layer),

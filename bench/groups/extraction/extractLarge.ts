@@ -1,4 +1,4 @@
-/** Extracts one file and reads back what was found: `node extractLarge.ts FOLDER FILE EXTRACTOR`. Prints what it took. */
+/** Extracts one file and reads its facts back: `node extractLarge.ts FOLDER FILE EXTRACTOR`. Prints time and peak memory. */
 import { Extractions, Extractor, type ExtractorService, Extractors, noUsage } from "@detent/knowledge"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -7,7 +7,7 @@ import { durableLayer, extractDurably } from "./durably.ts"
 
 const base = "https://example.org/names#"
 
-/** Every pair of capitalized words is a name, and each name knows the next. */
+/** An extractor for which every pair of capitalized words is a name, with a fact from each name to the next. */
 const names: ExtractorService = {
   name: "names",
   entities: (chunk) =>

@@ -6,7 +6,7 @@ import { speed } from "./speed.ts"
 const group: Group = {
   parts: { durability, speed, large },
   goals: [
-    { key: "durability.overhead", atMost: 0.1, about: "time lost to durability, documents of 5 kB and more" },
+    { key: "durability.overhead", atMost: 0.1, about: "additional time with durability, documents of 5 kB and more" },
     { key: "large.peakRssMb", atMost: 1000, about: "peak memory of a text of 100 MB (10 MB when quick), MB" },
   ],
 }

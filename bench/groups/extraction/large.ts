@@ -1,4 +1,4 @@
-/** One long text through a run in a process of its own, and what was found read back: peak memory and time. */
+/** One long text through a run in a new process, with its facts read back: peak memory and time. */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Part } from "../../measure/Group.ts"
@@ -27,7 +27,7 @@ export const large: Part = async ({ quick }) => {
         columns: ["extractor", "MB", "peak memory, MB", "seconds", "batches", "lines"],
         rows: [row("names", long), ...builtIn.map((one) => row("built-in, on threads", one))],
         notes: [
-          "names: an extractor of one rule, so that the run and not the extractor is measured. Peak memory is that of the whole process.",
+          "names: an extractor with one rule, so that the run is measured, not the extractor. Peak memory is that of the whole process.",
         ],
       },
     ],
@@ -58,7 +58,7 @@ const extract = async (megabytes: number, extractor: string): Promise<Extracted>
     seconds = Number.NaN,
     batches = Number.NaN,
     lines = Number.NaN,
-    // With a small heap, so that garbage that is not collected yet does not count as memory that is needed.
+    // With a small heap, so that uncollected garbage does not count as required memory.
   } = await runNode(["--max-old-space-size=256", program, folder.file("run"), file, extractor])
   folder.remove()
   return { megabytes, peakRssMb, seconds, batches, lines }

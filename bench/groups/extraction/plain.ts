@@ -1,6 +1,6 @@
 /**
- * The extraction without durability: the same reading, chunking and finding as in a run, with what was found in memory. There
- * is no run, no checkpoint, no workflow and no database, and nothing is hashed or encoded to be kept.
+ * The extraction without durability: the same reading, chunking and extraction as in a run, with the facts in memory. There is
+ * no run, no checkpoint, no workflow and no database, and nothing is hashed or encoded for storage.
  */
 import { readFile } from "node:fs/promises"
 import * as Effect from "effect/Effect"
@@ -36,7 +36,7 @@ export const extractChunk = ({ extractor, ontology }: Equipment, chunk: Chunk) =
     return { mentions, facts }
   })
 
-/** What a run of the file would store, batch by batch. */
+/** The findings that a run of the file would store, batch by batch. */
 export const extractPlainly = (own: Equipment, file: string): Effect.Effect<ReadonlyArray<ChunkFindings>, never, Storage> =>
   Effect.gen(function* () {
     const storage = yield* Storage

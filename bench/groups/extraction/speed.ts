@@ -1,4 +1,4 @@
-/** How fast the built-in extractor reads on one core, without anything around it. */
+/** The speed of the built-in extractor alone, on one core. */
 import * as Effect from "effect/Effect"
 import { chunkText } from "../../../packages/knowledge/src/document/Chunking.ts"
 import { splitSentences } from "../../../packages/knowledge/src/document/Sentences.ts"
@@ -16,7 +16,9 @@ export const speed: Part = async ({ quick }) => {
         title: "The built-in extractor on one core: chunks, entities and facts of dense text",
         columns: ["", "sentences/s of CPU", "MB/s of CPU", "sentences/s"],
         rows: [["built-in", of("sentences").toFixed(0), of("megabytes").toFixed(3), of("sentencesElapsed").toFixed(0)]],
-        notes: ["Per second of CPU, so that other work on the machine does not count; the last column is by the clock."],
+        notes: [
+          "Per second of CPU time, so that other load on the machine does not count; the last column is per second of wall-clock time.",
+        ],
       },
     ],
     figures: { sentencesPerSecond: of("sentences"), megabytesPerSecond: of("megabytes") },

@@ -1,11 +1,11 @@
-/** What each contestant of this group brings along for a workload. */
+/** The functions that each contestant of this group implements for a workload. */
 
-/** Plays a round by pure decisions, or the closest its library has. */
+/** Plays a round with pure decisions, or the closest equivalent of its library. */
 export interface DecidingEntry<Data> {
   readonly name: string
-  /** One round: creation and all events. Returns how it ended, as the library has it. */
+  /** One round: creation and all events. Returns the end in the library's own representation. */
   play(): unknown
-  /** The end in common terms. Not measured. */
+  /** The end in the common representation. Not measured. */
   read(end: unknown): Data
 }
 
@@ -13,7 +13,7 @@ export interface DecidingEntry<Data> {
 export interface SendingEntry<Data> {
   readonly name: string
   create(): unknown
-  /** Sends all events and returns how it ended. */
+  /** Sends all events and returns the end. */
   send(actor: unknown): unknown
   read(end: unknown): Data
 }

@@ -1,4 +1,4 @@
-/** Ten thousand live orders that wait: what each keeps on the heap, and what creating it takes. */
+/** Ten thousand idle live orders: the heap of each, and the time to create it. */
 import type { Part } from "../../measure/Group.ts"
 import { inTurns, runNode } from "../../measure/Processes.ts"
 import { type Table, times } from "../../measure/Table.ts"

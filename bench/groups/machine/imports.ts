@@ -1,4 +1,4 @@
-/** What importing the package costs beyond the Effect modules it needs. */
+/** The cost of importing the package, beside the Effect modules it needs. */
 import { join } from "node:path"
 import { write } from "../../measure/Generated.ts"
 import type { Part } from "../../measure/Group.ts"
@@ -32,7 +32,7 @@ export const imports: Part = async ({ quick }) => {
       wallMilliseconds.toFixed(1),
       times(cpuMilliseconds / cpu("@detent/machine")),
     ]),
-    notes: [`It needs ${modules.join(", ")}.`],
+    notes: [`@detent/machine needs ${modules.join(", ")}.`],
   }
   return {
     tables: [table],

@@ -1,4 +1,4 @@
-/** Live actors: events sent to orders that could be followed by anyone. */
+/** Live actors: events sent to orders that any code could subscribe to. */
 import { deepStrictEqual } from "node:assert/strict"
 import { type Contestant, contestInProcesses, oneByOne } from "../../measure/Contest.ts"
 import type { Part } from "../../measure/Group.ts"

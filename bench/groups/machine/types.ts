@@ -1,4 +1,4 @@
-/** What the type checker spends on twenty machines of ten states. */
+/** The CPU time of type-checking twenty machines of ten states. */
 import { join } from "node:path"
 import { generatedFolder, write } from "../../measure/Generated.ts"
 import type { Part } from "../../measure/Group.ts"
@@ -40,7 +40,7 @@ export const types: Part = async ({ quick }) => {
       ["detent, one machine more", perMachine("detent").toFixed(3), times(perMachine("detent") / perMachine("xstate"))],
       ["xstate, one machine more", perMachine("xstate").toFixed(3), times(1)],
     ],
-    notes: ["The imports alone are what loading effect's and xstate's declarations costs, once per program."],
+    notes: ["The imports alone are the cost of loading effect's and xstate's declarations, once per program."],
   }
   return {
     tables: [table],

@@ -1,10 +1,10 @@
-/** Requests over kept connections, each sent when the one before is answered. All answers are of one length, so counting is cheap. */
+/** Requests over keep-alive connections, each sent when the last one is answered. All answers have one length, so counting is cheap. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 
 const requestText = (path: string) => `GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`
 
-/** The length of one answer, headers included, and what is in it. */
+/** The length of one answer, headers included, and its body. */
 export const sample = async (port: number, path: string): Promise<{ readonly length: number; readonly body: string }> => {
   const socket = connect(port, "127.0.0.1")
   socket.write(requestText(path))
@@ -21,7 +21,7 @@ export const sample = async (port: number, path: string): Promise<{ readonly len
   }
 }
 
-/** How many requests a second are answered over so many connections. */
+/** The answered requests per second over this many connections. */
 export const drive = async (port: number, path: string, connections: number, millis: number): Promise<number> => {
   const { length } = await sample(port, path)
   const request = Buffer.from(requestText(path))

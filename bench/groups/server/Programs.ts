@@ -1,17 +1,17 @@
-/** Programs in processes of their own. */
+/** Programs in child processes. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
 
 export interface Program<A> {
   readonly child: ChildProcess
-  /** What it printed when it was ready. */
+  /** The JSON that it printed when it was ready. */
   readonly ready: A
-  /** Ends it; what it prints then, if anything, is what it reports. */
+  /** Ends the program and returns the report that it prints at its end, if any. */
   readonly stop: () => Promise<Readonly<Record<string, number>>>
 }
 
-/** Starts a program of this folder; it prints a line of JSON when it is ready, and ends with its input. */
+/** Starts a program of this folder. It prints a line of JSON when it is ready, and exits when its standard input ends. */
 export const startProgram = async <A>(program: string, args: ReadonlyArray<string>): Promise<Program<A>> => {
   const child = spawn(process.execPath, [join(import.meta.dirname, program), ...args], { stdio: ["pipe", "pipe", "inherit"] })
   const [line] = (await Promise.race([
@@ -30,7 +30,7 @@ export const startProgram = async <A>(program: string, args: ReadonlyArray<strin
   return { child, ready: JSON.parse(line.toString()), stop }
 }
 
-/** A program that serves, and where. */
+/** Starts a program that serves HTTP, and returns its port. */
 export const startServing = async (program: string, args: ReadonlyArray<string>) => {
   const started = await startProgram<{ readonly port: number }>(program, args)
   return { ...started, port: started.ready.port }

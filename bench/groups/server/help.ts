@@ -1,4 +1,4 @@
-/** How long `detent --help` takes from a cold start, beside a Node that does nothing. */
+/** The cold start of `detent --help`, beside a Node process that does nothing. */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import type { Part } from "../../measure/Group.ts"

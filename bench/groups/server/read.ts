@@ -15,7 +15,7 @@ export const read: Part = async ({ quick }) => {
   const bare = await startServing("bare.ts", [body])
   try {
     const [millis, turns] = quick ? [1000, 3] : [2000, 7]
-    // Until the code of both is compiled for good.
+    // Warms up both until their code is optimised.
     await drive(bare.port, path, connections, 2000)
     await drive(detent.port, path, connections, 4000)
     const results: Array<{ readonly ours: number; readonly busy: number; readonly writes: number; readonly theirs: number }> = []
@@ -38,7 +38,7 @@ export const read: Part = async ({ quick }) => {
           rows: [
             ["node:http, the same bytes", theirs.toFixed(0), "1.00"],
             ["detent", ours.toFixed(0), ratio.toFixed(2)],
-            [`detent, ${of("writes").toFixed(0)} instances/s started besides`, busy.toFixed(0), busyRatio.toFixed(2)],
+            [`detent, ${of("writes").toFixed(0)} instances/s started meanwhile`, busy.toFixed(0), busyRatio.toFixed(2)],
           ],
         },
       ],

@@ -1,4 +1,4 @@
-/** A home in the folder it is given, served; with one instance in it where it works, and none of its own where it only observes. */
+/** Serves a workspace in the given folder. In the role `work` it starts one instance; as an observer it starts none. */
 
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
@@ -28,7 +28,7 @@ const program = Effect.gen(function* () {
 })
 const config = defineConfig({ machines: [Order], knowledge: {}, uploads: ["hacker-news"] })
 const workspace = Workspace.open({ data, role: role === "work" ? "work" : "observe", config })
-// Its parent's end is its end; before that it tells how much memory it had at most.
+// Ends with its parent process, after it has printed its peak memory.
 process.stdin.on("end", () =>
   process.stdout.write(`${JSON.stringify({ peakRssMb: process.resourceUsage().maxRSS / 1024 })}\n`, () => process.exit()),
 )

@@ -1,4 +1,4 @@
-/** A thousand readers of one batch's live stream: whether each sees every update, and what it costs the server in memory. */
+/** A thousand readers of one batch's live stream: whether each receives every update, and the memory of the server. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { join } from "node:path"
@@ -32,12 +32,12 @@ export const streams: Part = async ({ quick }) => {
           title: `${readers} event streams on one batch of ${documents} documents`,
           columns: ["", ""],
           rows: [
-            ["streams that saw all of at least", `${updates} updates`],
-            ["streams that did so, each update once and in order", `${complete}`],
+            ["updates of the batch, at least", `${updates}`],
+            ["streams that received every update once and in order", `${complete}`],
             ["updates delivered", `${delivered.toLocaleString("en")} in ${seconds.toFixed(1)} s`],
             ["peak memory of the server", `${peakRssMb.toFixed(0)} MB`],
           ],
-          notes: ["The batch is worked on by another process, so that the memory is that of serving."],
+          notes: ["Another process runs the batch, so that the memory is that of serving alone."],
         },
       ],
       figures: { "streams.delivered": complete / readers, "streams.perSecond": delivered / seconds, "streams.peakRssMb": peakRssMb },
@@ -60,7 +60,7 @@ interface Seen {
   readonly tags: Map<string, number>
 }
 
-/** Reads from the first event on, until the batch has come to its end. */
+/** Reads from the first event until the batch has ended. */
 const follow = (port: number, path: string): { readonly seen: Seen; readonly over: Promise<void> } => {
   const seen: Seen = { ids: [], tags: new Map() }
   const over = new Promise<void>((resolve, reject) => {
@@ -72,7 +72,7 @@ const follow = (port: number, path: string): { readonly seen: Seen; readonly ove
       const end = text.lastIndexOf("\n\n")
       if (end === -1) return
       for (const [, id, tag = ""] of text.slice(0, end).matchAll(/id: (\d+)\nevent: (\w+)/g)) {
-        // The status sent to a client that came after the end of the batch is no update: its id is that of the last one.
+        // The status sent to a client that connects after the end of the batch is not an update: it has the id of the last one.
         if (tag === "status") continue
         seen.ids.push(Number(id))
         seen.tags.set(tag, (seen.tags.get(tag) ?? 0) + 1)

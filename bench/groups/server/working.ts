@@ -1,4 +1,4 @@
-/** A process that works on one batch of the documents in a folder, in the home it is given. It prints the batch's id once it is started. */
+/** Runs one batch of the documents in a folder, in the given workspace. Prints the id of the batch once it is started. */
 import { pathToFileURL } from "node:url"
 import { Batches, ManifestFile, StorageFolder } from "@detent/knowledge"
 import { Workspace } from "@detent/server"
@@ -18,7 +18,7 @@ const program = Effect.gen(function* () {
   const id = yield* batches.start(StorageFolder.make(`${pathToFileURL(documents).href}/`), manifest)
   console.log(JSON.stringify({ batchId: id }))
   yield* batches.awaitEnd(id)
-  // What it told last is still on its way to the log.
+  // Keeps running, because its last events are still being written to the log.
   return yield* Effect.never
 })
 process.stdin.on("end", () => process.exit()).resume()

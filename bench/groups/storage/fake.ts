@@ -1,4 +1,4 @@
-/** An object store on loopback in a process of its own: `node fake.ts gs|s3`. Prints its address, and ends with its standard input. */
+/** A fake object store on loopback: `node fake.ts gs|s3`. Prints its address, and exits when its standard input ends. */
 import { startFakeGcs, startFakeS3 } from "@detent/knowledge/testing/cloud"
 
 const buckets = ["bench"]

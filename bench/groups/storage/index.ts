@@ -1,4 +1,4 @@
-/** Object stores beside a local folder, through the same service. The stores are fakes on loopback, in processes of their own. */
+/** Object stores beside a local folder, through the same service. The stores are fakes on loopback, in child processes. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import type { Findings, Group, Part } from "../../measure/Group.ts"
@@ -27,7 +27,7 @@ const stopFake = ({ process: child }: Fake) => {
   child.stdin?.end()
 }
 
-/** A small heap where memory is measured, so that garbage that waits to be collected does not count as memory that is needed. */
+/** A small heap where memory is measured, so that uncollected garbage does not count as required memory. */
 const smallHeap = ["--max-old-space-size=64", "--max-semi-space-size=1"]
 
 interface Took {
@@ -35,7 +35,7 @@ interface Took {
   readonly peakRssMb: number
 }
 
-/** The same work in a folder and in both stores, in turns; each time in a place of its own. */
+/** The same work in a folder and in both stores, in turns; each time in a new location. */
 const contest = async (task: "artifacts" | "large", amount: number, turns: number) => {
   const flags = task === "large" ? smallHeap : []
   let place = 0
@@ -81,7 +81,7 @@ const artifacts: Part = async ({ quick }): Promise<Findings> => {
   return {
     tables: [
       {
-        title: "1,000 artifacts of 8 kB, written as new ones and read back, 16 at once",
+        title: "1,000 new artifacts of 8 kB, written and read back, 16 at once",
         columns,
         rows: rows(all, amount, "blobs"),
         notes: ["The time includes the start of the storage. The stores are fakes on this machine: no network is in between."],
@@ -116,7 +116,7 @@ const large: Part = async ({ quick }): Promise<Findings> => {
 const group: Group = {
   parts: { artifacts, large },
   goals: [
-    { key: "gcs.largePeakRssMb", atMost: 200, about: "memory of the process that writes and reads one large blob at its peak, MB" },
+    { key: "gcs.largePeakRssMb", atMost: 200, about: "peak memory of the process that writes and reads one large blob, MB" },
     { key: "s3.largePeakRssMb", atMost: 200, about: "the same on S3, MB" },
   ],
 }

@@ -1,4 +1,4 @@
-/** Writes and reads back blobs: `node work.ts LOCATION URL artifacts|large AMOUNT`. Prints what it took. */
+/** Writes and reads back blobs: `node work.ts LOCATION URL artifacts|large AMOUNT`. Prints its time and peak memory. */
 import { folderAt, make } from "@detent/knowledge/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
@@ -17,7 +17,7 @@ Object.assign(process.env, {
 const folder = folderAt(location)
 const count = Number(amount)
 
-/** What a document's run stores: some kilobytes of JSON each. */
+/** Artifacts like those of a document's run: some kilobytes of JSON each. */
 const artifacts = Effect.gen(function* () {
   const storage = yield* make({ location })
   const content = new Uint8Array(8000)
@@ -28,11 +28,11 @@ const artifacts = Effect.gen(function* () {
 
 const pieceSize = 64 * 1024
 
-/** One blob of so many megabytes, as a stream both ways. */
+/** One blob of this many megabytes, as a stream both ways. */
 const large = Effect.gen(function* () {
   const storage = yield* make({ location })
   const uri = blobIn(folder, "large.bin")
-  // One piece at a time, as a file or a connection gives them.
+  // One piece at a time, like a file or a connection.
   const numbers = Stream.rechunk(Stream.range(1, (count * 1024 * 1024) / pieceSize), 1)
   const pieces = Stream.map(numbers, (number) => new Uint8Array(pieceSize).fill(number % 251))
   const { hash, size } = yield* storage.setStream(uri, pieces, ifAbsent)
@@ -44,7 +44,7 @@ const large = Effect.gen(function* () {
       length += piece.byteLength
     }),
   )
-  if (length !== size || read.end() !== hash) return yield* Effect.die(new Error("other bytes were read than written"))
+  if (length !== size || read.end() !== hash) return yield* Effect.die(new Error("the bytes read differ from the bytes written"))
 })
 
 const began = performance.now()

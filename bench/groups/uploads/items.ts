@@ -10,7 +10,7 @@ import { median } from "../../measure/Statistics.ts"
 
 type Report = Readonly<Record<string, number>>
 
-/** Another turn only where there is time for it. */
+/** With `--quick`, another turn starts only before this time is over. */
 const quickMillis = 15_000
 
 export const items: Part = async ({ quick }) => {
@@ -52,12 +52,12 @@ const findings = (count: number, bytes: number, plain: Report, detent: Report): 
     tables: [
       {
         title: `${count.toLocaleString("en")} items in a file of ${(bytes / 1e6).toFixed(0)} MB, SQLite with synchronous FULL`,
-        columns: ["", "items per second", "CPU of one, µs", "peak memory, MB"],
+        columns: ["", "items per second", "CPU per item, µs", "peak memory, MB"],
         rows: [row("plain loop of batched INSERTs", plain), row("detent", detent)],
         notes: [
-          "Both read the file and write the same rows to the same tables of items and of their words. Detent hashes and validates",
-          "the file before it stores an item, parses what is behind its first 8 MB twice, and keeps an instance with its history",
-          "and an entry of every item besides.",
+          "Both read the file and write the same rows to the same tables of items and of their words. In addition, Detent hashes and",
+          "validates the file before it stores an item, parses everything after the first 8 MB twice, and keeps an instance with its",
+          "history and an entry for every item.",
         ],
       },
     ],

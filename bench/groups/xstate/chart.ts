@@ -1,4 +1,4 @@
-/** A checkout with payment and shipping in parallel, which starts again when both are done: as much of a statechart as most are. */
+/** A checkout with payment and shipping in parallel, which starts again when both are done: a statechart of typical complexity. */
 import { assign, setup } from "xstate"
 
 export const checkout = setup({

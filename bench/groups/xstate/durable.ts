@@ -1,4 +1,4 @@
-/** Fifty charts at work at once, each sent its next event when the last one is stored. */
+/** Fifty concurrent charts, each of which gets its next event when the last one is stored. */
 import type { Part } from "../../measure/Group.ts"
 import { withPostgres } from "../../measure/Postgres.ts"
 import { times } from "../../measure/Table.ts"
@@ -32,8 +32,8 @@ export const durable: Part = ({ quick }) =>
             return [name, perSecond.toFixed(0), times(faster(name)), nodeMicros.toFixed(1), postgresMicros.toFixed(1), walBytes.toFixed(0)]
           }),
           notes: [
-            "By hand: one prepared update of the row with the persisted snapshot after each transition. 10 connections are what a pool of",
-            "pg has where nothing else is said; 50 are one for each checkout. Detent keeps every event, by hand only the last snapshot.",
+            "By hand: one prepared update of the row with the persisted snapshot after each transition. 10 connections are the default of",
+            "a pg pool; 50 are one per checkout. Detent keeps every event; by hand, only the last snapshot is kept.",
           ],
         },
       ],

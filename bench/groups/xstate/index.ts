@@ -10,7 +10,7 @@ const group: Group = {
       atLeast: 5,
       about: "transitions on PostgreSQL, 50 charts, against snapshots written by hand on a pool of 10 connections",
     },
-    { key: "overhead.vsTransition", atMost: 1.5, about: "time of a decision, of that of XState's transition" },
+    { key: "overhead.vsTransition", atMost: 1.5, about: "time of a decision, of the time of XState's transition" },
   ],
 }
 

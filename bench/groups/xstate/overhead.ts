@@ -16,7 +16,7 @@ const ours = (orders: number) => {
   for (let order = 0; order < orders; order++) {
     for (const event of events) {
       const decision = Machine.decide(Checkout, state, { ...event, _tag: event.type } as never)
-      if (decision._tag !== "Goto" && decision._tag !== "Stay") throw new Error(`it was not decided: ${decision._tag}`)
+      if (decision._tag !== "Goto" && decision._tag !== "Stay") throw new Error(`the event was not accepted: ${decision._tag}`)
       state = decision.state
     }
   }

@@ -1,6 +1,6 @@
 /**
- * DBOS: workflows that receive messages, divided between the processes, and messages from all processes to all of them. A send is
- * answered when the message is stored, before the workflow has it; a turn ends when the workflows have received all.
+ * DBOS: workflows that receive messages, distributed over the processes. Every process sends to all workflows. A send is answered
+ * when the message is stored, before the workflow receives it; a turn ends when the workflows have received all messages.
  */
 import { DBOS } from "@dbos-inc/dbos-sdk"
 import pg from "pg"
@@ -10,7 +10,7 @@ import { hotInstances, type MemberOptions } from "../Team.ts"
 
 const workflowOf = (index: number) => `receiver-${index}`
 
-/** Longer than any measurement: a workflow that gets nothing waits. */
+/** Longer than any measurement: a workflow without messages keeps waiting. */
 const patienceSeconds = 3600
 
 export const messages = async ({ database, member, members, senders }: MemberOptions) => {

@@ -1,4 +1,4 @@
-/** A node that is killed, frozen and restarted while it sends. Every event has a name of its own, which is looked for afterwards. */
+/** A node that is killed, frozen and restarted while it sends. Every event has a unique name, which the proof looks up afterwards. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { Cluster } from "@detent/cluster"
 import { Engine, Journal, Placement } from "@detent/durable"
@@ -17,16 +17,16 @@ export interface FaultOptions {
   readonly database: string
   readonly port: number
   readonly leaseMillis: number
-  /** Where answered events are noted at once. */
+  /** The file to which answered events are appended immediately. */
   readonly notes: string
-  /** Of this life of the process. */
+  /** The name of this process; a restarted one has another. */
   readonly name: string
 }
 
 export interface Observed {
-  /** What senders got instead of an answer. */
+  /** The errors of senders. */
   readonly errors: ReadonlyArray<string>
-  /** The longest that a send took. */
+  /** The longest time of a send. */
   readonly longestMillis: number
   /** When the first event that was sent after the start of the observation was answered, by instance. */
   readonly answeredAt: Readonly<Record<string, number>>
@@ -34,13 +34,13 @@ export interface Observed {
 
 export interface UnderFaults extends Abilities {
   readonly shards: () => Promise<number>
-  /** The instances that it has. */
+  /** The instances that this node owns. */
   readonly owned: () => Promise<ReadonlyArray<string>>
-  /** Sends to all instances until it pauses. */
+  /** Sends to all instances until `pause`. */
   readonly send: () => Promise<void>
-  /** Lets senders end with the answers they wait for. */
+  /** Stops the senders once their sends in flight are answered. */
   readonly pause: () => Promise<void>
-  /** Starts to observe anew. */
+  /** Starts a new observation. */
   readonly observe: () => Promise<void>
   readonly observed: () => Promise<Observed>
   /** How many commits of this process the fence has refused. */
@@ -55,7 +55,7 @@ export interface Proof {
   readonly doubled: number
 }
 
-/** Between the answer and the next send of a sender: the load is to be steady, not the most that fits. */
+/** The pause between an answer and the next send: the load is steady, not the maximum. */
 const pauseMillis = 5
 
 export const underFaults = async ({

@@ -56,7 +56,7 @@ const storing = Volatile.toLayer(
             where id = ${entityId} and sequence = ${next - 1} returning id
           )
           insert into events (id, sequence, at, tag, body) select id, ${next}, ${Date.now()}, ${tag}, ${body} from moved returning sequence`
-        // The runner that had the entity before may still have stored something.
+        // The previous runner of the entity may still have stored an event.
         sequence = stored.length === 1 ? next : yield* read
         return stored.length === 1 ? next : yield* append(body)
       })
@@ -80,7 +80,7 @@ const countReplied = Effect.flatMap(
     where m.tag = 'Turn' and exists (select 1 from cluster_replies r where r.request_id = m.id)`,
 )
 
-/** Settings with which it hands shards over within seconds, and does not serialise what stays in the process. */
+/** With these settings it hands shards over within seconds, and does not serialise messages that stay in the process. */
 const cluster = ({ database, port }: MemberOptions) =>
   NodeClusterSocket.layer({
     shardingConfig: {

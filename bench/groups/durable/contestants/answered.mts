@@ -1,9 +1,9 @@
-/** Tells when the database has answered statements of a peer that uses the driver `pg`. */
+/** Observes when the database has answered statements of a peer that uses the driver `pg`. */
 import { createRequire } from "node:module"
 
 type Query = (this: unknown, ...args: Array<unknown>) => unknown
 
-/** Calls back with the values of every statement of a package that has a text in it, once it is answered. */
+/** Calls back with the values of every answered statement of a package that contains the text. */
 export const onAnswered = (peer: string, text: string, tell: (values: ReadonlyArray<unknown>) => void) => {
   const { Client, Pool } = createRequire(import.meta.resolve(peer))("pg") as Driver
   for (const { prototype } of [Client, Pool]) {

@@ -4,7 +4,7 @@ import pg from "pg"
 import { payload } from "../machines/toggle.ts"
 import { sideBySide, type ThroughputOptions, throughputOf } from "../Throughput.ts"
 
-/** As many steps as fit into a turn: what starting and ending a workflow costs hardly shows. */
+/** As many steps as fit into a turn, so that the cost of starting and ending a workflow hardly shows. */
 const stepLimit = 1000
 
 export const launch = async (database: string) => {
@@ -13,7 +13,7 @@ export const launch = async (database: string) => {
     systemDatabaseUrl: database,
     systemDatabasePoolSize: 50,
     logLevel: "error",
-    // Without one it is computed from the code; recovery only takes workflows of its own version.
+    // By default the version is computed from the code, and recovery only takes workflows of its own version.
     applicationVersion: "bench",
     executorID: "bench",
   })

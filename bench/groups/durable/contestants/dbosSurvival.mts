@@ -20,7 +20,7 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
   )
   return {
     begin: async () => {
-      // Its tables are made first, which the clock does not count.
+      // Creates its tables first, which is not measured.
       await launch(database)
       await DBOS.shutdown()
       const start = performance.now()
@@ -44,7 +44,7 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
       let firstProgressMillis = Number.NaN
       const start = performance.now()
       stored = (id) => {
-        // A workflow runs from its start again, and is given the steps that are stored.
+        // A workflow runs from its start again, and gets the results of stored steps.
         const again = seen.get(id) ?? 0
         seen.set(id, again + 1)
         if (again >= (before.steps.get(id) ?? 0) && Number.isNaN(firstProgressMillis)) firstProgressMillis = performance.now() - start

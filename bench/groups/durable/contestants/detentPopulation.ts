@@ -10,9 +10,9 @@ import { payload } from "../machines/toggle.ts"
 import { countRows, onPostgres } from "./detent.ts"
 
 export interface Population extends Abilities {
-  /** Bytes of heap for each, with and without what its state takes by itself. */
+  /** Heap bytes per instance, and heap bytes of its state alone. */
   readonly start: (count: number) => Promise<{ readonly heapBytes: number; readonly stateBytes: number }>
-  /** How many events per second all of them together get stored; their timers continue, or begin anew with every event. */
+  /** Stored events per second of all instances. After `Note` their timers continue; `Turn` restarts them. */
   readonly send: (event: "Note" | "Turn", millis: number) => Promise<{ readonly perSecond: number }>
 }
 
@@ -43,7 +43,7 @@ export const population = async ({ database }: { readonly database: string }): P
   let sent = 0
   return {
     start: async (count) => {
-      // What is made once is made by the first few; the pools of the driver grow with the crowd.
+      // The first instances create everything that is created once, and let the pools of the driver grow.
       await startMany("first", 2000)
       const before = await heap()
       await startMany("waiter", count)
@@ -82,7 +82,7 @@ export const population = async ({ database }: { readonly database: string }): P
   }
 }
 
-/** In several turns of the event loop: what the last one still held on to is only free in the next. */
+/** Collects garbage in several turns of the event loop: objects held by one turn are only free in the next. */
 const heap = async (): Promise<number> => {
   for (let time = 0; time < 5; time++) {
     await setImmediate()

@@ -1,4 +1,4 @@
-/** An instance with a long journal, opened by engines that do not know it yet. */
+/** An instance with a long journal, opened by engines that do not have it in memory. */
 import { Engine } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
@@ -8,15 +8,15 @@ import { E, payload, Toggle } from "../machines/toggle.ts"
 import { onPostgres, onSqlite } from "./detent.ts"
 
 export interface Replaying extends Abilities {
-  /** Makes instances with so many events; all but one have a snapshot at their end. */
+  /** Creates instances with this many events; all but one have a snapshot at their end. */
   readonly prepare: (events: number) => Promise<void>
-  /** Has a fresh engine open first one instance with a snapshot, then another. */
+  /** Lets a new engine open one instance with a snapshot, then the given one. */
   readonly open: (id: "whole" | "snapshot", events: number) => Promise<Opening>
 }
 
-/** Milliseconds until an instance is at hand, in its last state. Connecting and learning of the machine are not included. */
+/** Milliseconds until an instance is open, in its last state, without connecting and registering the machine. */
 export interface Opening {
-  /** The first that the engine opened: much is used for the first time, also in PostgreSQL's process for the connection. */
+  /** The first instance that the engine opened: much code runs for the first time, also in PostgreSQL's process for the connection. */
   readonly first: number
   readonly next: number
 }

@@ -1,6 +1,6 @@
 /**
- * Detent's part of the recovery: instances whose states have work, and whose work ends in the next event. They continue by
- * themselves when their machine is registered after a restart.
+ * Detent's part of the recovery: instances whose states have work that ends with the next event. They resume when their machine
+ * is registered after a restart.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { Engine } from "@detent/durable"
@@ -15,7 +15,7 @@ import { payload } from "../machines/toggle.ts"
 import { allSteps, type Surviving, type SurvivingOptions, stepsEach, things } from "../Surviving.ts"
 import { onPostgres } from "./detent.ts"
 
-// Two states that take turns: an event that stays in its state leaves the state's work alone.
+// Two alternating states, because an event that stays in its state does not restart the state's work.
 const S = State({ Odd: { step: Schema.Number }, Even: { step: Schema.Number }, Done: {} })
 const E = Event({ Next: { payload: Schema.String } })
 
@@ -37,7 +37,7 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
     let stored = 0
     engine.inspectUnsafe((inspection) => {
       if (inspection._tag !== "Decided") return
-      // Written by the time this returns, so that a kill right after cannot take it back.
+      // Written synchronously, so that a kill right afterwards cannot lose it.
       appendFileSync(notes, `${inspection.id}\n`)
       stored++
       if (stored === allSteps / 2) half.resolve()
@@ -64,7 +64,7 @@ export const surviving = async ({ database, notes }: SurvivingOptions): Promise<
       if (inspection._tag === "Ended" && ++ended === missing) done.resolve()
     })
     await runtime.runPromise(engine.register(Worker))
-    // Those whose start was not stored before the kill were never accepted: they are started now.
+    // Instances whose start was not stored before the kill were never accepted: they are started now.
     const unknown = Array.from({ length: things }, (_, index) => `worker-${index}`).filter((id) => !before.sequences.has(id))
     await runtime.runPromise(Effect.forEach(unknown, (id) => engine.start(Worker, id), { concurrency: "unbounded", discard: true }))
     await done.promise
@@ -83,7 +83,7 @@ const launch = async (database: string) => {
   return { runtime, engine: await runtime.runPromise(Effect.map(Engine, (engine) => engine)) }
 }
 
-/** What the clock of either half does not count. */
+/** Creates the tables, which is part of neither half. */
 const makeTables = async (database: string) => {
   const { runtime } = await launch(database)
   await runtime.dispose()

@@ -1,6 +1,6 @@
 /**
- * Instances of Detent whose state has a timeout. Every call of the transition is counted, also one by a replay; what can be seen
- * of it is reported when it is stored. In the end the journal has to have one event of each.
+ * Instances of Detent whose state has a timeout. Every call of the transition is counted, also by a replay; an inspection reports
+ * the event when it is stored. In the end the journal must have one event per instance.
  */
 import { Engine } from "@detent/durable"
 import { Event, Machine, State } from "@detent/machine"
@@ -41,7 +41,7 @@ export const timers = async ({ database }: { readonly database: string }): Promi
       firings = new Firings(count, due)
       const start = (number: number) =>
         Effect.suspend(() =>
-          // The engine reads the clock a moment later: no deadline is before the one that lateness is counted from.
+          // The engine reads the clock a moment later, so no deadline is before `due`, from which lateness is counted.
           engine.start(Waiter, `waiter-${waiters++}`, { number, millis: due - Date.now(), payload }),
         )
       await runtime.runPromise(

@@ -1,7 +1,7 @@
 /**
- * Effect's workflow engine on a cluster of one: workflows whose activities each return 200 bytes, which are stored. Once as
- * `SingleRunner.layer()` comes, which is what its documentation gives a single process, and once tuned: by default messages
- * are encoded and decoded as if they went to another runner, and the runner keeps its own place in the database.
+ * Effect's workflow engine on a cluster of one: workflows whose activities each return 200 bytes, which are stored. Once with the
+ * defaults of `SingleRunner.layer()`, as documented for a single process, and once tuned: by default messages are encoded and
+ * decoded as if they went to another runner, and the runner registers itself in the database.
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -30,12 +30,12 @@ export const sqliteFullTuned = ({ database, concurrency }: ThroughputOptions) =>
 
 const asItComes = () => SingleRunner.layer()
 
-/** Nothing is sent to other runners, so nothing has to be serialised as if it were. */
+/** There are no other runners, so serialisation to them is not simulated. */
 const tuned = () => SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { simulateRemoteSerialization: false } })
 
 const onPostgres = (database: string) => PgClient.layer({ url: Redacted.make(database), maxConnections: 32 })
 
-/** In WAL mode, as the client sets it; synchronous=FULL, which is SQLite's default, is said again. */
+/** In WAL mode, which the client sets; synchronous=FULL is SQLite's default and set explicitly. */
 const onSqlite = (database: string) =>
   Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
     Layer.provideMerge(SqliteClient.layer({ filename: database })),
@@ -47,7 +47,7 @@ const Steps = Workflow.make("Steps", {
   idempotencyKey: ({ id }) => id,
 })
 
-/** As many activities as fit into a turn: what starting and ending a workflow costs hardly shows. */
+/** As many activities as fit into a turn, so that the cost of starting and ending a workflow hardly shows. */
 const activityLimit = 1000
 
 const storing = async <X>(database: Layer.Layer<SqlClient, X>, runner: typeof asItComes, concurrency: number) => {
@@ -86,7 +86,7 @@ const storing = async <X>(database: Layer.Layer<SqlClient, X>, runner: typeof as
       )
       return each.reduce((sum, done) => sum + done, 0)
     },
-    // Workflows themselves are messages with replies too.
+    // Counts activities only: workflows are messages with replies too.
     count: async () => await runtime.runPromise(countActivities),
     close: () => runtime.dispose(),
   })

@@ -9,7 +9,7 @@ import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { createNotes, NoteHandlers, NoteLog, writingEvents, writingNotes } from "../machines/notes.ts"
 import type { ThroughputOptions } from "../Throughput.ts"
 
-/** In WAL mode, as the client sets it; synchronous=FULL, which is SQLite's default, is said again. */
+/** In WAL mode, which the client sets; synchronous=FULL is SQLite's default and set explicitly. */
 const onSqlite = (filename: string) =>
   Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
     Layer.provideMerge(SqliteClient.layer({ filename })),

@@ -1,4 +1,4 @@
-/** Effect's PersistedQueue on PostgreSQL, offered one by one. */
+/** Effect's PersistedQueue on PostgreSQL, with elements offered one by one. */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -1,13 +1,13 @@
 /**
- * Jobs of graphile-worker with a `run_at`. It finds those by polling; the interval is a fortieth of its default. A local
- * queue and batched completion, as its documentation advises for throughput. A job is over when it is deleted.
+ * Jobs of graphile-worker with a `run_at`. It finds them by polling; the interval is a fortieth of its default. It has a local
+ * queue and batched completion, as its documentation advises for throughput. A job is done when it is deleted.
  */
 import { Firings, type Lateness } from "../Lateness.ts"
 import { payload } from "../machines/toggle.ts"
 import { onAnswered } from "./answered.mts"
 
 export const timers = async ({ database }: { readonly database: string }): Promise<Lateness & { readonly close: () => Promise<void> }> => {
-  // Read when the module is loaded. Its own benchmarks do without a log line for every job, too.
+  // Set before the import, because the module reads it when it is loaded. Its own benchmarks also switch off the log line per job.
   process.env["NO_LOG_SUCCESS"] = "1"
   const { makeWorkerUtils, run, runMigrations } = await import("graphile-worker")
   let firings = new Firings(0, 0)

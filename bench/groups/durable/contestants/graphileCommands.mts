@@ -1,6 +1,6 @@
 /**
- * Jobs of graphile-worker. For throughput a local queue and batched completion, as its documentation advises; for latency
- * its defaults, which wake by NOTIFY.
+ * Jobs of graphile-worker. For throughput it has a local queue and batched completion, as its documentation advises; for latency
+ * its defaults, which wake workers by NOTIFY.
  */
 import { makeWorkerUtils, run, runMigrations } from "graphile-worker"
 import pg from "pg"

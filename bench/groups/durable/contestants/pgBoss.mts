@@ -1,5 +1,5 @@
 /**
- * Jobs of pg-boss with `startAfter`. It finds those by polling, twice a second at most; eight workers, large batches, and
+ * Jobs of pg-boss with `startAfter`. It finds them by polling, at most twice a second. It has eight workers, large batches, and
  * no pause while batches are full.
  */
 import { PgBoss } from "pg-boss"

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL itself allows: an event appended and the state of its instance moved on in one prepared statement,
- * with the expected sequence checked in it; and, as the bound of all batching, many events in one statement.
+ * The limits of PostgreSQL itself: one prepared statement that appends an event and updates the state of its instance, with a
+ * check of the expected sequence; and, as the upper bound of batching, many events in one statement.
  */
 import pg from "pg"
 import { payload } from "../machines/toggle.ts"
@@ -30,7 +30,7 @@ const insertMany = {
 
 const body = JSON.stringify(payload)
 
-/** As many connections as there are appends under way. */
+/** One connection per concurrent append. */
 export const appends = async ({ database, concurrency }: ThroughputOptions) => {
   const clients = await connect(database, concurrency)
   await clients[0]?.query(tables)
@@ -48,7 +48,7 @@ export const appends = async ({ database, concurrency }: ThroughputOptions) => {
             ...append,
             values: [`instance-${index}`, sequence, sequence % 2 === 0 ? "Even" : "Odd", Date.now(), body],
           })
-          if (rowCount !== 1) throw new Error("an append met another sequence")
+          if (rowCount !== 1) throw new Error("an append found an unexpected sequence")
         }
         sequences[index] = sequence
         return sequence - first

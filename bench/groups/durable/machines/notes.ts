@@ -1,4 +1,4 @@
-/** Events of 200 bytes about one of a thousand things, and a table of what each thing is at. The same for every contestant. */
+/** Events of 200 bytes, each with one of a thousand keys, and a table with the latest text of each key. The same for every contestant. */
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"

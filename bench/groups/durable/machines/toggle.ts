@@ -1,8 +1,8 @@
-/** The workload of most tables: a machine that goes back and forth on events that carry 200 bytes. */
+/** The workload of most tables: a machine that alternates between two states, on events that carry 200 bytes. */
 import { Event, Machine, State } from "@detent/machine"
 import * as Schema from "effect/Schema"
 
-/** Two hundred bytes of JSON for whatever is stored, whichever contestant stores it. */
+/** Two hundred bytes of JSON, which every contestant stores per write. */
 export const payload = "x".repeat(198)
 
 export const S = State({ Even: { turns: Schema.Number }, Odd: { turns: Schema.Number } })

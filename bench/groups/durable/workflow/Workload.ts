@@ -1,17 +1,17 @@
-/** Workflows of ten steps that do nothing: what is measured is what it takes to make each step durable. */
+/** Workflows of ten steps that do nothing: this measures the cost of making each step durable. */
 import type { Abilities } from "../../../measure/Player.ts"
 import type { Played } from "../Throughput.ts"
 
 export const stepCount = 10
 
 export interface Workflows extends Abilities {
-  /** So many callers side by side, each running one workflow after the other until the time is over. */
+  /** Concurrent callers, each of which runs one workflow after the other until the time is over. */
   readonly play: (concurrency: number, millis: number) => Promise<Played>
-  /** Fails unless the steps of all workflows that were counted are in the database. */
+  /** Fails unless the steps of all counted workflows are in the database. */
   readonly verify: () => Promise<void>
 }
 
-/** What a contestant brings. */
+/** The operations that a contestant implements. */
 export interface Running {
   /** Runs a workflow of that id to its end. */
   readonly run: (id: string) => Promise<unknown>

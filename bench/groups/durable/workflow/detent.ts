@@ -1,4 +1,4 @@
-/** Effect workflows on our engine, with the settings a user gets. */
+/** Effect workflows on our engine, with its default settings. */
 import { DurableWorkflow } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"

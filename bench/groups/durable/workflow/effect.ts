@@ -16,7 +16,7 @@ import { workflowsOf } from "./Workload.ts"
 export const postgres = ({ database }: { readonly database: string }) =>
   running(PgClient.layer({ url: Redacted.make(database), maxConnections: 32 }))
 
-/** In WAL mode, as the client sets it; synchronous=FULL, which is SQLite's default, is said again. */
+/** In WAL mode, which the client sets; synchronous=FULL is SQLite's default and set explicitly. */
 export const sqlite = ({ database }: { readonly database: string }) =>
   running(
     Layer.effectDiscard(Effect.flatMap(SqlClient, (sql) => sql`pragma synchronous = full`)).pipe(
@@ -26,7 +26,7 @@ export const sqlite = ({ database }: { readonly database: string }) =>
 
 const running = async <X>(database: Layer.Layer<SqlClient, X>) => {
   const engine = ClusterWorkflowEngine.layer.pipe(
-    // Nothing is sent to other runners, so nothing has to be serialised as if it were.
+    // There are no other runners, so serialisation to them is not simulated.
     Layer.provideMerge(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { simulateRemoteSerialization: false } })),
     Layer.provideMerge(database),
     Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),

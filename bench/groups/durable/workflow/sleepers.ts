@@ -1,4 +1,4 @@
-/** Workflows that sleep for an hour: what each keeps on the heap of the process. */
+/** Workflows that sleep for an hour: the heap that each takes. */
 import { setImmediate } from "node:timers/promises"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -11,7 +11,7 @@ import type { Abilities } from "../../../measure/Player.ts"
 import { onSqlite } from "./detent.ts"
 
 export interface Sleepers extends Abilities {
-  /** Bytes of heap for each of so many. */
+  /** Starts this many workflows and returns the heap bytes per workflow. */
   readonly sleep: (count: number) => Promise<number>
 }
 
@@ -29,7 +29,7 @@ export const sleepers = async ({ database }: { readonly database: string }): Pro
   }
   return {
     sleep: async (count) => {
-      // What is made once is made by the first few.
+      // The first workflows create everything that is created once.
       await fallAsleep(1000)
       const before = await heap()
       await fallAsleep(count)
@@ -46,7 +46,7 @@ const countAsleep = Effect.gen(function* () {
   return Number(row?.asleep)
 })
 
-/** In several turns of the event loop: what the last one still held on to is only free in the next. */
+/** Collects garbage in several turns of the event loop: objects held by one turn are only free in the next. */
 const heap = async (): Promise<number> => {
   for (let time = 0; time < 5; time++) {
     await setImmediate()

@@ -1,4 +1,4 @@
-/** Creates many live orders of one contestant, named by its file, and prints what they take. Runs with --expose-gc. */
+/** Creates many live orders of one contestant, given by its file, and prints their memory and time. Runs with --expose-gc. */
 import { setImmediate } from "node:timers/promises"
 import { median } from "../../../measure/Statistics.ts"
 import { load, type SendingEntry } from "../Entry.ts"
@@ -6,7 +6,7 @@ import type { Order } from "../order/workload.ts"
 
 interface Contestant {
   readonly sending: SendingEntry<Order>
-  /** For a library whose users would create many in one go. */
+  /** For a library whose users would create many at once. */
   readonly createMany?: (count: number) => ReadonlyArray<unknown>
 }
 
@@ -16,7 +16,7 @@ const { sending, createMany }: Contestant = await load(`./order/${process.argv[2
 
 const create = (count: number) => createMany?.(count) ?? Array.from({ length: count }, () => sending.create())
 
-/** In several turns of the event loop: what the last one still held on to is only free in the next. */
+/** Collects garbage in several turns of the event loop: objects held by one turn are only free in the next. */
 const collect = async () => {
   for (let time = 0; time < 3; time++) {
     await setImmediate()
@@ -25,14 +25,14 @@ const collect = async () => {
   return process.memoryUsage()
 }
 
-// Before any other population: a runtime may hold on to the one it made last, which would then be missing here. The few
-// of the first load what is made once.
+// Measured before any other population: a runtime may keep the one it created last, which would falsify the difference. The
+// first ten create everything that is created once.
 create(10)
 const before = await collect()
 const kept = create(population)
 const after = await collect()
 
-/** Nanoseconds of CPU time for one of a population, which is let go of again. */
+/** Nanoseconds of CPU time per actor of a population, which is then released. */
 const timeCreation = () => {
   globalThis.gc?.()
   const start = process.cpuUsage()

@@ -1,4 +1,4 @@
-/** Imports the module of its arguments, in a process that has imported nothing else, and prints what that took. */
+/** Imports the module given as argument, in a process that has imported nothing else, and prints the time. */
 const [, , path = ""] = process.argv
 const before = process.cpuUsage()
 const start = performance.now()

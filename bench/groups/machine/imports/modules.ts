@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 
-/** Walks the imports from one file on. Type imports are gone at run time and do not count. */
+/** Follows the imports of a file. Type imports do not exist at run time and do not count. */
 export const modulesOutside = (entry: string): ReadonlyArray<string> => {
   const seen = new Set<string>()
   const outside = new Set<string>()
@@ -18,6 +18,6 @@ export const modulesOutside = (entry: string): ReadonlyArray<string> => {
   return [...outside].sort()
 }
 
-/** Static imports stand at the start of a line, which sets them apart from examples in comments. */
+/** Matches static imports at the start of a line only, so that examples in comments do not count. */
 const importsOf = (source: string): ReadonlyArray<string> =>
   [...source.matchAll(/^(?:import|export)\s(?!type\s)(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']/gm)].map((match) => match[1] ?? "")

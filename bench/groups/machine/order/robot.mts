@@ -1,4 +1,4 @@
-/** The order in robot3. It has no pure transition function: deciding, too, goes through a service made by `interpret`. */
+/** The order in robot3. It has no pure transition function, so decisions also go through a service made by `interpret`. */
 import { createMachine, guard, interpret, reduce, type Service, state, transition } from "robot3"
 import type { DecidingEntry, SendingEntry } from "../Entry.ts"
 import { events, type Order, type OrderEvent } from "./workload.ts"

@@ -1,4 +1,4 @@
-/** The order as a hand-written switch: what anything more general is measured against. */
+/** The order as a hand-written switch: the baseline of every general solution. */
 import type { DecidingEntry } from "../Entry.ts"
 import { events, type Order, type OrderEvent } from "./workload.ts"
 

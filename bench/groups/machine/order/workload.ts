@@ -13,7 +13,7 @@ export type OrderEvent =
   | { readonly type: "Deliver" }
   | { readonly type: "Cancel" }
 
-/** Made once: the time to make events is not measured. */
+/** Created once: the time to create events is not measured. */
 export const events: ReadonlyArray<OrderEvent> = [
   { type: "AddItem", item: "book", price: 20 },
   { type: "AddItem", item: "pen", price: 2 },
@@ -24,5 +24,5 @@ export const events: ReadonlyArray<OrderEvent> = [
   { type: "Deliver" },
 ]
 
-/** What every contestant must end with. */
+/** The end that every contestant must reach. */
 export const expected: Order = { status: "Delivered", items: ["book", "pen", "lamp"], total: 57 }

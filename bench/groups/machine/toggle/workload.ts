@@ -6,5 +6,5 @@ export interface Toggle {
 
 export const turns = 8
 
-/** What every contestant must end with. */
+/** The end that every contestant must reach. */
 export const expected: Toggle = { status: "Off", count: turns }

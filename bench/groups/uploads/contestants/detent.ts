@@ -1,4 +1,4 @@
-/** Uploads a file: node detent.ts FILE DATABASE COUNT. Prints what it measured. */
+/** Uploads a file: node detent.ts FILE DATABASE COUNT. Prints its measurements. */
 // Checks of values against schemas, compiled: what the README of packages/entity recommends for speed.
 import "effect/unstable/schema/SchemaJITCompiler/enable"
 import { Engine } from "@detent/durable"

@@ -1,4 +1,4 @@
-/** What a contestant reports of itself. */
+/** Runs the work and prints the contestant's measurements. */
 export const measured = async (count: number, work: () => Promise<void>): Promise<void> => {
   const cpu = process.cpuUsage()
   const start = performance.now()

@@ -1,4 +1,4 @@
-/** Writes the items of a file with nothing but SQL: node plain.ts FILE DATABASE COUNT. Prints what it measured. */
+/** Writes the items of a file with nothing but SQL: node plain.ts FILE DATABASE COUNT. Prints its measurements. */
 import { createReadStream } from "node:fs"
 import { createInterface } from "node:readline"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
@@ -11,7 +11,7 @@ import { measured } from "./measured.ts"
 
 const [, , file = "", filename = "", count = "0"] = process.argv
 
-// The tables are made by those whose tables they are.
+// The uploads package itself creates its tables.
 await Effect.runPromise(
   Effect.scoped(Layer.build(Uploads.layer().pipe(Layer.provide(Engine.layer()), Layer.provide(SqliteStore.layer({ filename }))))),
 )
@@ -78,7 +78,7 @@ await measured(Number(count), async () => {
     items = []
     if (++statements % statementsPerTransaction === 0) database.exec("commit; begin")
   }
-  // Each item stands on a line of its own, which makes this as easy as it can be.
+  // Each item is on a line of its own, which makes the plain loop as simple as possible.
   for await (const line of createInterface({ input: createReadStream(file) })) {
     if (!line.startsWith("{")) continue
     items.push(JSON.parse(line.endsWith(",") ? line.slice(0, -1) : line))

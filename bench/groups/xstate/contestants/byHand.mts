@@ -6,10 +6,10 @@ import { checkout, events } from "../chart.ts"
 
 const save = { name: "save", text: "update actors set snapshot = $2, transitions = transitions + 1 where id = $1" }
 
-/** The pool of `pg` as it comes: 10 connections. */
+/** With the default pool of `pg`: 10 connections. */
 export const pooled = (options: ThroughputOptions) => storing(options, new pg.Pool({ connectionString: options.database }))
 
-/** As many connections as there are actors. */
+/** With one connection per actor. */
 export const connected = (options: ThroughputOptions) =>
   storing(options, new pg.Pool({ connectionString: options.database, max: options.concurrency }))
 

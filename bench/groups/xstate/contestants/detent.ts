@@ -1,4 +1,4 @@
-/** The chart as durable instances: each sent its next event when the last one is stored. */
+/** The chart as durable instances: each gets its next event when the last one is stored. */
 import { Engine } from "@detent/durable"
 import { fromXState } from "@detent/xstate"
 import * as Effect from "effect/Effect"
