@@ -1,6 +1,6 @@
 /**
- * The order of test files: the longest first, of whichever project, so that no worker is left alone with a long file at the end.
- * Vitest orders by size where it has not seen a file before, as in a fresh clone, and runs one project after the other.
+ * Orders test files by duration across projects, the longest first, so that no long file runs alone at the end. By default Vitest
+ * orders files that it has not run before by size, as in a fresh clone, and runs one project after the other.
  */
 import { statSync } from "node:fs"
 import { relative } from "node:path"

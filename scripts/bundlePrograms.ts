@@ -1,8 +1,8 @@
 /**
- * Bundles the programs that tests start as processes and kill, before the tests of a run. Node loads each module of a program by itself:
- * the 402 of durable/test/crash/worker.ts take 0.6 s of CPU, their bundle 0.2 s, and a run starts more than a hundred such processes. A
- * bundle is made anew where a module of it, the list of programs or a dependency has changed. `programOf` in the tests of durable gives
- * the file to start.
+ * Bundles the programs that tests start as processes and kill, before the tests of a run. Without a bundle, Node loads each module by
+ * itself: the 402 modules of durable/test/crash/worker.ts take 0.6 s of CPU, their bundle 0.2 s, and a run starts more than a hundred
+ * such processes. A bundle is rebuilt when one of its modules, the list of programs or a dependency has changed. `programOf` in the tests
+ * of durable returns the file to start.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ import { type Plugin, rolldown } from "rolldown"
 import type { TestProject } from "vitest/node"
 import { root } from "./projects.mjs"
 
-/** None of them loads modules of a user, which would get a second copy of what is in the bundle. */
+/** None of them loads user modules, which would get a second copy of the modules in the bundle. */
 const programs = [
   "packages/durable/test/crash/worker.ts",
   "packages/durable/test/crash/commandWorker.ts",
@@ -31,7 +31,7 @@ const programs = [
 
 const cache = join(root, "node_modules/.cache/detent-programs")
 
-/** What a bundle was made from. */
+/** The inputs of a bundle. */
 interface Origin {
   readonly folder: string
   readonly modules: ReadonlyArray<string>
@@ -40,10 +40,10 @@ interface Origin {
 
 const originFile = join(cache, "origin.json")
 
-/** What decides on a bundle besides its modules. */
+/** Files that a bundle depends on besides its modules. */
 const others = ["package-lock.json", "scripts/bundlePrograms.ts"]
 
-/** Content, not times: a checkout touches files without changing them. */
+/** Hashes contents, not times, because a checkout touches files without changing them. */
 const fingerprintOf = (modules: ReadonlyArray<string>): string => {
   const hash = createHash("sha256")
   const manifests = readdirSync(join(root, "packages")).map((name) => `packages/${name}/package.json`)
@@ -54,7 +54,7 @@ const fingerprintOf = (modules: ReadonlyArray<string>): string => {
   return hash.digest("hex")
 }
 
-/** Modules find what stands beside them in the repository: worker threads, pages and test data. */
+/** Keeps the paths of the sources, so that modules find the files beside them: worker threads, pages and test data. */
 const placesOfSources: Plugin = {
   name: "places-of-sources",
   transform: {
@@ -97,7 +97,7 @@ const build = async (): Promise<Origin> => {
   return origin
 }
 
-/** Another run may use a bundle until it ends: those of the last day are kept. */
+/** Removes bundles that are older than a day: another run may still use a newer one. */
 const removeOld = () => {
   for (const name of readdirSync(cache)) {
     const path = join(cache, name)
@@ -111,7 +111,7 @@ const current = (): Origin | undefined => {
   return existsSync(origin.folder) && fingerprintOf(origin.modules) === origin.fingerprint ? origin : undefined
 }
 
-/** The folder of the bundles of the sources as they are now. */
+/** The folder with the bundles of the current sources. */
 export const bundledPrograms = async (): Promise<string> => {
   const found = current()
   if (found !== undefined) return found.folder
@@ -120,7 +120,7 @@ export const bundledPrograms = async (): Promise<string> => {
   return folder
 }
 
-/** Both projects have tests that need the programs. */
+/** Shared by both projects, whose tests need the programs. */
 let bundling: Promise<string> | undefined
 
 export default async (project: TestProject) => {

@@ -1,6 +1,6 @@
 /**
- * Every file that ARCHITECTURE.md names exists, so that the document moves with the code. Every README names the Node that the packages
- * declare. The figures of the README are the recorded ones.
+ * Checks that every file named in ARCHITECTURE.md exists, that every README names the Node version that the packages declare, and that
+ * the figures of the README are the recorded ones.
  */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -27,7 +27,7 @@ function figureProblems() {
   const readme = readFileSync(join(root, "README.md"), "utf8")
   return withFigures(readme) === readme
     ? []
-    : ["README.md: its figures are not those of docs/benchmarks.json; renew it with npx node docs/fill.mjs"]
+    : ["README.md: its figures are not those of docs/benchmarks.json; update it with npx node docs/fill.mjs"]
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Keeps imports pointing in one direction, without circles. Examples and benchmarks may import anything; packages follow the rules here. */
+/** Checks that imports point in one direction, without cycles. Examples and benchmarks may import anything; packages follow the rules here. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { isBuiltin } from "node:module"
 import { dirname, join, relative, resolve, sep } from "node:path"
@@ -7,7 +7,7 @@ import { importsOf } from "./imports-of.mjs"
 import { packages, root } from "./projects.mjs"
 
 /**
- * What each package needs; what those need in turn may be imported too.
+ * The packages that each package depends on. Their dependencies may be imported too.
  *
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
@@ -26,26 +26,26 @@ const needs = {
 }
 
 /**
- * Packages of which only types may be imported, so that no code comes along.
+ * Packages of which only types may be imported, no code.
  *
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
 const needsTypesOf = { console: ["server"] }
 
 /**
- * What only the tests of a package may import besides.
+ * Further packages that only the tests of a package may import.
  *
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
 const testsNeed = { entity: ["durable"], durable: ["cluster"], workspace: ["xstate"], cli: ["xstate"] }
 
 /**
- * The folders of a package that hold code. `testing` is what a package offers to the tests of its users; `evaluation` and
- * `generators` stay in the repository.
+ * The folders of a package that contain code. `testing` is published, for the tests of users; `evaluation` and `generators` are
+ * not.
  */
 const parts = ["src", "testing", "evaluation", "generators", "test"]
 
-/** What may import the sources and is never imported by them. */
+/** Folders that may import the sources, but are never imported by them. */
 const outsideSource = new Set(["testing", "evaluation", "generators"])
 
 const inBrowsers = new Set(["machine", "entity", "console"])
@@ -74,7 +74,7 @@ function checkPackage(name) {
 }
 
 /**
- * Types count like values: a circle of types is as hard to read and to move as one of code.
+ * Types count like values: a cycle of types is as hard to read and to move as a cycle of code.
  *
  * @param {string} name
  * @returns {ReadonlyArray<string>}

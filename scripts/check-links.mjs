@@ -1,4 +1,4 @@
-/** Every relative link of the documents leads to a file that exists, and its anchor to a heading of that file. */
+/** Checks that every relative link of the documents leads to an existing file, and its anchor to a heading of that file. */
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { pageOf } from "../docs/pages.mjs"

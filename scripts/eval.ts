@@ -1,4 +1,4 @@
-/** `npm run eval`: scores the extractors. What it does is in the evaluation of packages/knowledge; this prints it. */
+/** `npm run eval`: scores the extractors. The evaluation itself is in packages/knowledge/evaluation; this prints its output. */
 
 import * as Effect from "effect/Effect"
 import { runEvaluation } from "../packages/knowledge/evaluation/index.ts"

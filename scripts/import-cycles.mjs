@@ -1,4 +1,4 @@
-/** Finds circles in a graph of imports. */
+/** Finds cycles in a graph of imports. */
 
 /**
  * One shortest cycle for each group of files that reach one another, so that breaking every reported cycle and checking again
@@ -65,7 +65,7 @@ function shortestCycle(imports, component) {
 }
 
 /**
- * The shortest way from a file back to itself, breadth first.
+ * The shortest path from a file back to itself, breadth first.
  *
  * @param {ReadonlyMap<string, ReadonlyArray<string>>} imports
  * @param {ReadonlySet<string>} component

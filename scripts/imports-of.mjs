@@ -3,13 +3,13 @@
 const names = String.raw`(?:[\w$]+|\*(?:\s+as\s+[\w$]+)?|\{[^}]*\})`
 
 /**
- * What a source or a declaration file imports: statements, `import(...)` calls and `import(...)` types.
+ * The imports of a source or declaration file: statements, `import(...)` calls and `import(...)` types.
  *
  * @param {string} source
  * @returns {ReadonlyArray<Import>}
  */
 export function importsOf(source) {
-  // Statements stand at the start of a line, which sets them apart from examples in comments.
+  // Matches statements at the start of a line only, so that examples in comments do not count.
   const statements = [
     new RegExp(String.raw`^(?:import|export)\s+(type\s+)?${names}(?:\s*,\s*${names})?\s+from\s+["']([^"']+)["']`, "gm"),
     /^import()\s+["']([^"']+)["']/gm,

@@ -1,6 +1,6 @@
 /**
- * Installs what a folder's own package.json names, the first time it is needed and whenever that changes: tools that are too heavy
- * for every `npm install`. Runs on any Node from 20 on.
+ * Installs the dependencies of a folder's own package.json on first use, and whenever it changes: tools that are too heavy for every
+ * `npm install`. Runs on any Node from version 20.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -10,12 +10,12 @@ import { join } from "node:path"
 /**
  * @param {string} folder
  * @param {string} purpose completes "Installing ..."
- * @returns {boolean} whether everything is there
+ * @returns {boolean} whether everything is installed
  */
 export function installOnDemand(folder, purpose) {
   const stamp = join(folder, "node_modules", ".detent-installed")
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === fingerprint(folder)) return true
-  // To the error stream: what is printed belongs to the command.
+  // On the error stream: standard output belongs to the command.
   console.error(`Installing ${purpose} (npm install in ${folder})`)
   const npm = spawnSync("npm", ["install", "--no-progress", "--loglevel=error"], {
     cwd: folder,
@@ -32,7 +32,7 @@ export function installOnDemand(folder, purpose) {
 }
 
 /**
- * Content, not times: a checkout touches files without changing them.
+ * Hashes contents, not times, because a checkout touches files without changing them.
  *
  * @param {string} folder
  */

@@ -1,7 +1,7 @@
-/** Reads headings, links, code blocks and tables of Markdown, as far as the checks of the documents need them. */
+/** Parses headings, links, code blocks and tables of Markdown, as far as the document checks need them. */
 
 /**
- * The anchor of a heading, as GitHub makes it. The site uses the same, so that a link works in both.
+ * The anchor of a heading, by GitHub's rules. The site uses the same, so that a link works in both.
  *
  * @param {string} heading
  * @returns {string}
@@ -55,7 +55,7 @@ export function linksOf(text) {
 }
 
 /**
- * Fenced blocks with the comment that stands right above them.
+ * Fenced blocks with the comment right above them.
  *
  * @typedef {{ readonly line: number, readonly language: string, readonly comment: string | undefined, readonly content: string }} Block
  *

@@ -1,11 +1,11 @@
 /**
- * `npm run pack`: builds every package that is not private, and packs them into one folder with a lock of what belongs together.
+ * `npm run pack`: builds every package that is not private, and packs them into one folder with a lock file that lists them.
  *
- * In the repository a package's exports are its TypeScript sources, so that nothing has to be built to run or test them. The build
- * happens in a copy, in a folder of its own: no file that a test run or a running program resolves is written or changed.
+ * In the repository a package exports its TypeScript sources, so that nothing has to be built to run or test them. The build happens
+ * in a copy: it changes no file that a test run or a running program resolves.
  *
- * A built file stands where its source stands in the repository (`src/Engine.ts` becomes `src/Engine.js`), so a URL relative to a
- * module is right in both. The sources are packed as `source/`, for debuggers and for "go to definition".
+ * A built file has the path of its source (`src/Engine.ts` becomes `src/Engine.js`), so a URL relative to a module is right in both.
+ * The sources are packed as `source/`, for debuggers and for "go to definition".
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -31,7 +31,7 @@ import { environment, run } from "./run.mjs"
 /** The folders of a package that are compiled. Everything else that `files` names is packed as it is. */
 const compiledFolders = ["src", "testing"]
 
-/** What `detent init` reads to find the packages; packages/cli/src/commands/init.ts decodes it. */
+/** `detent init` reads this file to find the packages; packages/cli/src/commands/init.ts decodes it. */
 const lockFile = "detent-packages.json"
 
 /**
@@ -53,19 +53,19 @@ const lockFile = "detent-packages.json"
 const { values } = parseArgs({
   options: {
     output: { type: "string" },
-    /** Checks the packages for what a registry expects. */
+    /** Checks that the packages meet the rules of a registry. */
     check: { type: "boolean", default: false },
-    /** Leaves out the check of types against the declarations of other packages: for tests that run after `npm run check`. */
+    /** Skips the type check against the declarations of other packages: for tests that run after `npm run check`. */
     "emit-only": { type: "boolean", default: false },
   },
 })
-// One checker: to emit declarations, several would each work out the same types.
+// One checker, because several would each compute the same types to emit declarations.
 const emitting = values["emit-only"] ? ["--noCheck", "--checkers", "1"] : []
 const output = resolve(values.output ?? join(root, "dist-packages"))
 const stages = join(root, "dist-packages")
 mkdirSync(stages, { recursive: true })
 removeInterruptedStages()
-// Inside the repository, so that the compiler finds the dependencies; of this run alone, so that two runs do not meet.
+// Inside the repository, so that the compiler finds the dependencies; with a unique name, so that two runs do not collide.
 const stage = mkdtempSync(join(stages, ".stage-"))
 try {
   pack()
@@ -79,7 +79,7 @@ function pack() {
   for (const { folder, manifest } of publishable) {
     console.error(`building ${manifest.name}`)
     prepare(folder, manifest)
-    // The console is built already: it ships no modules.
+    // The console is already built: it has no modules to compile.
     if (!compiledFolders.some((name) => manifest.files.includes(name))) continue
     if (run("tsc", ["-p", join(stage, folder, "source"), ...emitting])) problems.push(...importProblems(folder, manifest))
     else {
@@ -89,12 +89,12 @@ function pack() {
   }
   if (problems.length === 0) deliver(publishable)
   if (problems.length === 0 && values.check && !run("node", ["scripts/publish/check.mjs", output]))
-    problems.push("the packages cannot be published as they are; the reasons are above")
+    problems.push("the packages cannot be published; the reasons are above")
   for (const problem of problems) console.error(problem)
   if (problems.length > 0) process.exitCode = 1
 }
 
-/** Ctrl-C ends a run before it can remove its stage. One that is an hour old has no run any more. */
+/** Removes stages of interrupted runs: Ctrl-C ends a run before it can. A stage that is an hour old belongs to no run. */
 function removeInterruptedStages() {
   for (const name of readdirSync(stages)) {
     const path = join(stages, name)
@@ -111,7 +111,7 @@ function readPackage(folder) {
 }
 
 /**
- * Each package after those it depends on: it is compiled against their declarations, as its users compile.
+ * Orders each package after its dependencies: it is compiled against their declarations, as by its users.
  *
  * @param {ReadonlyArray<Package>} all
  * @returns {ReadonlyArray<Package>}
@@ -134,7 +134,7 @@ function dependenciesOf(manifest) {
 }
 
 /**
- * The packages of one pack are made for one another, so a dependency between them names the exact version.
+ * The packages of one pack belong together, so a dependency between them must name the exact version.
  *
  * @param {ReadonlyArray<Package>} all
  */
@@ -170,7 +170,7 @@ function prepare(folder, manifest) {
     if (!compiledFolders.includes(name)) cpSync(join(from, name), join(to, name), { recursive: true })
     else {
       cpSync(join(from, name), join(source, name), { recursive: true })
-      // What is not compiled is read at run time: pages, pictures, plain JavaScript for browsers.
+      // Files that are not compiled are read at run time: pages, pictures, plain JavaScript for browsers.
       cpSync(join(from, name), join(to, name), { recursive: true, filter: (path) => !path.endsWith(".ts") })
     }
   }
@@ -187,7 +187,7 @@ function prepare(folder, manifest) {
     extends: relative(source, join(from, "tsconfig.json")),
     compilerOptions: { noEmit: false, rootDir: ".", outDir: "..", declaration: true, declarationMap: true, sourceMap: true },
     include: compiledFolders,
-    // By default the output folder is excluded, which the sources are inside of.
+    // By default the compiler excludes the output folder, which contains the sources.
     exclude: [],
   }
   writeFileSync(join(source, "tsconfig.json"), JSON.stringify(tsconfig))
@@ -203,8 +203,8 @@ function built(source) {
 }
 
 /**
- * What built files import must be installed with the package. The sources are linted for this too, but a declaration can name a
- * module that the compiler inferred.
+ * Checks that the imports of built files are dependencies of the package. A lint rule checks the sources too, but a declaration can
+ * name a module that the compiler inferred.
  *
  * @param {string} folder
  * @param {Manifest} manifest
@@ -228,7 +228,8 @@ function importProblems(folder, manifest) {
 }
 
 /**
- * Packs what is built and replaces what the output folder held. The lock is written last: without it the folder is not complete.
+ * Packs the built packages and replaces the contents of the output folder. The lock is written last: without it the folder is not
+ * complete.
  *
  * @param {ReadonlyArray<Package>} all
  */

@@ -1,4 +1,4 @@
-/** Where things stand in the repository. */
+/** The packages and compiler projects of the repository. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 
@@ -9,8 +9,8 @@ export const packages = readdirSync(join(root, "packages"))
   .filter((name) => existsSync(join(root, "packages", name, "package.json")))
   .sort()
 
-/** What the compiler checks: packages for browsers on their own, without Node's types, and then everything in one program. */
+/** The projects that the compiler checks: packages for browsers by themselves, without Node's types, then everything in one program. */
 export const typed = [...["machine", "entity"].map((name) => `packages/${name}/tsconfig.json`), "tsconfig.all.json"]
 
-/** What is checked for misuse of Effect: the sources of all packages, and with fewer rules all tests, examples and scripts. */
+/** The projects that are checked for misuse of Effect: the sources of all packages, and with fewer rules all tests, examples and scripts. */
 export const diagnosed = ["tsconfig.sources.json", "tsconfig.json"]

@@ -7,13 +7,13 @@ const tools = join(root, "node_modules", ".bin")
 
 const colors = process.stdout.isTTY ? {} : { NO_COLOR: "1" }
 
-/** First in the path also when started without npm, so that tools run on the Node of node_modules. */
+/** Puts node_modules first in the path, also when started without npm, so that tools run on the Node of node_modules. */
 export const environment = { ...process.env, ...colors, PATH: `${tools}${delimiter}${process.env["PATH"]}` }
 
 /**
  * @param {string} tool
  * @param {ReadonlyArray<string>} args
- * @param {Readonly<Record<string, string>>} [variables] more of its environment
+ * @param {Readonly<Record<string, string>>} [variables] further environment variables
  * @returns {boolean} whether it succeeded
  */
 export function run(tool, args, variables = {}) {

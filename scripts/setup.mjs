@@ -1,6 +1,6 @@
 /**
- * Installs the dependencies when they are missing or when a manifest has changed since they were installed, and builds the console when
- * its sources have changed, so that every npm script works on a bare clone. Runs on any Node from 20 on, before anything is installed.
+ * Installs the dependencies when they are missing or a manifest has changed since their installation, and builds the console when its
+ * sources have changed, so that every npm script works on a bare clone. Runs on any Node from version 20, before anything is installed.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -14,12 +14,12 @@ const stamp = join(root, "node_modules", ".detent-setup")
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== fingerprint()) {
   console.log("Installing dependencies (npm install)")
   install()
-  // npm install may complete package-lock.json, so what counts is how it left the manifests.
+  // npm install may change package-lock.json, so the fingerprint is computed afterwards.
   writeFileSync(stamp, fingerprint())
 }
 buildConsole()
 
-/** By the Node that the install brought: the host's may be too old for the build. */
+/** Uses the Node that npm installed: the host's may be too old for the build. */
 function buildConsole() {
   const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node")
   const build = spawnSync(existsSync(node) ? node : process.execPath, [join(root, "packages/console/build.mjs")], { stdio: "inherit" })
@@ -39,13 +39,13 @@ function install() {
   process.exit(1)
 }
 
-/** The install may replace the Node in node_modules, so it must not be the one that runs npm. */
+/** The path without node_modules: the install may replace the Node there, so that Node must not run npm. */
 function pathOfTheHost() {
   const folders = (process.env["PATH"] ?? "").split(delimiter)
   return folders.filter((folder) => !folder.includes("node_modules")).join(delimiter)
 }
 
-/** Content, not times: a checkout touches files without changing them. */
+/** Hashes contents, not times, because a checkout touches files without changing them. */
 function fingerprint() {
   const workspaces = readdirSync(join(root, "packages")).map((name) => `packages/${name}/package.json`)
   const manifests = ["package.json", "package-lock.json", ".npmrc", "examples/package.json", ...workspaces.sort()]

@@ -1,4 +1,4 @@
-/** The steps of `npm run check` and `npm test`. A failing step does not keep the next from running: all problems are seen at once. */
+/** The steps of `npm run check` and `npm test`. The next step runs also after a failure, so that one run shows all problems. */
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs"
@@ -7,7 +7,7 @@ import { join, relative } from "node:path"
 import { diagnosed, root, typed } from "./projects.mjs"
 import { run } from "./run.mjs"
 
-// These two colour their output even when it goes to a file.
+// Biome and effect-tsgo colour their output even when it goes to a file.
 const biomeColors = process.stdout.isTTY ? [] : ["--colors=off"]
 const effectColors = process.stdout.isTTY ? [] : ["--format=text"]
 
@@ -25,8 +25,8 @@ const effectColors = process.stdout.isTTY ? [] : ["--format=text"]
  */
 
 /**
- * Each checker of the compiler works out the types that its files share with those of the others by itself: with four, as is the default,
- * on two cores it takes half as much processor time again as with two.
+ * Each checker of the compiler computes shared types by itself: with four checkers, the default, on two cores it takes 1.5 times the
+ * CPU time of two checkers.
  */
 const checkers = ["--checkers", String(Math.min(4, availableParallelism()))]
 
@@ -45,8 +45,8 @@ export function checks() {
 }
 
 /**
- * The checks in a process of their own, beside the tests: tests wait for processes, leases and timers, and the checks use the processor
- * meanwhile. They have a lower priority, so that they take little from the tests.
+ * Runs the checks in a child process beside the tests: tests wait for processes, leases and timers, and the checks use the processor
+ * meanwhile. They have a lower priority, so that they hardly slow the tests down.
  *
  * @returns {() => Promise<ReadonlyArray<Tally>>} waits for the end of the checks and prints their output
  */
@@ -72,9 +72,9 @@ export function startChecks() {
 }
 
 /**
- * Many tests kill processes and wait for leases, so a machine that is busy with other work can fail one of them. When few files fail, they
- * run once more, one after the other with nothing beside them. A test that fails then has failed; one that passes is counted as passed and
- * listed, because it depends on the load of the machine and needs mending.
+ * Many tests kill processes and wait for leases, so other load on the machine can make one fail. When few files fail, they run once more,
+ * one after the other with no other load. A test that fails again counts as failed; one that passes counts as passed and is listed, because
+ * it depends on the load of the machine and must be fixed.
  *
  * @param {ReadonlyArray<string>} filters arguments for vitest
  * @param {() => Promise<ReadonlyArray<Tally>>} [checksBeside] from `startChecks`: waited for before tests that failed run again
@@ -109,7 +109,7 @@ function repeated(first, files) {
   return tallyOf({ ...again, passed: first.passed + passedAlone.length })
 }
 
-/** More failing files than this are no matter of load. */
+/** If more files fail than this, load is not the reason. */
 const mostFilesToRepeat = 6
 
 /**
@@ -140,7 +140,7 @@ function vitest(args) {
   try {
     const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
     const succeeded = inMemory((variables) => run("vitest", ["run", ...reporters, ...args], variables))
-    // vitest ended before it could write its report; it has printed the reason.
+    // Vitest ended before it wrote its report, and printed the reason.
     if (!existsSync(report)) return { succeeded: false, passed: 0, failures: [] }
     /** @type {VitestReport} */
     const result = JSON.parse(readFileSync(report, "utf8"))
@@ -151,8 +151,8 @@ function vitest(args) {
 }
 
 /**
- * Gives tests a temporary folder in memory, where the machine has one with room: databases of tests then do not wait for a disk. No test
- * cuts the power, so none needs what it wrote to be on a disk; processes that are killed leave their files in memory too.
+ * Gives tests a temporary folder in memory, if the machine has one with enough room, so that their databases do not wait for a disk. No
+ * test cuts the power, so none needs its files on a disk; the files of killed processes remain in memory too.
  *
  * @template A
  * @param {(variables: Readonly<Record<string, string>>) => A} work gets the variables of the environment that name the folder
@@ -176,10 +176,10 @@ function inMemory(work) {
 const sharedMemory = "/dev/shm"
 const inMemoryPrefix = "detent-tests-"
 
-/** Far more than the files of a run take at a time: its processes need memory besides. */
+/** Far more than the files of a run take at a time, because its processes need memory too. */
 const mostInMemory = 8 * 1024 ** 3
 
-/** Ctrl-C ends a run before it can remove its folder. */
+/** Removes folders of interrupted runs: Ctrl-C ends a run before it can. */
 function removeInterrupted() {
   for (const name of readdirSync(sharedMemory).filter((name) => name.startsWith(inMemoryPrefix))) {
     const [pid = ""] = name.slice(inMemoryPrefix.length).split("-")

@@ -1,6 +1,6 @@
 /**
- * Nodes of a cluster that are killed, frozen, cut off and restarted under load, again and again: what was acknowledged is in the
- * journal, nothing is there twice, and nothing is left undone.
+ * Kills, freezes, disconnects and restarts nodes of a cluster under load, repeatedly: every acknowledged event is in the journal once,
+ * and all work is completed.
  *
  *     npm run soak -- cluster --times 20
  */

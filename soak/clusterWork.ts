@@ -1,6 +1,6 @@
 /**
- * Nodes of a cluster that are killed while they run executions, batches and uploads, again and again: others finish what they had,
- * with the same results, and nothing that is stored is done twice.
+ * Kills nodes of a cluster while they run executions, batches and uploads, repeatedly: other nodes finish the work with the same
+ * results, and no stored step runs twice.
  *
  *     npm run soak -- clusterWork --times 20
  */

@@ -1,7 +1,7 @@
 /**
- * Builds the stages of the Dockerfile as plain commands in a clean folder, since not every machine has a container engine, and runs
- * the image's command there as its user, with everything but /data and /tmp read-only: it refuses to serve beyond this machine
- * without a token, becomes healthy, and ends with 0 on SIGTERM.
+ * Builds the stages of the Dockerfile as plain commands in a clean folder, because not every machine has a container engine, and runs
+ * the image's command there as its user, with everything but /data and /tmp read-only. It must refuse to serve other hosts without a
+ * token, become healthy, and end with 0 on SIGTERM.
  *
  *     npm run soak -- container
  */
@@ -17,7 +17,7 @@ const repository = join(import.meta.dirname, "..")
 const stages = readDockerfile(readFileSync(join(repository, "Dockerfile"), "utf8"))
 const ignored = readIgnored(readFileSync(join(repository, ".dockerignore"), "utf8"))
 
-/** The Node of the workspace stands for that of the base image. */
+/** The Node of the workspace replaces that of the base image. */
 const nodeFolder = dirname(process.execPath)
 
 const folder = mkdtempSync(join(tmpdir(), "detent-container-"))
@@ -64,7 +64,7 @@ function copy({ from, sources, to }: Extract<Instruction, { readonly name: "COPY
   }
 }
 
-/** What the repository holds and the build is sent. */
+/** Copies the files of the repository that belong to the build context. */
 function copyContext(source: string, target: string): void {
   const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "--", source], {
     cwd: repository,
@@ -73,7 +73,7 @@ function copyContext(source: string, target: string): void {
   })
     .split("\n")
     .filter((file) => file !== "" && existsSync(join(repository, file)) && !isIgnored(file, ignored))
-  if (files.length === 0) throw new Error(`COPY ${source}: nothing of it is sent to the build`)
+  if (files.length === 0) throw new Error(`COPY ${source}: the build context has no file of it`)
   const isFolder = statSync(join(repository, source)).isDirectory()
   for (const file of files) {
     const path = isFolder ? join(target, file) : join(target, file.slice(file.lastIndexOf("/") + 1))
@@ -94,7 +94,7 @@ async function checkImage(image: Stage, root: string): Promise<void> {
   const temporary = join(folder, "tmp")
   mkdirSync(temporary)
   chmodSync(temporary, 0o777)
-  // Before the Node of this machine, and after what the image has installed.
+  // The commands of the image come first, then the Node of this machine.
   const [installed = "", ...system] = (own["PATH"] ?? "").split(":")
   const path = [installed, nodeFolder, ...system].join(":")
   const env = { ...own, PATH: path, HOME: temporary, TMPDIR: temporary, XDG_STATE_HOME: join(temporary, "state") }
@@ -107,13 +107,13 @@ async function checkImage(image: Stage, root: string): Promise<void> {
   const packages = globSync("app/node_modules/@detent/*/src/*.ts", { cwd: root })
   demand(
     packages.every((file) => file.endsWith(".d.ts")),
-    "the image holds sources that were not built",
+    "the image contains sources that were not built",
   )
   const version = await ended(run([...(entrypoint ?? []), "--version"]))
   demand(version.code === 0, `detent --version ended with ${version.code}: ${version.said}`)
   console.log(version.said.trim())
   const open = await ended(run(serve))
-  demand(open.code !== 0 && /DETENT_TOKEN/.test(open.said), `without a token it should refuse to serve: ${open.said}`)
+  demand(open.code !== 0 && /DETENT_TOKEN/.test(open.said), `without a token the server must refuse to start: ${open.said}`)
 
   const server = run(serve, { DETENT_TOKEN: "0123456789abcdef0123456789abcdef" })
   const end = ended(server)
@@ -124,10 +124,10 @@ async function checkImage(image: Stage, root: string): Promise<void> {
   }
   server.kill("SIGTERM")
   const { code, said } = await end
-  demand(isHealthy, `it did not become healthy: ${said}`)
-  demand(code === 0, `on SIGTERM it ended with ${code}: ${said}`)
+  demand(isHealthy, `the server did not become healthy: ${said}`)
+  demand(code === 0, `on SIGTERM the server ended with ${code}: ${said}`)
   const [size = ""] = execFileSync("du", ["-sm", join(root, "app")], { encoding: "utf8" }).split("\t")
-  console.log(`the image adds ${size} MB to its base; it was healthy, and ended with 0 on SIGTERM`)
+  console.log(`the image adds ${size} MB to its base; the server became healthy and ended with 0 on SIGTERM`)
 }
 
 function wordsOf(image: Stage, wanted: "CMD" | "HEALTHCHECK" | "ENTRYPOINT"): ReadonlyArray<string> {
@@ -135,7 +135,7 @@ function wordsOf(image: Stage, wanted: "CMD" | "HEALTHCHECK" | "ENTRYPOINT"): Re
   throw new Error(`the Dockerfile has no ${wanted}`)
 }
 
-/** Paths of the image are below its root here. */
+/** Maps paths of the image to paths below its root folder. */
 function inside(root: string, value: string): string {
   return value
     .split(":")

@@ -1,7 +1,7 @@
 /**
- * Checks the programs of the pages about migration. Installs Temporal's, DBOS's and BullMQ's libraries on first use, type-checks their programs, and
- * runs the program of DBOS and ours on one PostgreSQL: both must print the same. The programs of Temporal and BullMQ need a server of their own and
- * are type-checked only. `npm test` runs our half of each.
+ * Checks the programs of the migration pages. Installs the libraries of Temporal, DBOS and BullMQ on first use, type-checks their programs, and
+ * runs the program of DBOS and ours on one PostgreSQL: both must print the same. The programs of Temporal and BullMQ need a server of their own, so
+ * they are only type-checked. `npm test` runs our half of each.
  *
  *     npm run soak -- migration
  */

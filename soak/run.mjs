@@ -1,4 +1,4 @@
-/** `npm run soak -- NAME [options]` runs one long proof; without a name, all of them. */
+/** `npm run soak -- NAME [options]` runs one soak test; without a name, all of them. */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { run } from "../scripts/run.mjs"
@@ -9,7 +9,7 @@ const all = readdirSync(import.meta.dirname)
   .map((file) => file.slice(0, -".ts".length))
 const isNamed = name !== undefined && !name.startsWith("-")
 if (isNamed && !existsSync(join(import.meta.dirname, `${name}.ts`))) {
-  console.error(`there is no soak ${name}; choose one of ${all.join(", ")}`)
+  console.error(`there is no soak test ${name}; choose one of ${all.join(", ")}`)
   process.exit(2)
 }
 const succeeded = isNamed

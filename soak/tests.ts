@@ -1,6 +1,6 @@
 /**
- * The tests that `npm test` runs in a short version, each in its long one: 200 kills on each store, 20,000 simulated schedules,
- * 2,000 simulated workflows, 1,000,000 instances, all kinds of hostile content. Variables of the environment set other numbers.
+ * The long versions of tests that `npm test` runs in a short version: 200 kills on each store, 20,000 simulated schedules, 2,000
+ * simulated workflows, 1,000,000 instances, all kinds of hostile content. Environment variables set other numbers.
  *
  *     npm run soak -- tests
  *     DETENT_CRASH_SEED=7 npm run soak -- tests
@@ -35,7 +35,7 @@ const files = [
   "cli/test/killed.test.ts",
   "durable/test/simulation/simulation.test.ts",
 ]
-// One process for each: the memory of one must not be the limit of the next, and one that fails does not end the others.
+// One process per file: each has its own memory limit, and a failure does not end the others.
 for (const file of files) {
   console.log(`\n=== ${file}`)
   const isProven = run("vitest", ["run", "--maxWorkers=1", `packages/${file}`], {

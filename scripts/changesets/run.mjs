@@ -1,8 +1,8 @@
 /**
  * Release notes from the files in `.changeset`: installs the tool on first use, and runs it at the root of the repository.
  *
- *     npm run changeset                  asks what changed and writes a file
- *     npm run changeset -- status        lists what the next release has
+ *     npm run changeset                  asks for the change and writes a file
+ *     npm run changeset -- status        lists the changes of the next release
  *     npm run changeset -- version       writes versions and changelogs, and removes the files
  */
 import { spawnSync } from "node:child_process"

@@ -1,6 +1,6 @@
 /**
- * What a terminal shows of the output of a program: as much of its language as the `detent` command speaks, which is colours,
- * and lines that are drawn over themselves.
+ * The lines that a terminal shows for the output of a program. Supports the control codes that the `detent` command uses: colours,
+ * and lines that are redrawn in place.
  */
 export interface Run {
   readonly text: string
@@ -14,7 +14,7 @@ const closing: Readonly<Record<number, ReadonlyArray<number>>> = { 22: [1, 2], 3
 
 const escape = "\u001B"
 
-/** A line break, a return that draws over the line, a code for how text looks, or text. */
+/** A line break, a return that redraws the line, a colour code, or text. */
 const piece = new RegExp(String.raw`(\r?\n)|(\r(?:${escape}\[2K)?)|${escape}\[(\d*)m|([^\r\n${escape}]+)`, "g")
 
 export const linesOf = (output: string): ReadonlyArray<Line> => {

@@ -1,5 +1,5 @@
 /**
- * Draws the terminal of the README from a real run: an upload is killed in the middle and resumes.
+ * Draws the terminal picture of the README from a real run: an upload is killed halfway and resumes.
  *
  * Run it: `npx node scripts/picture/story.ts`
  */
@@ -18,7 +18,7 @@ import { terminalSvg } from "./terminalSvg.ts"
 const columns = 92
 const bin = join(root, "packages/cli/bin/detent.mjs")
 
-/** What a terminal shows of the command, until it ends or is killed because of what it said. */
+/** The terminal output of the command, until it ends or is killed because its output matches `killAt`. */
 const shown = (cwd: string, args: ReadonlyArray<string>, killAt?: RegExp): Promise<string> =>
   new Promise((resolve) => {
     const command = `stty cols ${columns}; echo "pid $$"; exec '${process.execPath}' '${bin}' ${args.join(" ")}`

@@ -1,4 +1,4 @@
-/** Lines of a terminal as a picture: text in a fixed width, so that it can be selected and every viewer shows the same. */
+/** Lines of a terminal as an SVG: text with a fixed width, which can be selected and looks the same in every viewer. */
 import type { Line, Run } from "./Screen.ts"
 
 const colours: ReadonlyMap<number, string> = new Map([
@@ -36,7 +36,7 @@ const drawLine = (line: Line, y: number): string => {
   return `<text y="${y}" fill="#cdd9e5" xml:space="preserve">${runs.join("")}</text>`
 }
 
-/** The length is given, so that a font of another width does not pull the columns apart. */
+/** Sets the length, so that a font of another width does not shift the columns. */
 const drawRun = ({ text, codes }: Run, x: number): string => {
   const colour = [...codes].map((code) => colours.get(code)).find((one) => one !== undefined) ?? (codes.has(2) ? "#768390" : undefined)
   const looks = [colour === undefined ? "" : ` fill="${colour}"`, codes.has(1) ? ' font-weight="bold"' : ""].join("")

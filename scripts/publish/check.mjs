@@ -1,7 +1,6 @@
 /**
- * Checks packed packages for what a registry and their users expect: `node scripts/publish/check.mjs FOLDER`, after `npm run pack`.
- * The tools bring 63 packages along, so they are installed in this folder when they are first used: a fresh clone's demo does not
- * wait for them.
+ * Checks packed packages against the rules of a registry: `node scripts/publish/check.mjs FOLDER`, after `npm run pack`. The tools
+ * have 63 dependencies, so they are installed in this folder on first use: the demo of a fresh clone does not wait for them.
  */
 import { spawnSync } from "node:child_process"
 import { readdirSync } from "node:fs"
@@ -15,7 +14,7 @@ const tools = join(import.meta.dirname, "node_modules", ".bin")
 if (!installOnDemand(import.meta.dirname, "publint and attw")) process.exit(1)
 const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"))
 if (tarballs.length === 0) {
-  console.error(`${folder} holds no packages; npm run pack makes them`)
+  console.error(`${folder} has no packages; npm run pack creates them`)
   process.exit(1)
 }
 const problems = tarballs.flatMap((name) => {
@@ -24,7 +23,7 @@ const problems = tarballs.flatMap((name) => {
   return [
     ...problemsOf("npm", ["publish", tarball, "--dry-run", "--loglevel=error"]),
     ...problemsOf(join(tools, "publint"), ["run", tarball, "--strict"]),
-    // The packages are ES modules only: what a CommonJS `require` or a resolver from before `exports` sees is not asked.
+    // The packages are ES modules only, so CommonJS `require` and resolvers without `exports` are not checked.
     ...problemsOf(join(tools, "attw"), [tarball, "--profile", "esm-only", "--no-color", "--no-emoji"]),
   ]
 })

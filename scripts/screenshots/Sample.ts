@@ -1,4 +1,4 @@
-/** A workspace with something of everything, for pictures of the console: subscriptions in every state, dead letters, a graph, an upload. */
+/** A sample workspace for pictures of the console: subscriptions in every state, dead letters, a graph, an upload. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -43,7 +43,7 @@ const Subscription = Machine.make({
 })
   .on(state.Trial, event.Activate, state.Active, ({ state: { customer, plan } }) => state.Active({ customer, plan, attempts: 0 }))
   .on(state.Active, event.PaymentReceived, state.Active, ({ state: before, event: { amount } }) =>
-    amount <= 0 ? refuse("a payment is more than nothing") : state.Active({ ...before, attempts: 0 }),
+    amount <= 0 ? refuse("a payment must be more than 0") : state.Active({ ...before, attempts: 0 }),
   )
   .on(state.Active, event.PaymentFailed, state.PastDue, ({ state: before }) => state.PastDue({ ...before, attempts: before.attempts + 1 }))
   .on(state.PastDue, event.PaymentReceived, state.Active, ({ state: before }) => state.Active({ ...before, attempts: 0 }))
@@ -72,7 +72,7 @@ const Checkout = Workflow.make("checkout", {
   idempotencyKey: ({ order }) => order,
 })
 
-/** Payment fails at first. The parcel is on its way until its delivery is reported. */
+/** The first payment attempt fails. The workflow waits until the delivery is reported. */
 const checkoutLayer = Checkout.toLayer(({ order, items }) =>
   Effect.gen(function* () {
     const step = (name: string, millis: number) =>
@@ -114,7 +114,7 @@ const ways: ReadonlyArray<ReadonlyArray<keyof typeof events>> = [
   ["activate", "failed", "paid", "failed"],
 ]
 
-/** Serves the sample; the scope ends it. */
+/** Serves the sample until the scope ends. */
 export const sample = (
   data: string,
   port: number,

@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: a picture of every page of the console, in two themes and two widths, in docs/images. `--serve` only serves the
- * sample, until Ctrl-C, for work on the console.
+ * `npm run screenshots`: takes a picture of every page of the console, in two themes and two widths, to docs/images. `--serve` only
+ * serves the sample, until Ctrl-C, for work on the console.
  */
 import { mkdirSync } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
@@ -76,7 +76,7 @@ const program = Effect.gen(function* () {
   )
 })
 
-/** Waits until everything is read: no skeleton is left, and the live badge says so. The page evaluates nothing for it: its content policy forbids that. */
+/** Waits until everything is loaded: no skeleton, and a live badge. Uses selectors, because the page forbids evaluation. */
 const shown = async (page: Page) => {
   const has = async (selector: string) => (await page.locator(selector).count()) > 0
   for (const deadline = Date.now() + 30_000; Date.now() < deadline; ) {

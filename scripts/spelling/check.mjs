@@ -1,6 +1,6 @@
 /**
- * Checks the spelling and the words of the documents, and of the comments in the sources of the packages. English is British, as in the API. A word
- * that is right and not in the dictionary stands in `words.txt`; `--accept` adds all that are unknown, to be read before they are committed.
+ * Checks the spelling and the wording of the documents, and of the comments in the sources of the packages. English is British, as in the API.
+ * Correct words that are not in the dictionary are listed in `words.txt`; `--accept` adds all unknown words, to be reviewed before the commit.
  *
  * The dictionary is installed here on first use (three small packages), so that no installation of the workspace waits for it.
  */
@@ -12,10 +12,10 @@ import { installOnDemand } from "../install-on-demand.mjs"
 import { proseLines } from "../markdown.mjs"
 import { root } from "../projects.mjs"
 
-/** Words of the project that are not in the dictionary, one a line. */
+/** Words of the project that are not in the dictionary, one per line. */
 const wordsFile = join(import.meta.dirname, "words.txt")
 
-/** They say neither who acts nor what happens. The style is in CONTRIBUTING.md. */
+/** Phrases that name neither the actor nor the action. The style is in CONTRIBUTING.md. */
 const unclear =
   /\b(whoever|somebody|nobody|those who|(?:is|are|be|was|were|been) told|(?:go|goes|gone|going) on|unless told|what (?:is|was) left|has to be looked)\b/i
 
@@ -91,7 +91,7 @@ function comments() {
 }
 
 /**
- * Words of letters that are no names of code: without code, addresses and tags, capitals inside, digits and marks around.
+ * The unknown words of a text. Skips code, addresses and tags, and words with inner capitals, digits or symbols, which are names of code.
  *
  * @param {string} text
  */

@@ -1,4 +1,4 @@
-/** A benchmark is a program: what it prints and how it ends. */
+/** The output and the exit code of the benchmark program. */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"

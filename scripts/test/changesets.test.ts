@@ -1,4 +1,4 @@
-/** Every changeset names packages that exist and a kind of release, and says something to users. */
+/** Every changeset names existing packages and a kind of release, and has a text for users. */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, it } from "vitest"
@@ -6,7 +6,7 @@ import { packages, root } from "../projects.mjs"
 
 const names = packages.map((folder) => JSON.parse(readFileSync(join(root, "packages", folder, "package.json"), "utf8")).name as string)
 
-/** What is wrong with a changeset. */
+/** The problems of a changeset. */
 const problemsOf = (text: string): ReadonlyArray<string> => {
   const [, head = "", body = ""] = /^---\n([\s\S]*?)\n---\n([\s\S]*)$/.exec(text) ?? []
   const releases = head.split("\n").map((line) => /^["']?([^"':]+)["']?: (patch|minor|major)$/.exec(line))

@@ -4,7 +4,7 @@ import { importCycles } from "../import-cycles.mjs"
 const cyclesOf = (imports: Readonly<Record<string, ReadonlyArray<string>>>) => importCycles(new Map(Object.entries(imports)))
 
 describe("import cycles", () => {
-  it("finds none where imports point one way, also along two ways to the same file", () => {
+  it("finds none where imports point in one direction, also along two paths to the same file", () => {
     assert.deepStrictEqual(cyclesOf({ a: ["b", "c"], b: ["d"], c: ["d"], d: [] }), [])
   })
 

@@ -1,4 +1,4 @@
-/** `infra/check` finds what it is there to find. That it finds nothing in the repository is a step of `npm run check`. */
+/** Tests that `infra/check` finds problems. `npm run check` runs it on the repository, where it must find none. */
 import { describe, expect, it } from "vitest"
 import { dashboardProblems, metricsDefined, metricsIn } from "../../infra/check/Dashboards.ts"
 import { dockerfileProblems, isIgnored, readDockerfile, readIgnored } from "../../infra/check/Dockerfile.ts"
@@ -40,7 +40,7 @@ describe("the check of the Dockerfile", () => {
     expect(problemsOf(good.replace("FROM node:24-slim\n", "FROM node:22\n"))).toContain("node:22 is not a Node 24 slim")
     expect(problemsOf(good.replace("--from=build", "--from=other"))).toContain("COPY from other, which is not a stage")
     expect(problemsOf(good.replace("npm ci", "mkdir /data"))).toContain("use paths relative to its WORKDIR")
-    expect(problemsOf(good.replace("USER node", "COPY . .\nUSER node"))).toContain("more than what the stages before have built")
+    expect(problemsOf(good.replace("USER node", "COPY . .\nUSER node"))).toContain("more than the earlier stages have built")
     expect(problemsOf(good.replace("STOPSIGNAL SIGTERM\n", ""))).toContain("STOPSIGNAL")
     expect(() => readDockerfile(good.replace('["detent"]', "detent"))).toThrow("as a list of words")
   })
@@ -50,12 +50,12 @@ describe("the check of the Dockerfile", () => {
     expect(isIgnored("packages/cli/node_modules/a/b.js", patterns)).toBe(true)
     expect(isIgnored("examples/order/Order.ts", patterns)).toBe(true)
     expect(isIgnored("examples/package.json", patterns)).toBe(false)
-    expect(dockerfileProblems(readDockerfile(good), []).join("\n")).toContain(".dockerignore: .env is sent to the build")
+    expect(dockerfileProblems(readDockerfile(good), []).join("\n")).toContain(".dockerignore: .env is in the build context")
   })
 })
 
 describe("the check of manifests", () => {
-  it("refuses a compose service that is open, can be written to, or holds a secret itself", () => {
+  it("refuses a compose service that is open, has a writable root file system, or contains a secret", () => {
     const service = { image: "detent", environment: { DETENT_TOKEN: "secret" }, ports: ["4400:4400"], volumes: ["data:/data"] }
     const { problems, containers } = composeOf(new Node({ services: { server: service } }))
     const text = problems.join("\n")
@@ -64,8 +64,8 @@ describe("the check of manifests", () => {
       "drop ALL",
       "no /tmp",
       "open to other machines",
-      "holds DETENT_TOKEN itself",
-      "runs less than twice",
+      "contains the value of DETENT_TOKEN",
+      "has fewer than two instances",
     ])
       expect(text).toContain(problem)
     expect(text).toContain("the volume data, which is not declared")
@@ -82,7 +82,7 @@ describe("the check of manifests", () => {
     expect(kubernetesOf([new Node({ kind: "Service" })]).problems).toEqual(["kubernetes: there is no workload"])
   })
 
-  it("reads the command lines of a workload and the names that it builds values from, and refuses a key that pods cannot do without", () => {
+  it("reads the command lines of a workload and the names that its values refer to, and refuses a required key of a model", () => {
     const secret = (name: string, optional: boolean) => ({ name, valueFrom: { secretKeyRef: { name: "detent", key: "x", optional } } })
     const container = {
       image: "detent:1",
@@ -115,7 +115,7 @@ describe("the check of variables", () => {
   const server: Container = { place: "here", role: "server", names, referred: new Set(), commands: ["serve --port=4400"] }
   const without = (name: string) => new Set([...names].filter((one) => one !== name))
 
-  it("refuses a variable that no deployment knows, one that a container lacks, and one that nothing reads", () => {
+  it("refuses a variable that is not listed, one that a container lacks, and one that nothing reads", () => {
     expect(variableProblems(read, image, [server])).toEqual([])
     expect(variableProblems(new Map([...read, ["NEW_ONE", ["a.ts"]]]), image, [])).toEqual([expect.stringContaining("a.ts reads NEW_ONE")])
     expect(variableProblems(read, new Set(["NODE_ENV", "DETENT_DATA"]), [])).toEqual(["Dockerfile: ENV does not set XDG_STATE_HOME"])
@@ -130,19 +130,19 @@ describe("the check of variables", () => {
     expect(variableProblems(read, new Set([...image, "DETENT_DIR"]), [])).toEqual([expect.stringContaining("ENV sets DETENT_DIR")])
   })
 
-  it("refuses a server, a worker, a node or an activity without a way in for keys of models and for the address of the collector", () => {
+  it("refuses a server, a worker, a node or an activity without the variables for keys of models and for the collector", () => {
     for (const role of ["server", "worker", "node", "activity"] as const)
       for (const name of ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OTEL_EXPORTER_OTLP_ENDPOINT"])
         expect(variableProblems(read, image, [{ ...server, role, names: without(name) }])).toEqual([`here does not set ${name}`])
   })
 
-  it("refuses a container and a guide that pass --data or --database, which beat the environment", () => {
+  it("refuses a container and a guide that pass --data or --database, which override the environment", () => {
     const problemsOf = (...commands: ReadonlyArray<string>) => variableProblems(read, image, [{ ...server, commands }])
-    expect(problemsOf("serve --data=/data")).toEqual(["here passes --data, which beats DETENT_DATA; leave it out: serve --data=/data"])
+    expect(problemsOf("serve --data=/data")).toEqual(["here passes --data, which overrides DETENT_DATA; leave it out: serve --data=/data"])
     expect(problemsOf("serve", 'sh -c detent cluster drain "$NODE" --data /data && sleep 5')).toHaveLength(1)
-    expect(problemsOf("worker --database postgres://db/x")).toEqual([expect.stringContaining("beats DETENT_DATABASE_URL")])
+    expect(problemsOf("worker --database postgres://db/x")).toEqual([expect.stringContaining("overrides DETENT_DATABASE_URL")])
     const guide = "kubectl exec detent-0 -- detent cluster status --data /data\ndetent serve --data new\n"
-    expect(guideProblems("a.md", guide)).toEqual([expect.stringContaining("a.md passes --data, which beats DETENT_DATA")])
+    expect(guideProblems("a.md", guide)).toEqual([expect.stringContaining("a.md passes --data, which overrides DETENT_DATA")])
   })
 })
 
@@ -166,7 +166,7 @@ describe("the check of Terraform", () => {
   it("finds variables, inputs, outputs and resources that do not fit together", () => {
     expect(moduleProblems([child, root("module.a.id", { name: "n" })])).toEqual([])
     expect(moduleProblems([child, root("module.a.id", {})])).toEqual(["infra/google: module a lacks name"])
-    expect(moduleProblems([child, root("module.a.id", { name: "n", size: 1 })])).toEqual(["infra/google: module a knows no size"])
+    expect(moduleProblems([child, root("module.a.id", { name: "n", size: 1 })])).toEqual(["infra/google: module a has no variable size"])
     expect(moduleProblems([child, root("module.a.idd", { name: "n" })])).toEqual([
       "infra/google: module a has no output idd",
       "infra/google: output id of module a is not used",

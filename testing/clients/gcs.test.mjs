@@ -80,13 +80,13 @@ test("reads the code of a throttled request", async () => {
   await assert.rejects(bucket.file("throttled.txt").getMetadata(), { code: 429 })
 })
 
-test("gets a refusal of content with another checksum", async () => {
+test("is refused content with a wrong checksum", async () => {
   await assert.rejects(bucket.file("wrong.txt").save("x", { resumable: false, metadata: { md5Hash: "AAAAAAAAAAAAAAAAAAAAAA==" } }), {
     code: 400,
   })
 })
 
-test("finds a missing bucket missing", async () => {
+test("gets a 404 for a missing bucket", async () => {
   const missing = bucket.storage.bucket("no-such-bucket")
   await assert.rejects(missing.file("a").getMetadata(), { code: 404 })
 })

@@ -1,6 +1,6 @@
 /**
- * Runs the official clients of Google Cloud Storage, Cloud Tasks and S3 against the fakes of the tests: what these clients can do there shows that
- * the fakes speak the protocols. Installs the clients on first use. Plain JavaScript, so that any Node from 20 on can start it.
+ * Runs the official clients of Google Cloud Storage, Cloud Tasks and S3 against the fakes of the tests, to show that the fakes implement the
+ * protocols. Installs the clients on first use. Plain JavaScript, so that any Node from version 20 can start it.
  */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"

@@ -41,7 +41,7 @@ before(async () => {
 
 after(() => fake.close())
 
-test("puts and gets, with metadata, ranges and a name of any characters", async () => {
+test("puts and gets, with metadata, ranges and special characters in the name", async () => {
   const Key = "folder/a b+ø!'()*~&=?#.txt"
   const { ETag } = await client.send(new PutObjectCommand({ Bucket, Key, Body: "Ålesund 東京", Metadata: { key: "value" } }))
   const got = await client.send(new GetObjectCommand({ Bucket, Key }))
@@ -51,7 +51,7 @@ test("puts and gets, with metadata, ranges and a name of any characters", async 
   assert.equal(await part.Body?.transformToString(), "東京")
 })
 
-test("puts with a checksum, which is checked and comes back", async () => {
+test("puts with a checksum, which the server verifies and returns", async () => {
   const Key = "checked.txt"
   await client.send(new PutObjectCommand({ Bucket, Key, Body: "content", ChecksumAlgorithm: "CRC32" }))
   const got = await client.send(new GetObjectCommand({ Bucket, Key, ChecksumMode: "ENABLED" }))
@@ -78,7 +78,7 @@ test("is refused where a condition does not hold", async () => {
   await assert.rejects(client.send(new GetObjectCommand({ Bucket: "no-such-bucket", Key })), { name: "NoSuchBucket" })
 })
 
-test("uploads in parts, of which all but the last have a least size", async () => {
+test("uploads in parts, of which all but the last have a minimum size", async () => {
   const Key = "large.bin"
   const bytes = randomBytes(6 * 1024 * 1024)
   const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, Metadata: { key: "value" } }))
@@ -120,7 +120,7 @@ test("lists all pages in order, and folders by a delimiter", async () => {
   assert.deepEqual(folders.CommonPrefixes, [{ Prefix: "list/a/" }])
 })
 
-test("is refused with foreign keys, and retries what is throttled", async () => {
+test("is refused with wrong keys, and retries throttled requests", async () => {
   await assert.rejects(clientWith({ ...keys, secretAccessKey: "other" }).send(new ListObjectsV2Command({ Bucket })), {
     name: "SignatureDoesNotMatch",
   })

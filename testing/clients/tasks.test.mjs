@@ -6,7 +6,7 @@ import { after, before, test } from "node:test"
 import { CloudTasksClient } from "@google-cloud/tasks"
 import { startFakeCloudTasks } from "../../packages/knowledge/testing/cloud/index.ts"
 
-/** The library of tokens in the version that this client uses. */
+/** The token library, in the version that this client uses. */
 const ofClient = createRequire(import.meta.resolve("@google-cloud/tasks"))
 const { OAuth2Client } = createRequire(ofClient.resolve("google-gax"))("google-auth-library")
 
@@ -89,7 +89,7 @@ test("creates a task that is called with a signed token, and again after a failu
   assert.equal(first?.body, '{"a":"ø"}')
   assert.equal(first?.headers["x-cloudtasks-taskretrycount"], "0")
   assert.equal(second?.headers["x-cloudtasks-taskretrycount"], "1")
-  // The official library of tokens verifies what the fake signs.
+  // The official token library verifies the signature of the fake.
   const { keys } = await (await fetch(fake.keysUrl)).json()
   const { createPublicKey } = await import("node:crypto")
   const pems = Object.fromEntries(
@@ -103,11 +103,11 @@ test("creates a task that is called with a signed token, and again after a failu
   assert.equal(ticket.getPayload()?.email, "tasks@project.iam.gserviceaccount.com")
 })
 
-test("is refused a name that was used, also after its task has ended", async () => {
+test("is refused a task name that was used before, also after its task has ended", async () => {
   await assert.rejects(client.createTask({ parent: queue, task: taskOf("first") }), /existed too recently|ALREADY_EXISTS/)
 })
 
-test("finds, lists and deletes tasks that wait", async () => {
+test("finds, lists and deletes scheduled tasks", async () => {
   const scheduleTime = { seconds: Math.floor((performance.timeOrigin + performance.now()) / 1000) + 3600 }
   await client.createTask({ parent: queue, task: taskOf("later", { scheduleTime }) })
   const [found] = await client.getTask({ name: `${queue}/tasks/later` })
@@ -121,7 +121,7 @@ test("finds, lists and deletes tasks that wait", async () => {
   await assert.rejects(client.getTask({ name: `${queue}/tasks/later` }), /not found/i)
 })
 
-test("is refused what the service refuses", async () => {
+test("is refused invalid requests, as by the service", async () => {
   await assert.rejects(client.createTask({ parent: `${queue}-missing`, task: {} }), /does not exist/)
   await assert.rejects(
     client.createTask({ parent: queue, task: taskOf("deadline", { dispatchDeadline: { seconds: 3600 } }) }),

