@@ -1,4 +1,4 @@
-/** Compares the metrics that dashboards ask for with those that the packages define: a misspelt one shows nothing, and says nothing. */
+/** Compares the metrics in dashboards with those that the packages define: a misspelt metric gives an empty panel without an error. */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
@@ -6,7 +6,7 @@ import { join } from "node:path"
 export const metricsDefined = (root: string): ReadonlySet<string> =>
   new Set(globSync("packages/*/src/**/*.ts", { cwd: root }).flatMap((file) => metricsIn(readFileSync(join(root, file), "utf8"))))
 
-/** Those of one source: named where they are made, or by a function of the file that adds what their names have in common. */
+/** The metrics of one source: named at their creation, or by a function of the file that adds a common prefix and suffix. */
 export const metricsIn = (source: string): ReadonlyArray<string> => {
   const named = [...source.matchAll(/Metric\.\w+\(\s*"(detent_\w+)"/g)].map(([, name = ""]) => name)
   const making = source.matchAll(/const (\w+) = \(name: string[^)]*\) =>\s*Metric\.\w+\(\s*`(detent_\w*)\$\{name\}(\w*)`/g)
@@ -16,7 +16,7 @@ export const metricsIn = (source: string): ReadonlyArray<string> => {
   return [...named, ...made]
 }
 
-/** What is wrong with the queries of a dashboard, wherever they stand in it. */
+/** The unknown metrics in the queries of a dashboard, at any depth. */
 export const dashboardProblems = (file: string, dashboard: unknown, defined: ReadonlySet<string>): ReadonlyArray<string> =>
   [...new Set(queriesIn(dashboard).flatMap((query) => [...query.matchAll(/\bdetent_\w+/g)].map(([name]) => name)))]
     // A histogram has three series.

@@ -1,4 +1,4 @@
-/** Reads a Dockerfile: its stages, and what each does. Knows the instructions that ours uses, and refuses others. */
+/** Parses a Dockerfile into stages and instructions. Supports the instructions that ours uses, and refuses others. */
 import { matchesGlob } from "node:path"
 
 export type Instruction =
@@ -47,7 +47,7 @@ export const readDockerfile = (text: string): ReadonlyArray<Stage> => {
   return stages
 }
 
-/** Without comments, and with continued lines joined. */
+/** The lines without comments, with continued lines joined. */
 const linesOf = (text: string): ReadonlyArray<string> =>
   text
     .split("\n")
@@ -82,7 +82,7 @@ const instructionOf = (name: string, rest: string): Instruction => {
     case "STOPSIGNAL":
       return { name, value: body }
     default:
-      throw new Error(`Dockerfile: infra/check does not know ${name}; teach it, or leave it out`)
+      throw new Error(`Dockerfile: infra/check does not support ${name}; add it to infra/check/Dockerfile.ts, or leave it out`)
   }
 }
 
@@ -96,7 +96,7 @@ const flagsOf = (rest: string): readonly [Readonly<Record<string, string>>, stri
   return [flags, body]
 }
 
-/** A shell in between would keep signals from the process, so only lists of words are taken. */
+/** Accepts only lists of words, because a shell in between would keep signals from the process. */
 const wordsOf = (name: string, body: string): ReadonlyArray<string> => {
   const words: unknown = body.startsWith("[") ? JSON.parse(body) : undefined
   if (!Array.isArray(words) || !words.every((word) => typeof word === "string"))
@@ -127,7 +127,7 @@ export const dockerfileProblems = (stages: ReadonlyArray<Stage>, ignored: Readon
     ),
     ...say(
       last.instructions.every((one) => one.name !== "RUN" && (one.name !== "COPY" || one.from !== undefined)),
-      "the image holds more than what the stages before have built",
+      "the image contains more than the earlier stages have built",
     ),
     ...say(!/^(?:root|0)(?::|$)/.test(user), "the image runs as root; set USER node"),
     ...say(lastOf(last, "HEALTHCHECK") !== undefined, "there is no HEALTHCHECK"),
@@ -135,10 +135,10 @@ export const dockerfileProblems = (stages: ReadonlyArray<Stage>, ignored: Readon
     ...say(lastOf(last, "ENTRYPOINT")?.words.join(" ") === "detent", "the entrypoint is not detent"),
     ...say(
       Object.values(environmentOf(last)).every((value) => !/secret|password/i.test(value)),
-      "ENV holds a secret",
+      "ENV contains a secret",
     ),
     ...[".git", ".env", "packages/cli/node_modules/x", "data.db", "packages/cli/test/x.ts"].flatMap((path) =>
-      isIgnored(path, ignored) ? [] : [`.dockerignore: ${path} is sent to the build`],
+      isIgnored(path, ignored) ? [] : [`.dockerignore: ${path} is in the build context`],
     ),
   ]
 }
@@ -150,7 +150,7 @@ export const readIgnored = (text: string): ReadonlyArray<string> =>
     .map((line) => line.trim())
     .filter((line) => line !== "" && !line.startsWith("#"))
 
-/** The last pattern that fits a path or a folder it is in decides. */
+/** The last pattern that matches the path or one of its folders decides. */
 export const isIgnored = (path: string, patterns: ReadonlyArray<string>): boolean => {
   const parts = path.split("/")
   const parents = parts.map((_, index) => parts.slice(0, index + 1).join("/"))

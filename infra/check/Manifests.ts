@@ -1,10 +1,10 @@
-/** Reads compose.yaml and the manifests of kubernetes/: what they run of the image, and whether they keep to its rules. */
+/** Reads compose.yaml and the manifests of kubernetes/: the containers of the image, and violations of its rules. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Yaml from "effect/unstable/encoding/Yaml"
 import type { Container, Role } from "./variables.ts"
 
-/** A value of a YAML document: reading below what is not there gives undefined. */
+/** A value of a YAML document. Reading below a missing value gives undefined. */
 export class Node {
   readonly value: unknown
   constructor(value: unknown) {
@@ -28,7 +28,7 @@ const isRecord = (value: unknown): value is Record<string | number, unknown> => 
 
 const readYaml = (file: string): Node => new Node(Yaml.parse(readFileSync(file, "utf8")))
 
-/** What a deployment runs, and what is wrong with it. */
+/** The containers of a deployment, and its problems. */
 export interface Deployment {
   readonly containers: ReadonlyArray<Container>
   readonly problems: ReadonlyArray<string>
@@ -51,7 +51,7 @@ export const composeOf = (file: Node): Deployment => {
     })),
     problems: [
       ...own.flatMap(([name, service]) => [
-        ...say(name, service.at("read_only").value === true, "has a root file system that can be written to: set read_only"),
+        ...say(name, service.at("read_only").value === true, "has a writable root file system: set read_only"),
         ...say(name, service.at("cap_drop", 0).text === "ALL", "keeps capabilities: drop ALL"),
         ...say(name, service.at("security_opt", 0).text === "no-new-privileges:true", "may gain privileges"),
         ...say(
@@ -72,7 +72,11 @@ export const composeOf = (file: Node): Deployment => {
         ...service
           .at("environment")
           .entries.flatMap(([variable, value]) =>
-            say(name, !/KEY|TOKEN|PASSWORD/.test(variable) || value.text.startsWith("${"), `holds ${variable} itself`),
+            say(
+              name,
+              !/KEY|TOKEN|PASSWORD/.test(variable) || value.text.startsWith("${"),
+              `contains the value of ${variable}; refer to it with \${...}`,
+            ),
           ),
         ...service
           .at("depends_on")
@@ -82,9 +86,17 @@ export const composeOf = (file: Node): Deployment => {
           ]),
       ]),
       ...workers.flatMap(([name, service]) => [
-        ...say(name, service.at("healthcheck", "disable").value === true, "has no port that the check of the image could ask"),
+        ...say(
+          name,
+          service.at("healthcheck", "disable").value === true,
+          "has no port for the health check of the image: disable the health check",
+        ),
       ]),
-      ...say("worker", workers.reduce((count, [, one]) => count + Number(one.at("scale").value ?? 1), 0) >= 2, "runs less than twice"),
+      ...say(
+        "worker",
+        workers.reduce((count, [, one]) => count + Number(one.at("scale").value ?? 1), 0) >= 2,
+        "has fewer than two instances",
+      ),
       ...say("database", services.at("database", "healthcheck", "test").list.length > 0, "has no healthcheck"),
       ...volumeProblems(file),
     ],
@@ -115,7 +127,7 @@ export const kubernetesAt = (root: string): Deployment => {
   )
 }
 
-/** A deployment may do without them. */
+/** Variables that are optional in a deployment. */
 const optionalVariables: ReadonlySet<string> = new Set([
   "ANTHROPIC_API_KEY",
   "OPENAI_API_KEY",
@@ -146,12 +158,12 @@ export const kubernetesOf = (manifests: ReadonlyArray<Node>): Deployment => {
     for (const container of pod.at("containers").list) {
       const security = container.at("securityContext")
       say(container.at("image").text.split(":")[0]?.split("/").at(-1) === "detent", "a container is not of the image `detent`")
-      say(security.at("readOnlyRootFilesystem").value === true, "the root file system can be written to")
+      say(security.at("readOnlyRootFilesystem").value === true, "the root file system is writable")
       say(security.at("allowPrivilegeEscalation").value === false, "privileges may be gained")
       say(security.at("capabilities", "drop", 0).text === "ALL", "capabilities are kept")
       say(container.at("readinessProbe", "httpGet", "path").text === "/health/ready", "there is no readiness probe")
       say(container.at("livenessProbe", "httpGet", "path").text === "/health/live", "there is no liveness probe")
-      say(container.at("resources", "limits", "memory").text !== "", "there is no limit of memory")
+      say(container.at("resources", "limits", "memory").text !== "", "there is no memory limit")
       const mounts = new Set(container.at("volumeMounts").list.map((one) => one.at("mountPath").text))
       for (const path of ["/data", "/tmp"]) say(mounts.has(path), `nothing is mounted at ${path}, and the rest is read-only`)
       for (const variable of container.at("env").list)

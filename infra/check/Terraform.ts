@@ -1,6 +1,6 @@
 /**
- * Reads the Terraform of infra/google and finds what a plan would refuse, without providers: every variable is declared, used and
- * given; every reference names something; roles, limits and environment variables are those of the design.
+ * Reads the Terraform of infra/google and finds errors of a plan without providers: every variable is declared, used and set; every
+ * reference resolves; roles, limits and environment variables are those of the design.
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -47,20 +47,20 @@ const merged = (one: unknown, other: unknown): Block => {
   return all
 }
 
-/** What is below a path of keys; the first of a list of blocks. */
+/** The value at a path of keys. Of a list of blocks, the first is read. */
 export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((found, key) => {
     const block = Array.isArray(found) ? found[0] : found
     return isBlock(block) ? block[key] : undefined
   }, value)
 
-/** Of a block, or of the first of a list of blocks. */
+/** The keys of a block, or of the first of a list of blocks. */
 const keysOf = (value: unknown): ReadonlyArray<string> => {
   const block: unknown = Array.isArray(value) ? value[0] : value
   return isBlock(block) ? Object.keys(block) : []
 }
 
-/** Comments and the texts of descriptions refer to nothing. */
+/** The text without comments and descriptions, which contain no references. */
 const codeOf = (text: string): string => text.replace(/^\s*#.*$/gm, "").replace(/^\s*(?:description|error_message)\s*=.*$/gm, "")
 
 const referencesIn = (text: string, pattern: RegExp): ReadonlySet<string> =>
@@ -94,14 +94,14 @@ export const moduleProblems = (modules: ReadonlyArray<Module>): ReadonlyArray<st
 const typesAndNames = (blocks: unknown): ReadonlyArray<string> =>
   keysOf(blocks).flatMap((type) => keysOf(at(blocks, type)).map((name) => `${type}.${name}`))
 
-/** Every module that is called is given what it needs, and nothing that it does not know; what is read of it is an output. */
+/** Checks that every call of a module sets its required variables and no unknown ones, and reads existing outputs only. */
 const callProblems = (modules: ReadonlyArray<Module>, caller: Module, place: string): ReadonlyArray<string> =>
   keysOf(caller.blocks["module"]).flatMap((name) => {
     const call = at(caller.blocks["module"], name)
     const source = String(at(call, "source") ?? "")
     const path = relative("", join(caller.path, source))
     const called = modules.find((one) => one.path === path)
-    if (called === undefined) return [`${place}: module ${name} is at ${source}, where nothing is`]
+    if (called === undefined) return [`${place}: module ${name} is at ${source}, which does not exist`]
     const given = keysOf(call).filter((key) => !["source", "depends_on", "count", "for_each", "providers"].includes(key))
     const inputs = keysOf(called.blocks["variable"])
     const needed = inputs.filter((input) => at(called.blocks["variable"], input, "default") === undefined)
@@ -109,13 +109,13 @@ const callProblems = (modules: ReadonlyArray<Module>, caller: Module, place: str
     const read = referencesIn(caller.text, new RegExp(`\\bmodule\\.${name}\\.(\\w+)`, "g"))
     return [
       ...needed.filter((input) => !given.includes(input)).map((input) => `${place}: module ${name} lacks ${input}`),
-      ...given.filter((input) => !inputs.includes(input)).map((input) => `${place}: module ${name} knows no ${input}`),
+      ...given.filter((input) => !inputs.includes(input)).map((input) => `${place}: module ${name} has no variable ${input}`),
       ...[...read].filter((output) => !outputs.has(output)).map((output) => `${place}: module ${name} has no output ${output}`),
       ...[...outputs].filter((output) => !read.has(output)).map((output) => `${place}: output ${output} of module ${name} is not used`),
     ]
   })
 
-/** A module names the providers that it uses, with a version. The environments take those of the root. */
+/** Checks that a module names the providers that it uses, with a version. The environments inherit those of the root. */
 const providerProblems = ({ path, blocks, text }: Module, place: string): ReadonlyArray<string> => {
   if (path.startsWith("environments/")) return []
   const named = new Set(keysOf(at(blocks["terraform"], "required_providers")))
@@ -123,7 +123,7 @@ const providerProblems = ({ path, blocks, text }: Module, place: string): Readon
   return [...used].filter((provider) => !named.has(provider)).map((provider) => `${place}: required_providers lacks ${provider}`)
 }
 
-/** The roles of the design, and those without which they do not work. A role that is not here is too much. */
+/** The roles of the design and the roles that they require. Any other role is refused. */
 const roles: ReadonlyArray<string> = [
   "modules/storage roles/storage.objectAdmin",
   "modules/service-accounts roles/secretmanager.secretAccessor",
@@ -134,7 +134,7 @@ const roles: ReadonlyArray<string> = [
   "modules/activity-runner roles/run.jobsExecutorWithOverrides",
 ]
 
-/** What the design sets: module, path to the value, value. */
+/** The settings of the design: module, path to the value, value. */
 const settings: ReadonlyArray<readonly [string, ReadonlyArray<string>, unknown]> = [
   ["modules/storage", ["google_storage_bucket", "main", "versioning", "enabled"], true],
   ["modules/storage", ["google_storage_bucket", "main", "public_access_prevention"], "enforced"],
@@ -202,7 +202,7 @@ export const googleContainers = (modules: ReadonlyArray<Module>): ReadonlyArray<
   return [containerAt("modules/api", "server"), containerAt("modules/activity-runner", "activity")]
 }
 
-/** The keys of a local value: of a map, and of the maps and local values that an expression names. */
+/** The keys of a local value: of a map, or of the maps and local values in an expression. */
 const variablesOf = (locals: unknown, name: string): ReadonlyArray<string> => {
   const value = at(locals, name)
   if (typeof value !== "string") return keysOf(value)
@@ -210,10 +210,10 @@ const variablesOf = (locals: unknown, name: string): ReadonlyArray<string> => {
   return [...variablesSet(value), ...others.flatMap((other) => variablesOf(locals, other))]
 }
 
-/** The names that maps in an expression set. */
+/** The keys of the maps in an expression. */
 const variablesSet = (expression: string): ReadonlyArray<string> => [...referencesIn(expression, /[{,]\s*([A-Z][A-Z0-9_]+)\s*=/g)]
 
-/** What `terraform fmt` would change: indentation by two, no trailing blanks, and `=` aligned in lines that follow each other. */
+/** The changes that `terraform fmt` would make: indentation by two, no trailing blanks, and `=` aligned in consecutive lines. */
 export const formatProblems = (name: string, text: string): ReadonlyArray<string> => {
   const lines = text.split("\n")
   const problems: Array<string> = []
@@ -239,6 +239,6 @@ export const formatProblems = (name: string, text: string): ReadonlyArray<string
     else closeGroup()
   }
   closeGroup()
-  if (!text.endsWith("\n") || text.endsWith("\n\n")) problems.push(`${name}: ends with other than one line break`)
+  if (!text.endsWith("\n") || text.endsWith("\n\n")) problems.push(`${name}: must end with exactly one line break`)
   return problems
 }

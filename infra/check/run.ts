@@ -1,6 +1,6 @@
 /**
- * Checks everything of a deployment that can be checked without a cloud and without a container engine: Dockerfile, compose.yaml,
- * kubernetes/, infra/google, infra/grafana. `npm run check` runs it. `npm run soak -- container` builds the image's stages besides.
+ * Checks a deployment as far as possible without a cloud and without a container engine: Dockerfile, compose.yaml, kubernetes/,
+ * infra/google, infra/grafana. `npm run check` runs it. `npm run soak -- container` also builds the image's stages.
  *
  *     npx node infra/check/run.ts
  */
@@ -47,7 +47,7 @@ const problems = [
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exitCode = 1
 
-/** Where Terraform is installed, it has the last word on the format. */
+/** Where Terraform is installed, its own formatter checks the files too. */
 function terraformFormat(): ReadonlyArray<string> {
   const { status, stdout } = spawnSync("terraform", ["fmt", "-check", "-recursive", join(root, "infra/google")], { encoding: "utf8" })
   return status !== 3 ? [] : [`terraform fmt would change ${stdout.trim().split("\n").join(", ")}`]

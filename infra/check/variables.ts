@@ -1,21 +1,21 @@
 /**
- * The environment variables that the image reads, and which of its processes need them. A variable that a package begins to read has
- * to be entered here, so that no deployment lacks it.
+ * The environment variables that the image reads, and the processes that need them. A new variable of a package must be added here,
+ * so that no deployment lacks it.
  */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** What a container of the image does: the server, a worker beside it, a node of a cluster, one activity as a job. */
+/** The role of a container of the image: the server, a worker beside it, a node of a cluster, one activity as a job. */
 export type Role = "server" | "worker" | "node" | "activity"
 
 export type Variable =
   /** The image sets it. */
   | { readonly set: "image" }
-  /** A deployment sets it for these. */
+  /** A deployment sets it for these roles. */
   | { readonly set: "deployment"; readonly for: ReadonlyArray<Role> }
   /** The caller of an activity sets it. */
   | { readonly set: "task" }
-  /** It has a default, or belongs to something that a deployment need not use. */
+  /** It has a default, or belongs to an optional feature. */
   | { readonly set: "user" }
 
 const user: Variable = { set: "user" }
@@ -28,8 +28,8 @@ export const variables: Readonly<Record<string, Variable>> = {
   DETENT_DATABASE_URL: { set: "deployment", for: everyRole },
   DETENT_TOKEN: { set: "deployment", for: ["server", "node"] },
   DETENT_CLUSTER_TOKEN: { set: "deployment", for: ["node"] },
-  // Optional in a deployment, which has to pass them on all the same: a process without a way in for the key cannot call the model, and
-  // one without the endpoint is not seen, since workers and jobs have no port.
+  // Optional, but a deployment must pass them on: a process without the key cannot call the model, and a process without the endpoint
+  // is not monitored, because workers and jobs have no port.
   ANTHROPIC_API_KEY: { set: "deployment", for: everyRole },
   OPENAI_API_KEY: { set: "deployment", for: everyRole },
   OPENAI_BASE_URL: { set: "deployment", for: everyRole },
@@ -41,13 +41,13 @@ export const variables: Readonly<Record<string, Variable>> = {
   // Cloud Run sets it.
   CLOUD_RUN_TASK_ATTEMPT: { set: "task" },
   DETENT_READ_TOKEN: user,
-  // Read by the image's own configuration: where Cloud Tasks is used.
+  // Read by the image's own configuration, where Cloud Tasks is used.
   GCP_PROJECT_ID: user,
   GCP_REGION: user,
   TASKS_ENDPOINT: user,
   TASKS_SERVICE_ACCOUNT: user,
   TASKS_JOB: user,
-  // Credentials: Google gives them to its own machines.
+  // Credentials. Machines of Google Cloud get them from the metadata server.
   GOOGLE_APPLICATION_CREDENTIALS: user,
   CLOUDSDK_CONFIG: user,
   GCE_METADATA_HOST: user,
@@ -68,13 +68,13 @@ export const variables: Readonly<Record<string, Variable>> = {
   AWS_CONTAINER_AUTHORIZATION_TOKEN: user,
   AWS_EC2_METADATA_DISABLED: user,
   AWS_EC2_METADATA_SERVICE_ENDPOINT: user,
-  // Of the terminal and of Node.
+  // Variables of the terminal and of Node.
   NO_COLOR: user,
   TERM: user,
   NODE_ENV: { set: "image" },
 }
 
-/** How the sources read a variable. */
+/** The patterns by which the sources read a variable. */
 const reads: ReadonlyArray<RegExp> = [
   /\bprocess\.env\["([A-Z][A-Z0-9_]+)"\]/g,
   /\b(?:Effect)?Config\.\w+\("([A-Z][A-Z0-9_]+)"\)/g,
@@ -100,7 +100,7 @@ export const variablesIn = (source: string): ReadonlySet<string> =>
     ...[...source.matchAll(destructured)].flatMap(([, names = ""]) => names.match(/\b[A-Z][A-Z0-9_]+\b/g) ?? []),
   ])
 
-/** A container of a deployment, the variables that it sets, and what it runs. */
+/** A container of a deployment, with its variables and command lines. */
 export interface Container {
   /** For messages: `compose.yaml: server`. */
   readonly place: string
@@ -120,7 +120,7 @@ export const variableProblems = (
   const isUnread = (name: string) => !read.has(name) && !ofTheSystem.includes(name)
   return [
     ...[...read].flatMap(([name, [file]]) =>
-      name in variables ? [] : [`${file} reads ${name}; say in infra/check/variables.ts who sets it in a deployment`],
+      name in variables ? [] : [`${file} reads ${name}; add it to infra/check/variables.ts with the part of a deployment that sets it`],
     ),
     ...Object.entries(variables).flatMap(([name, variable]) => {
       if (isUnread(name)) return [`infra/check/variables.ts: no source reads ${name}; remove it`]
@@ -140,10 +140,10 @@ export const variableProblems = (
   ]
 }
 
-/** Node and the shell read these. */
+/** Variables that Node and the shell read. */
 const ofTheSystem: ReadonlyArray<string> = ["NODE_ENV", "PATH"]
 
-/** Options that beat a variable: a deployment that sets the variable would set it in vain. */
+/** Options that override a variable: with them, the variable of a deployment has no effect. */
 const hiding: ReadonlyArray<readonly [string, string]> = [
   ["--data", "DETENT_DATA"],
   ["--database", "DETENT_DATABASE_URL"],
@@ -151,10 +151,10 @@ const hiding: ReadonlyArray<readonly [string, string]> = [
 
 const hiddenBy = (line: string): ReadonlyArray<string> =>
   hiding.flatMap(([option, variable]) =>
-    line.split(/[\s=]+/).includes(option) ? [`passes ${option}, which beats ${variable}; leave it out: ${line}`] : [],
+    line.split(/[\s=]+/).includes(option) ? [`passes ${option}, which overrides ${variable}; leave it out: ${line}`] : [],
   )
 
-/** Commands of a guide that run in a container, and pass what the container's environment says. */
+/** Finds commands of a guide that run in a container and pass an option that the container's environment already sets. */
 export const guideProblems = (file: string, text: string): ReadonlyArray<string> =>
   text
     .split("\n")

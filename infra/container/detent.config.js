@@ -1,6 +1,6 @@
 /**
- * What the image serves by itself. A detent.config.ts of yours beside it is taken instead. Where a deployment names an endpoint for
- * Cloud Tasks, batches with `dispatch: "tasks"` use its queue; elsewhere the queue is in the database.
+ * The default configuration of the image. A detent.config.ts beside it replaces it. Where a deployment sets an endpoint for Cloud
+ * Tasks, batches with `dispatch: "tasks"` use its queue; otherwise the queue is in the database.
  */
 const {
   GCP_PROJECT_ID: project,

@@ -1,7 +1,7 @@
-# A workspace in Google Cloud: blobs in a bucket, everything else in PostgreSQL, the server on Cloud Run, and activities wherever Cloud
-# Tasks calls them. The environments use it with their own sizes.
+# A workspace in Google Cloud: blobs in a bucket, everything else in PostgreSQL, the server on Cloud Run, and activities called by Cloud
+# Tasks. The environments use this module with their own sizes.
 
-# Created by hand, before the first apply: its value is not in the state of Terraform.
+# Created manually before the first apply, so that its value is not in the state of Terraform.
 data "google_secret_manager_secret" "anthropic_api_key" {
   project   = var.project_id
   secret_id = "ANTHROPIC_API_KEY"
@@ -14,10 +14,10 @@ data "google_project" "main" {
 locals {
   data_location = "gs://${module.storage.bucket_name}/detent"
 
-  # The address of the service follows from its name, so that the service itself can be given it.
+  # Derived from the name of the service, so that the service itself can get its address.
   endpoint = "https://api-server-${data.google_project.main.number}.${var.region}.run.app"
 
-  # What the packages and the image's own configuration (infra/container/detent.config.js) read.
+  # The variables of the packages and of the image's own configuration (infra/container/detent.config.js).
   environment = merge(local.telemetry, local.model_server, local.settings)
 
   telemetry    = var.otlp_endpoint == "" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint }

@@ -14,12 +14,12 @@ variable "image" {
 }
 
 variable "bucket_name" {
-  description = "Name of the bucket, unique in the world."
+  description = "Globally unique name of the bucket."
   type        = string
 }
 
 variable "noncurrent_days" {
-  description = "How long replaced and deleted objects are kept. Not shorter than backups of the database, which name objects."
+  description = "How many days replaced and deleted objects are kept. Not fewer than the backups of the database, which refer to objects."
   type        = number
 }
 
@@ -77,7 +77,7 @@ variable "openai_api_key_secret" {
 }
 
 variable "openai_base_url" {
-  description = "Server that speaks OpenAI's protocol, such as `https://models.example.org/v1`. Default: that of OpenAI."
+  description = "Server that speaks OpenAI's protocol, such as `https://models.example.org/v1`. Default: OpenAI's own."
   type        = string
   default     = ""
 }

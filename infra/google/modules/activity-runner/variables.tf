@@ -29,7 +29,7 @@ variable "network" {
 }
 
 variable "subnetwork" {
-  description = "Where executions get their addresses."
+  description = "Subnetwork of the addresses of executions."
   type        = string
 }
 
@@ -39,7 +39,7 @@ variable "environment" {
 }
 
 variable "secret_environment" {
-  description = "Environment variables that are secrets, with the names of these."
+  description = "Secret environment variables, with the names of their secrets."
   type        = map(string)
 }
 

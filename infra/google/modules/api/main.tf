@@ -18,8 +18,8 @@ resource "google_secret_manager_secret_version" "token" {
   secret_data = random_password.token.result
 }
 
-# The server with its workers. One instance is always on and has its processor also between requests: timers and batches do not wait
-# for one. Instances of Cloud Run cannot address each other, so there is one; a cluster belongs on GKE or on virtual machines.
+# The server with its workers. One instance is always on and has CPU also between requests, so that timers and batches run without
+# requests. Instances of Cloud Run cannot address each other, so there is one; a cluster needs GKE or virtual machines.
 resource "google_cloud_run_v2_service" "api" {
   project             = var.project_id
   name                = "api-server"
@@ -27,8 +27,8 @@ resource "google_cloud_run_v2_service" "api" {
   ingress             = "INGRESS_TRAFFIC_ALL"
   deletion_protection = var.deletion_protection
 
-  # The server itself checks the token of the API, and the signature of calls of Cloud Tasks. Cloud Run's own check takes the signature
-  # off, and knows no token but Google's.
+  # The server itself checks the token of the API and the signature of calls of Cloud Tasks. Cloud Run's own check removes the signature
+  # and accepts only Google's tokens.
   invoker_iam_disabled = true
 
   template {

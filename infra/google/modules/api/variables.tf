@@ -29,7 +29,7 @@ variable "activity_runner_email" {
 }
 
 variable "activity_runner_member" {
-  description = "The same as a principal, which reads the token."
+  description = "The same account as a principal, which reads the token."
   type        = string
 }
 
@@ -44,7 +44,7 @@ variable "network" {
 }
 
 variable "subnetwork" {
-  description = "Where the instance gets its address."
+  description = "Subnetwork of the address of the instance."
   type        = string
 }
 
@@ -54,7 +54,7 @@ variable "environment" {
 }
 
 variable "secret_environment" {
-  description = "Environment variables that are secrets, with the names of these."
+  description = "Secret environment variables, with the names of their secrets."
   type        = map(string)
 }
 

@@ -38,7 +38,7 @@ resource "google_sql_database_instance" "main" {
   deletion_protection = var.deletion_protection
 
   settings {
-    # Without an edition PostgreSQL 16 is Enterprise Plus, which has other tiers.
+    # The default edition of PostgreSQL 16 is Enterprise Plus, which has other tiers.
     edition                     = "ENTERPRISE"
     tier                        = var.tier
     availability_type           = var.availability_type
@@ -101,8 +101,8 @@ resource "google_secret_manager_secret" "database_url" {
   }
 }
 
-# The connection is encrypted. The certificate is of an authority of this one instance, so that it is not verified against those that
-# the image knows; the address is one of the private network.
+# The connection is encrypted. The certificate authority belongs to this instance alone and is unknown to the image, so the certificate
+# is not verified; the address is in the private network.
 resource "google_secret_manager_secret_version" "database_url" {
   secret      = google_secret_manager_secret.database_url.id
   secret_data = "postgres://${google_sql_user.main.name}:${random_password.database.result}@${google_sql_database_instance.main.private_ip_address}:5432/${google_sql_database.main.name}?sslmode=no-verify"

@@ -2,7 +2,7 @@ output "database_url_secret" {
   description = "Secret with the address and password of the database."
   value       = google_secret_manager_secret.database_url.secret_id
 
-  # A container that starts reads a version of it.
+  # A starting container reads a version of the secret, which must exist by then.
   depends_on = [google_secret_manager_secret_version.database_url]
 }
 
@@ -12,7 +12,7 @@ output "network" {
 }
 
 output "subnetwork" {
-  description = "Where Cloud Run gets its addresses."
+  description = "Subnetwork of the addresses of Cloud Run."
   value       = google_compute_subnetwork.main.name
 }
 

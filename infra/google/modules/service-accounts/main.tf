@@ -21,7 +21,7 @@ resource "google_secret_manager_secret_iam_member" "activity_runner" {
   member    = google_service_account.activity_runner.member
 }
 
-# A task names the account that signs its call. Google lets only principals name it that may act as it.
+# A task names the account that signs its call. Google requires that the principal that creates the task may act as this account.
 resource "google_service_account_iam_member" "activity_runner_names_tasks_invoker" {
   service_account_id = google_service_account.tasks_invoker.name
   role               = "roles/iam.serviceAccountUser"

@@ -4,6 +4,6 @@ variable "project_id" {
 }
 
 variable "secret_ids" {
-  description = "Secrets that activity-runner reads, by any name."
+  description = "Secrets that activity-runner reads; the keys of the map are not used."
   type        = map(string)
 }

@@ -1,5 +1,5 @@
-# Documents, artifacts, graphs and uploaded files. Earlier versions of an object are kept for a while, so that a workspace can be set
-# back together with its database.
+# Documents, artifacts, graphs and uploaded files. Earlier versions of an object are kept for a while, so that a workspace can be
+# restored together with its database.
 resource "google_storage_bucket" "main" {
   project  = var.project_id
   name     = var.bucket_name
@@ -23,7 +23,7 @@ resource "google_storage_bucket" "main" {
     }
   }
 
-  # What a killed process has uploaded in part.
+  # Incomplete uploads of killed processes.
   lifecycle_rule {
     condition {
       age = 7

@@ -4,12 +4,12 @@ variable "project_id" {
 }
 
 variable "region" {
-  description = "Where the objects are."
+  description = "Region of the bucket."
   type        = string
 }
 
 variable "bucket_name" {
-  description = "Name of the bucket, unique in the world."
+  description = "Globally unique name of the bucket."
   type        = string
 }
 
@@ -24,6 +24,6 @@ variable "force_destroy" {
 }
 
 variable "activity_runner_member" {
-  description = "The one principal that reads and writes objects."
+  description = "The only principal that reads and writes objects."
   type        = string
 }

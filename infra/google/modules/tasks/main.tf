@@ -1,4 +1,4 @@
-# Cloud Tasks calls activities. At most ten run at once, and one that fails is called again with a growing pause.
+# Cloud Tasks calls activities. At most ten run at once, and a failed activity is retried with backoff.
 resource "google_cloud_tasks_queue" "workflow_tasks" {
   project  = var.project_id
   name     = "workflow-tasks"

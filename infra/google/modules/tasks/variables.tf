@@ -9,6 +9,6 @@ variable "region" {
 }
 
 variable "activity_runner_member" {
-  description = "The one principal that puts tasks into the queue."
+  description = "The only principal that creates tasks in the queue."
   type        = string
 }
