@@ -118,16 +118,17 @@ export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =
     const etagOf = (target: Target, etag: string | undefined): Effect.Effect<Generation, StorageFailed> =>
       etag === undefined ? Effect.fail(lost(target, "the answer names no ETag")) : Effect.succeed(generationOf(etag))
 
-    /** A 404 to a HEAD does not tell whether the bucket or the object is missing, so the bucket is checked until it was found once. */
-    let isBucketKnown = false
+    /** A 404 to a HEAD does not tell whether the bucket or the object is missing, so each bucket is checked until it was found once. */
+    const knownBuckets = new Set<string>()
     const knowBucket = (uri: StorageUri) =>
       Effect.gen(function* () {
-        if (isBucketKnown) return
+        const { bucket } = locationOf(uri)
+        if (knownBuckets.has(bucket)) return
         const target: Target = { uri, operation: "read" }
-        const url = `${bucketUrl(locationOf(uri).bucket)}/?list-type=2&max-keys=1`
+        const url = `${bucketUrl(bucket)}/?list-type=2&max-keys=1`
         const answer = yield* http.send(target, { method: "GET", url, headers: {} })
         if (answer.status !== 200) return yield* http.failure(target, answer)
-        isBucketKnown = true
+        knownBuckets.add(bucket)
       })
 
     const client: ObjectClient<Session> = {

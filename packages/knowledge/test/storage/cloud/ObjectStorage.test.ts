@@ -287,6 +287,16 @@ for (const { name, root, open } of stores) {
       }).pipe(Effect.scoped),
     )
 
+    it.live("a missing bucket is not read as empty after another bucket was found", () =>
+      Effect.gen(function* () {
+        const missing = StorageFolder.make(`${root.slice(0, 5)}missing-bucket/` as never)
+        const { storage } = yield* open({ readable: [missing] })
+        assert.isTrue(Option.isNone(yield* storage.info(blobIn(root, "absent"))))
+        const failed = yield* Effect.flip(storage.info(blobIn(missing, "absent")))
+        assert.include(failed.message, "create the bucket, or correct its name")
+      }).pipe(Effect.scoped),
+    )
+
     it.live("addresses outside of the opened folders are refused without a request", () =>
       Effect.gen(function* () {
         const scheme = root.slice(0, 5)
