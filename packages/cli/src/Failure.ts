@@ -11,23 +11,23 @@ export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", {
   }
 }
 
-/** There is no such thing here. */
+/** The object that the user named does not exist. */
 export class NothingFound extends Schema.TaggedError<NothingFound>()("NothingFound", { what: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `there is no ${this.what}; ${this.nextStep}`
   }
 }
 
-/** The user has not confirmed, or the role or the state does not allow it. */
+/** The user has not confirmed, or the role or the state does not allow the action. */
 export class NotAllowed extends Schema.TaggedError<NotAllowed>()("NotAllowed", { problem: Schema.String, nextStep: Schema.String }) {
   override get message() {
     return `${this.problem}; ${this.nextStep}`
   }
 }
 
-/** A running server has refused a change, for the same reasons as the operation refuses it here. */
+/** A running server has refused a change, for the same reasons for which the operation refuses it in this process. */
 export class ServerRefused extends Schema.TaggedError<ServerRefused>()("ServerRefused", {
-  /** The tag of the error that the operation failed with there. */
+  /** The tag of the error that the operation failed with on the server. */
   reason: Schema.String,
   problem: Schema.String,
   url: Schema.String,
@@ -41,10 +41,10 @@ export class ServerRefused extends Schema.TaggedError<ServerRefused>()("ServerRe
 const tagOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : "Defect"
 
-/** The message of an error. */
+/** The message of an error, with its next step for the command line. */
 export const messageOf = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
-  // Some errors of libraries say nothing but have a cause that does.
+  // Some errors of libraries have an empty message, and a cause with one.
   if (error.message === "" && error.cause !== undefined) return messageOf(error.cause)
   return messageOn("cli", { _tag: tagOf(error), message: error.message })
 }

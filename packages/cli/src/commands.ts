@@ -1,6 +1,6 @@
 /**
- * The files of commands, in the order the help shows them. The file of a command is loaded when the command runs, so that none waits
- * for what another needs.
+ * The files of commands, in the order of the help. The file of a command is loaded when the command runs, so that no command waits for
+ * the imports of another.
  */
 import type { Noun, RunnableCommand } from "./line/Command.ts"
 

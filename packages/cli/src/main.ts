@@ -1,5 +1,5 @@
 /**
- * Runs one command and ends the process with its exit code. Ctrl-C interrupts it: what was accepted is stored before the process
+ * Runs one command and ends the process with its exit code. Ctrl-C interrupts the command: accepted work is stored before the process
  * ends; a second Ctrl-C does not wait for that.
  */
 import * as Effect from "effect/Effect"
@@ -19,11 +19,11 @@ export const execute = ({ name, module, serves }: TableCommand, values: Values &
   Effect.gen(function* () {
     const file = yield* Effect.promise(async () => commandFiles[module]?.())
     const command = file?.commands.find(({ declared }) => declared.name === name)
-    if (command === undefined) return yield* Effect.die(new Error(`the table of commands is not current: there is no code of ${name}`))
+    if (command === undefined) return yield* Effect.die(new Error(`the table of commands is not current: there is no code for ${name}`))
     return (yield* command.run(values)) ?? ExitCode.ok
   }).pipe(Effect.provide(environment(values, serves === true)))
 
-/** Writes why a command failed to stderr. Returns its exit code. */
+/** Writes the error of a failed command to stderr. Returns the exit code. */
 export const concluded = (exit: Exit.Exit<number, unknown>, { serves }: TableCommand, { json }: GlobalValues): number => {
   if (Exit.isSuccess(exit)) return exit.value
   const failure = failureOf(exit.cause)
@@ -43,13 +43,13 @@ export const main = (command: TableCommand, values: Values & GlobalValues): void
   }
   process.on("SIGINT", interrupt)
   process.on("SIGTERM", interrupt)
-  // The reader closed the pipe, as `head` does: this is not an error.
+  // A reader that closes the pipe, such as `head`, is not an error.
   process.stdout.on("error", () => process.exit(ExitCode.ok))
 
   fiber.addObserver((exit) => end(concluded(exit, command, values)))
 }
 
-/** Worker threads and idle connections must not keep the process alive; output must be flushed. */
+/** Exits after the output is flushed, also while worker threads or idle connections are open. */
 const end = (code: number): void => {
   process.exitCode = code
   process.stdout.write("", () => process.stderr.write("", () => process.exit(code)))
@@ -64,6 +64,6 @@ const environment = (input: GlobalValues, serves: boolean) =>
     Output.layer(input),
     Layer.succeed(Logger.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, serves ? "Info" : "Warn"),
-    // Not on a terminal: logs are collected as JSON.
+    // Without a terminal, logs are JSON for a log collector.
     serves && process.stderr.isTTY !== true ? Logger.layer([Logger.withConsoleError(Logger.formatJson)]) : Layer.empty,
   )

@@ -87,6 +87,6 @@ describe("detent init", { timeout: 120_000 }, () => {
     assert.strictEqual((await detent(["init", "--template", "oder"], { cwd: folder })).code, 2)
     const nowhere = await detent(["init", "/proc/nothing/order"], { cwd: folder })
     assert.strictEqual(nowhere.code, 2)
-    assert.include(nowhere.err, "the folder /proc/nothing/order cannot be made")
+    assert.include(nowhere.err, "the folder /proc/nothing/order cannot be created")
   })
 })

@@ -224,7 +224,7 @@ describe("an upload that is not complete", { timeout: 120_000 }, () => {
     const index = String(shown.listed[0].index)
     assert.strictEqual((await detent("upload", "correct", upload, index)).code, 2)
     const corrected = await detent("upload", "correct", upload, index, "--with", JSON.stringify(item(2)))
-    assert.deepStrictEqual([corrected.code, corrected.out], [0, `item ${index} of ${upload} has other content\n`], corrected.err)
+    assert.deepStrictEqual([corrected.code, corrected.out], [0, `item ${index} of ${upload} has new content\n`], corrected.err)
     const retried = await detent("upload", "retry", upload, "--json")
     assert.strictEqual(retried.code, 0, retried.err)
     assert.deepInclude(statuses(retried.out).at(-1)?.items, { total: 2, stored: 2, failed: 0 })

@@ -76,11 +76,11 @@ describe("detent dev", { timeout: 120_000 }, () => {
     assert.isFalse(existsSync(join(cwd, ".detent/server.json")))
     const alone = await detent("batch", "run", "corpus", "--detach")
     assert.strictEqual(alone.code, 3)
-    assert.include(alone.err, "start one with `detent dev`, or leave --detach out")
+    assert.include(alone.err, "start one with `detent dev`, or remove --detach")
     const elsewhere = ["--data", "other", "--database", "postgres://127.0.0.1:1/none"]
     const deployed = await detent("batch", "run", "corpus", "--detach", ...elsewhere)
     assert.strictEqual(deployed.code, 3)
-    assert.include(deployed.err, "start one with `detent serve --data other --database …`, or leave --detach out")
+    assert.include(deployed.err, "start one with `detent serve --data other --database …`, or remove --detach")
   })
 })
 
@@ -103,7 +103,7 @@ describe("detent serve", { timeout: 120_000 }, () => {
     assert.strictEqual(refused.code, 4)
     assert.match(refused.err, /the server at http:\S+ requires a token; set DETENT_TOKEN/)
     const wrong = await run(["instance", "send", "hall", "Rest"], { cwd, env: { DETENT_TOKEN: "another-token-that-is-long" } })
-    assert.match(wrong.err, /the server at http:\S+ does not accept the token in DETENT_TOKEN; set it to the one/)
+    assert.match(wrong.err, /the server at http:\S+ does not accept the token in DETENT_TOKEN; set it to the token/)
     assert.strictEqual((await run(["instance", "send", "hall", "Rest"], { cwd, env })).code, 0)
     assert.notInclude(closed.err, env.DETENT_TOKEN)
     await closed.stop("SIGINT")

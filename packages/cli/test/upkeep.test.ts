@@ -79,7 +79,7 @@ describe("an instance that does not fit its definition", { timeout: 120_000 }, (
     await configure(packConfig("Schema.String"))
     const looked = await detent("instance", "show", "p-1")
     assert.strictEqual(looked.code, 0, looked.err)
-    assert.match(looked.out, /^problem +its beginning does not fit the definition: /m)
+    assert.match(looked.out, /^problem +its first state does not fit the definition: /m)
     assert.strictEqual(looked.err, "It cannot run: correct the definition or add upcasters\n")
     assert.deepInclude((await statuses())[0], { status: "running" })
 
@@ -90,7 +90,7 @@ describe("an instance that does not fit its definition", { timeout: 120_000 }, (
     await configure(packConfig())
     const fitting = await detent("instance", "show", "p-1")
     assert.match(fitting.out, /^status +held$/m)
-    assert.include(fitting.err, "It fits the definition again: it is released when `detent worker`")
+    assert.include(fitting.err, "It fits the definition again: the next start of `detent worker`")
     assert.deepInclude((await statuses())[0], { status: "held" })
     await detent("worker", "--until-idle")
     assert.deepInclude((await statuses())[0], { status: "running" })

@@ -8,10 +8,10 @@ import { followed } from "../output/Progress.ts"
 import type { Place } from "../workspace/Opening.ts"
 import { batchExitCode, batchNextStep, batchStep, batchText, batchView } from "./BatchView.ts"
 
-/** In this process, which works on it. */
+/** Follows a batch that this process works on. */
 export const followHere = (id: BatchId, place: Place) => follow(place, Stream.unwrap(Effect.map(Batches, (batches) => batches.watch(id))))
 
-/** From outside: what another process stores is seen by asking. */
+/** Follows a batch that another process works on, by polling the store. */
 export const followElsewhere = (id: BatchId, place: Place) =>
   follow(
     place,

@@ -26,7 +26,7 @@ import * as Schema from "effect/Schema"
 import { NothingFound, WrongUsage } from "../Failure.ts"
 import type { ReadBySource } from "../workspace/Sources.ts"
 
-/** Which options say what the batch is made of. */
+/** The options that define the source of a batch. */
 export interface SourceInput {
   readonly source: string
   readonly ontology: string | undefined
@@ -42,7 +42,7 @@ export interface BatchSource {
   readonly manifest: ManifestFile
 }
 
-/** The files and folders that the batch reads, as absolute paths and addresses. Folders of a bucket are checked when they are read. */
+/** The files and folders that the batch reads, as absolute paths and addresses. Folders in a bucket are checked when they are read. */
 export const readBySource = (input: SourceInput): Effect.Effect<ReadBySource, NothingFound | WrongUsage> =>
   Effect.suspend((): Effect.Effect<ReadBySource, NothingFound | WrongUsage> => {
     const kind = kindOf(input.source)
@@ -71,7 +71,7 @@ const namedFiles = (input: SourceInput) =>
     return file === undefined ? [] : [{ option, file }]
   })
 
-/** A problem with a file that an option names, worded with the option as the user gave it; undefined where no option names the file. */
+/** Rewords a problem with a file that an option names: names the option that the user gave. Undefined where no option names the file. */
 export const problemOfOption = (input: SourceInput, problem: string): string | undefined => {
   const reworded = namedFiles(input).reduce((text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`), problem)
   if (reworded === problem) return undefined
@@ -88,14 +88,14 @@ export const sourceOf = (input: SourceInput) =>
     if (isFile || Option.isSome(yield* storage.info(uri))) {
       const manifest = yield* readManifestFile(uri)
       yield* hasKnownKeys(uri, yield* getText(storage, uri))
-      // The manifest stands for what it names: documents that it no longer names are gone.
+      // The manifest defines its collection: documents that it no longer names are removed from the graph.
       const { collection = uri, keepMissing = input["keep-missing"] } = manifest
       return { folder, manifest: { ...manifest, collection, keepMissing } } satisfies BatchSource
     }
     if (input.ontology === undefined || input.namespace === undefined)
       return yield* new WrongUsage({
         problem: `${input.source} has no manifest.json`,
-        nextStep: "say what the documents are about with --ontology FILE and where the facts go with --namespace NAME",
+        nextStep: "give the ontology with --ontology FILE and the graph to add to with --namespace NAME",
       })
     const manifest = yield* manifestOfFolder(folder, {
       targetNamespace: yield* namespaceOf(input.namespace),
@@ -112,13 +112,13 @@ const decodeManifest = decodeStrictly(Schema.toCodecJson(ManifestFile))
 /** A misspelt setting of a manifest must not be ignored silently. */
 const hasKnownKeys = (uri: StorageUri, text: string): Effect.Effect<void, ManifestRefused> =>
   Effect.suspend(() => {
-    // The manifest.json that a batch has stored has keys of its own.
+    // The manifest.json that a batch has stored has further keys.
     if (Option.isSome(Schema.decodeOption(ManifestJson)(text))) return Effect.void
     const decoded = decodeManifest(JSON.parse(text))
     return Result.isSuccess(decoded) ? Effect.void : Effect.fail(new ManifestRefused({ uri, problem: decoded.failure }))
   })
 
-/** Of a bucket, an address that has a name with a dot at its end is a file. */
+/** An address in a bucket is a file if its last part has a file extension. */
 const kindOf = (path: string): "file" | "folder" | undefined => {
   if (isBucketLocation(path)) return /\/[^/]+\.[a-z0-9]{1,10}$/i.test(path) ? "file" : "folder"
   const found = statSync(resolve(path), { throwIfNoEntry: false })
@@ -136,7 +136,7 @@ const namespaceOf = (text: string): Effect.Effect<Namespace, WrongUsage> =>
     ({ message }) => new WrongUsage({ problem: `--namespace ${text}: ${message}`, nextStep: "use lower-case letters, digits and dashes" }),
   )
 
-/** The id of a batch, as a command line gives it. */
+/** Decodes the id of a batch from the command line. */
 export const batchIdOf = (text: string): Effect.Effect<BatchId, WrongUsage> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(BatchId)(text),

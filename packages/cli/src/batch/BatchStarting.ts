@@ -1,4 +1,4 @@
-/** Starts a batch from a manifest or a folder: through the server that works in the workspace, or here where none does. */
+/** Starts a batch from a manifest or a folder: through the server of the workspace, or in this process where no server runs. */
 import { BaseUrl, type BatchConfig, BatchId, BudgetText, ExtractorName, type ManifestRefused } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
@@ -31,7 +31,7 @@ export const selectionOf = (input: ModelInput) =>
 const checked = <A>(option: string, schema: Schema.Codec<A, unknown>, text: string, nextStep: string): Effect.Effect<A, WrongUsage> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(schema)(text),
-    // A base URL may have a password in it, so it is not repeated.
+    // A base URL may contain a password, so the message does not repeat it.
     () =>
       new WrongUsage({
         problem: option === "base-url" ? "--base-url is not an address that can be used" : `--${option} ${text} cannot be used`,
@@ -39,7 +39,7 @@ const checked = <A>(option: string, schema: Schema.Codec<A, unknown>, text: stri
       }),
   )
 
-/** A server sends its key only to the addresses that it was started with. */
+/** Refuses --base-url: a server sends its API key only to the addresses that it was started with. */
 export const noBaseUrl = (input: ModelInput): Effect.Effect<void, WrongUsage> =>
   input["base-url"] === undefined
     ? Effect.void

@@ -1,4 +1,4 @@
-/** The status of a batch as the commands show it. Field names are those of the HTTP API. */
+/** The status of a batch in the output of commands. Field names are those of the HTTP API. */
 import type { BatchEstimate, BatchState, BatchStats, BatchUsage, ReviewCounts } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
@@ -8,7 +8,7 @@ import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
 
-/** Adds the path of the graph, for users of the same machine. */
+/** The status with the address of the graph, for users of the same machine. */
 export const batchView = (state: BatchState) => ({
   ...statusOf(state),
   ...("canonicalGraphUri" in state ? { graph: state.canonicalGraphUri } : {}),
@@ -30,7 +30,7 @@ export const batchStep = (state: BatchState): Step => {
 const usageText = ({ inputTokens, outputTokens, cost, currency }: BatchUsage): string =>
   `${(inputTokens + outputTokens).toLocaleString("en")} tokens, ${cost === undefined ? "price not known" : `${amountText(cost)} ${currency ?? ""}`.trimEnd()}`
 
-/** Small amounts keep the digits that tell them apart. */
+/** Small amounts keep three significant digits. */
 const amountText = (amount: number): string => (amount >= 1 ? amount.toFixed(2) : String(Number(amount.toPrecision(3))))
 
 export const estimateText = (estimate: BatchEstimate, style: Style): string =>
@@ -56,9 +56,9 @@ export const estimateText = (estimate: BatchEstimate, style: Style): string =>
 /** Data of a batch from the database and the graph, besides its state. */
 export interface Standing {
   readonly review: ReviewCounts
-  /** Triples of it that the graph has now. */
+  /** Triples of the batch that the graph has now. */
   readonly inGraph: number | undefined
-  /** Where its graph is now: the data may have been copied since. */
+  /** The current address of its graph: the data may have been copied since. */
   readonly graph: string | undefined
 }
 
@@ -76,7 +76,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ["set aside", documents.setAside === 0 ? undefined : `${documents.setAside} documents that exceeded a limit twice`],
       ["languages", languagesText(view.languages)],
       ...view.languages.flatMap(unreadPairs),
-      ["withdrawn", withdrawn === 0 ? undefined : `${withdrawn} documents that are gone`],
+      ["withdrawn", withdrawn === 0 ? undefined : `${withdrawn} documents that are no longer in the folder or manifest`],
       ["graph", view.namespace],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
@@ -101,7 +101,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
 
 type Languages = BatchView["languages"]
 
-/** Nothing to say where all documents are in English. */
+/** Undefined where all documents are in English or in no detected language. */
 const languagesText = (languages: Languages): string | undefined =>
   languages.every(({ language }) => language === "en" || language === "und")
     ? undefined
@@ -109,7 +109,7 @@ const languagesText = (languages: Languages): string | undefined =>
         .map(({ language, name, documents }) => `${documents} in ${language === "und" ? "a language that could not be detected" : name}`)
         .join(", ")
 
-/** A document that gave little or nothing says why. */
+/** Explains why documents in a language gave few or no facts. */
 const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArray<readonly [string, string]> =>
   unread === undefined || nextStep === undefined
     ? []
@@ -119,7 +119,7 @@ const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArr
 const countsText = (review: ReviewCounts | undefined): string =>
   review === undefined ? "" : `: ${review.open} open, ${review.accepted} accepted, ${review.rejected} rejected`
 
-/** `46 of 286 in the graph`, as it was published, and what the graph has of it now, where that differs. */
+/** `46 of 286 in the graph` when the batch was published, and the number in the graph now, where that differs. */
 const triplesText = ({ triplesIngested, triplesTotal }: BatchStats, inGraph: number | undefined): string => {
   const published = triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`
   return inGraph === undefined || inGraph === triplesIngested ? published : `${published} at its end, ${inGraph} now`
@@ -136,15 +136,15 @@ export const batchExitCode = ({ _tag }: BatchState): number => {
   return _tag === "PartiallyCompleted" ? ExitCode.inPart : ExitCode.failed
 }
 
-/** The next step, by how it ended. */
+/** The next step after the end of a batch. */
 export const batchNextStep = (state: BatchState, place: Place): string | undefined => {
   const { _tag, batchId } = state
   const here = placeText(place)
   if (_tag === "Failed" && state.error.code === "BudgetExhausted")
     return `Raise the budget and continue: detent batch resume ${batchId} --budget AMOUNT${here}`
   if (state._tag === "Completed" && state.stats.quarantined > 0)
-    return `See what validation held back: detent batch show ${batchId} --quarantine${here}`
-  if (_tag === "Completed") return `Ask it: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
+    return `See what validation quarantined: detent batch show ${batchId} --quarantine${here}`
+  if (_tag === "Completed") return `Query the graph: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
   const setAside = "documentsSetAside" in state ? (state.documentsSetAside ?? 0) : 0
   if (setAside > 0 && "documentsFailed" in state && state.documentsFailed === 0)
     return `See why documents were set aside, and how to try again: detent batch show ${batchId} --documents set-aside${here}`

@@ -1,4 +1,4 @@
-/** Decides on facts of a review list, through the server or here, and shows the list and the outcome. */
+/** Decides on facts of a review list, through the server or in this process, and shows the list and the outcome. */
 import { userInfo } from "node:os"
 import { type BatchId, type ListPlace, type ReviewItem, ReviewOutcome, type ReviewSelection } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
@@ -16,7 +16,7 @@ export const ownName = (): string => {
   try {
     return userInfo().username
   } catch {
-    // Of a user that the system has no name for.
+    // The system has no name for the user.
     return `user ${process.getuid?.() ?? "unknown"}`
   }
 }
@@ -50,7 +50,7 @@ export const decideReview = (server: RunningServer | undefined, { action, id, se
 
 const PlaceJson = Schema.fromJsonString(Schema.Struct({ documentId: Schema.String, start: Schema.Int, factId: Schema.String }))
 
-/** Where a page ended, as one word that can be given back with `--after`. */
+/** The cursor of a page as text for `--after`. */
 export const reviewPlaceText = (place: ListPlace): string => Buffer.from(Schema.encodeSync(PlaceJson)(place)).toString("base64url")
 
 export const reviewPlaceFrom = (text: string | undefined): Effect.Effect<{ readonly after?: ListPlace }, WrongUsage> =>
@@ -59,11 +59,11 @@ export const reviewPlaceFrom = (text: string | undefined): Effect.Effect<{ reado
     : Schema.decodeEffect(PlaceJson)(Buffer.from(text, "base64url").toString("utf8")).pipe(
         Effect.map((after) => ({ after })),
         Effect.mapError(
-          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }),
+          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }),
         ),
       )
 
-/** A fact in a line of its own, and under it the words, the document and the reason. */
+/** A fact in one line, with the words, the document and the reason below it. */
 export const reviewText = (fact: ReviewItem, style: Style): string => {
   const { factId, subject, property, object, status, decidedBy, decidedAt, history = [] } = fact
   const isReversed = history.some(({ verdict }) => verdict === "reopened")

@@ -1,6 +1,6 @@
 /**
- * `detent activity`: one activity, as a job runner starts it: name and input from the environment, result on stdout. With ACTIVITY_KEY
- * it is a task of a queue, which fails for good after ACTIVITY_ATTEMPTS attempts.
+ * `detent activity`: runs one activity for a job runner, with name and input from the environment and the result on stdout. With
+ * ACTIVITY_KEY it is a task of a queue, which fails permanently after ACTIVITY_ATTEMPTS attempts.
  */
 import { ActivityName, runActivity } from "@detent/knowledge/Activities"
 import { folderAt } from "@detent/knowledge/StorageLocation"
@@ -20,11 +20,13 @@ const activity = command(
     name: "activity",
     summary: "run one activity and exit; started by a job runner or Cloud Tasks",
     detail:
-      "The name is also taken from ACTIVITY_NAME and the input from ACTIVITY_INPUT. The result is JSON on stdout.\n" +
-      "It uses the configuration of its batch and reports to it: activities move a batch of `batch run --dispatch activities` to its end.\n" +
-      "With ACTIVITY_KEY it is a task of a queue: a late one does nothing and exits with 0; one that fails for good is a dead letter.\n" +
-      "With OTEL_EXPORTER_OTLP_ENDPOINT its metrics, traces and logs go to that collector before it ends.",
-    arguments: [{ name: "name", summary: "which one", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true }],
+      "Default for the name: ACTIVITY_NAME. Default for the input: ACTIVITY_INPUT. The result is JSON on stdout.\n" +
+      "It uses the configuration of its batch and reports to it: activities complete a batch of `batch run --dispatch activities`.\n" +
+      "With ACTIVITY_KEY it is a task of a queue: a late task does nothing and exits with 0; a permanent failure is a dead letter.\n" +
+      "With OTEL_EXPORTER_OTLP_ENDPOINT it sends its metrics, traces and logs to that collector before it exits.",
+    arguments: [
+      { name: "name", summary: "the activity", choices: ["extraction", "resolution", "validation", "ingestion"], optional: true },
+    ],
     options: [{ name: "input", kind: "text", value: "JSON", summary: "the activity's input" }],
     examples: [
       {
@@ -51,7 +53,7 @@ const activity = command(
     }),
 )
 
-/** Cloud Run counts the attempts of a job from 0. Without a count there is only one. */
+/** Cloud Run counts the attempts of a job from 0. Default: one attempt. */
 const isLastAttempt = (): boolean => {
   const attempt = Number(process.env["CLOUD_RUN_TASK_ATTEMPT"] ?? 0)
   const attempts = Number(process.env["ACTIVITY_ATTEMPTS"] ?? 1)

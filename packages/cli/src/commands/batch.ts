@@ -49,19 +49,19 @@ const run = command(
     detail:
       "Takes a manifest.json, a folder that has one, or a folder of documents together with --ontology and --namespace.\n" +
       "Folders and files may be in a bucket: gs://BUCKET/PREFIX or s3://BUCKET/PREFIX.\n" +
-      "Run again, it extracts what changed, skips what did not, and takes documents that are gone out of the graph.\n" +
-      "Stop it with Ctrl-C or kill it: what was done is stored, and `detent batch resume` continues from there.\n" +
-      "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider and nowhere else.",
+      "A second run extracts changed documents, skips unchanged ones, and removes documents that are missing now from the graph.\n" +
+      "Stop it with Ctrl-C or kill it: finished work is stored, and `detent batch resume` continues from there.\n" +
+      "Models need a key in OPENAI_API_KEY or ANTHROPIC_API_KEY. It is sent to the provider only.",
     arguments: [{ name: "source", summary: "a folder, a bucket folder (gs://, s3://) or a manifest.json", complete: "file" }],
     options: [
       {
         name: "ontology",
         kind: "text",
         value: "FILE",
-        summary: "the ontology: classes and properties; for a folder without manifest",
+        summary: "the ontology: classes and properties; for a folder without a manifest",
         complete: "file",
       },
-      { name: "namespace", kind: "text", value: "NAME", summary: "the graph to add to; for a folder without manifest" },
+      { name: "namespace", kind: "text", value: "NAME", summary: "the graph to add to; for a folder without a manifest" },
       {
         name: "shapes",
         kind: "text",
@@ -70,21 +70,21 @@ const run = command(
         complete: "file",
       },
       { name: "examples", kind: "text", value: "FILE", summary: "sentences with their facts, to learn from", complete: "file" },
-      { name: "keep-missing", kind: "flag", summary: "keep documents in the graph that are gone from the folder or manifest" },
+      { name: "keep-missing", kind: "flag", summary: "keep documents in the graph that are no longer in the folder or manifest" },
       {
         name: "extractor",
         kind: "text",
         value: "NAME",
-        summary: "built-in, openai:MODEL or anthropic:MODEL. Default: the manifest's, then knowledge.extractor, then built-in",
+        summary: "built-in, openai:MODEL or anthropic:MODEL. Default: that of the manifest, then knowledge.extractor, then built-in",
       },
       {
         name: "base-url",
         kind: "text",
         value: "URL",
-        summary: "a server that speaks the provider's protocol. Default: OPENAI_BASE_URL for OpenAI, then the provider's own",
+        summary: "a server with the provider's API. Default: OPENAI_BASE_URL for OpenAI, then the provider's own address",
       },
-      { name: "budget", kind: "text", value: "AMOUNT", summary: "stop before models cost more, like 5usd or 200000tokens" },
-      { name: "estimate", kind: "flag", summary: "print chunks, tokens and cost, and stop: no model is called" },
+      { name: "budget", kind: "text", value: "AMOUNT", summary: "stop before models use more than this, such as 5usd or 200000tokens" },
+      { name: "estimate", kind: "flag", summary: "only estimate chunks, tokens and cost; no model is called" },
       {
         name: "on-failure",
         kind: "text",
@@ -112,9 +112,9 @@ const run = command(
           "where activities run: in this process, as tasks of the queue in knowledge.tasks, or as `detent activity` calls of a job runner",
       },
       { name: "max-retries", kind: "integer", value: "N", minimum: 0, summary: "how often the batch can be retried. Default: 3" },
-      { name: "no-resolution", kind: "flag", summary: "leave mentions of the same thing apart" },
+      { name: "no-resolution", kind: "flag", summary: "skip entity resolution: mentions of the same entity stay separate" },
       keyOption,
-      { name: "detach", kind: "flag", summary: "start it and leave the work to the server that runs in this workspace" },
+      { name: "detach", kind: "flag", summary: "start the batch on the running server of this workspace, and do not follow it" },
     ],
     examples: [
       { line: "detent batch run corpus", says: "a folder with a manifest.json" },
@@ -127,7 +127,7 @@ const run = command(
         says: "documents and results in buckets; s3:// works the same",
       },
       { line: "detent batch run letters --keep-missing", says: "letters that were deleted stay in the graph" },
-      { line: "detent batch run corpus --json | tail -1", says: "progress as lines of JSON; the last one is the end" },
+      { line: "detent batch run corpus --json | tail -1", says: "progress as JSON lines; the last line is the final status" },
       { line: "detent batch run corpus --extractor openai:gpt-5-mini --estimate", says: "what a model would cost" },
       {
         line: "detent batch run corpus --extractor openai:llama3 --base-url http://localhost:11434/v1",
@@ -173,7 +173,7 @@ const estimated = (input: Parameters<typeof sourceOf>[0], config: Effect.Success
     yield* output.value(estimate, () => estimateText(estimate, output.style))
   })
 
-/** No process works on it until the first activity, so there is no progress to follow. */
+/** Shows a batch that waits for activities. No process works on it until the first activity, so there is no progress to follow. */
 const awaitingActivities = (input: Place, id: BatchId) =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -188,7 +188,7 @@ const awaitingActivities = (input: Place, id: BatchId) =>
     )
   })
 
-/** A server has it now. Without --detach the command follows it. */
+/** Shows a batch that a server works on. Without --detach, follows it. */
 const given = (input: Place & { readonly detach: boolean; readonly dispatch?: string }, id: BatchId) =>
   (input.detach || input.dispatch === "activities" ? shown(input, id) : watched(input, id)).pipe(Effect.provide(observing(input)))
 
@@ -207,13 +207,13 @@ const watched = (place: Place, id: BatchId) =>
     return yield* Effect.onInterrupt(followElsewhere(id, place), () => left)
   })
 
-/** Says at the start how to resume: after kill -9 there is no message. */
+/** Works on the batch in this process. Says at the start how to resume, since kill -9 leaves no message. */
 const workedOn = (place: Place, id: BatchId) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
     const again = `detent batch resume ${id}${placeText(place)}`
     yield* note(noteStyle.dim(`${id}; if it is stopped, resume with: ${again}`))
-    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Resume with: ${again}`))
+    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; finished work is stored. Resume with: ${again}`))
   })
 
 const list = command(
@@ -234,7 +234,7 @@ const list = command(
         kind: "text",
         value: "STATUS",
         choices: ["running", "final", "stopped", "held"],
-        summary: "only with this status; held ones wait for a repair",
+        summary: "only batches with this status; held batches wait for a repair",
       },
       { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change. Default: oldest first" },
       ...paging,
@@ -277,12 +277,12 @@ const show = command(
         kind: "text",
         value: "WHICH",
         choices: ["pending", "processing", "completed", "failed", "set-aside", "all"],
-        summary: "list its documents of this kind as well",
+        summary: "also list its documents with this status",
       },
-      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "documents listed at most" },
-      { name: "after", kind: "text", value: "CURSOR", summary: "the `next` of the page before" },
-      { name: "failures", kind: "flag", summary: "list why documents failed or were set aside, each cause once" },
-      { name: "quarantine", kind: "flag", summary: "list the statements that validation held back, with the reason and the document" },
+      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "at most this many documents" },
+      { name: "after", kind: "text", value: "CURSOR", summary: "the cursor at the end of the previous page" },
+      { name: "failures", kind: "flag", summary: "list the causes why documents failed or were set aside" },
+      { name: "quarantine", kind: "flag", summary: "list the statements that validation quarantined, with the reason and the document" },
     ],
     examples: [
       { line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" },
@@ -360,7 +360,7 @@ const show = command(
           { title: "REASON", of: ({ message }) => message },
           { title: "DOCUMENT", of: ({ documents: sources }) => sources.join(", ") },
         ],
-        "validation held back nothing",
+        "validation quarantined nothing",
       )
     }).pipe(Effect.provide(observing(input))),
 )
@@ -375,12 +375,12 @@ const documentsOf = (
   Effect.gen(function* () {
     const place = after === undefined ? undefined : Schema.decodeUnknownOption(DocumentId)(after)
     if (place !== undefined && Option.isNone(place))
-      return yield* new WrongUsage({ problem: `--after ${after} is not a cursor`, nextStep: "copy it from the end of the page before" })
+      return yield* new WrongUsage({ problem: `--after ${after} is not a cursor`, nextStep: "copy it from the end of the previous page" })
     const status = which === "all" ? undefined : which
     return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place?.value })
   })
 
-/** The statements that validation held back, with the documents that state them. */
+/** The statements that validation quarantined, with the documents that state them. */
 const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
   Effect.gen(function* () {
     const report = yield* operations.validationReport(id)
@@ -401,12 +401,17 @@ const artifacts = command(
   {
     name: "batch artifacts",
     summary: "list the files that a batch has stored, or print or download one",
-    detail: "Artifacts are the manifest, what each document gave, the resolved graph, and the report of validation.",
-    arguments: [batch, { name: "artifact", summary: "a name of the list; its content is printed as it is", optional: true }],
-    options: [{ name: "output", kind: "text", value: "FILE", summary: "write the content there instead of to stdout", complete: "file" }],
+    detail: "Artifacts are the manifest, the extraction of each document, the resolved graph, and the validation report.",
+    arguments: [batch, { name: "artifact", summary: "a name of the list; prints its content unchanged", optional: true }],
+    options: [
+      { name: "output", kind: "text", value: "FILE", summary: "write the content to this file. Default: stdout", complete: "file" },
+    ],
     examples: [
       { line: "detent batch artifacts batch-3f9c2a71b0d4", says: "names and sizes" },
-      { line: "detent batch artifacts batch-3f9c2a71b0d4 validation/report.json --output report.json", says: "one of them, as a file" },
+      {
+        line: "detent batch artifacts batch-3f9c2a71b0d4 validation/report.json --output report.json",
+        says: "writes one artifact to a file",
+      },
     ],
   },
   (input) =>
@@ -439,7 +444,7 @@ const watch = command(
   {
     name: "batch watch",
     summary: "follow a batch until it ends; does no work itself",
-    detail: "For a batch that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the batch.",
+    detail: "For a batch that a server, a worker or another terminal works on. Ctrl-C stops following; the batch continues.",
     arguments: [batch],
     options: [],
     examples: [{ line: "detent batch watch batch-3f9c2a71b0d4 --json", says: "a line of JSON for each change" }],
@@ -450,7 +455,7 @@ const watch = command(
 const cancel = command(
   {
     name: "batch cancel",
-    summary: "end a batch; what was extracted is kept",
+    summary: "cancel a batch; extracted documents are kept",
     arguments: [batch],
     options: [keyOption],
     examples: [{ line: "detent batch cancel batch-3f9c2a71b0d4 --yes", says: "`detent batch resume` continues it later" }],
@@ -458,7 +463,7 @@ const cancel = command(
   (input) =>
     afterAsking(
       input,
-      ({ batchId }) => `Cancel ${batchId}? What it has extracted is kept.`,
+      ({ batchId }) => `Cancel ${batchId}? Extracted documents are kept.`,
       (server, id) =>
         Effect.gen(function* () {
           const output = yield* Output
@@ -473,38 +478,41 @@ const cancel = command(
 const review = command(
   {
     name: "batch review",
-    summary: "list the facts that were too unsure for the graph; accept, reject or reopen them",
+    summary: "list the facts whose confidence is too low for the graph; accept, reject or reopen them",
     detail:
-      "An accepted fact enters the graph with the name of the reviewer, if the graph conforms with it. A rejected one stays out of it,\n" +
-      "also when the same version of its document is extracted again. A document that changes starts with a new list.\n" +
-      "reopen reverses a decision: the fact leaves the graph and is open again. The list shows who decided what, and when.",
+      "An accepted fact enters the graph with the name of the reviewer, if the graph then conforms to its shapes. A rejected fact stays\n" +
+      "out of the graph, also when the same version of its document is extracted again. A changed document starts with a new list.\n" +
+      "reopen reverses a decision: the fact leaves the graph and is open again. The list shows every decision with its reviewer and time.",
     arguments: [
       { name: "action", summary: "what to do", choices: ["list", "accept", "reject", "reopen"] },
       batch,
       { name: "fact", summary: "ids of facts, as `detent batch review list` shows them", optional: true, many: true },
     ],
     options: [
-      { name: "all", kind: "flag", summary: "every open fact (to reopen: every decided one) that passes --property and --below" },
-      { name: "property", kind: "text", value: "NAME", summary: "only facts of this property: its IRI, or the last part of it" },
-      { name: "below", kind: "text", value: "NUMBER", summary: "only facts less sure than this, from 0 to 1" },
+      { name: "all", kind: "flag", summary: "every open fact (to reopen: every decided fact) that matches --property and --below" },
+      { name: "property", kind: "text", value: "NAME", summary: "only facts of this property: its IRI, or the last part of the IRI" },
+      { name: "below", kind: "text", value: "NUMBER", summary: "only facts with a lower confidence than this, from 0 to 1" },
       {
         name: "status",
         kind: "text",
         value: "STATUS",
         choices: ["open", "accepted", "rejected", "all"],
         default: "open",
-        summary: "of the list: only facts of this status",
+        summary: "for list: only facts with this status",
       },
-      { name: "by", kind: "text", value: "NAME", summary: "who decides. Default: your user name" },
+      { name: "by", kind: "text", value: "NAME", summary: "name of the reviewer. Default: your user name" },
       keyOption,
       ...paging,
     ],
     examples: [
       { line: "detent batch review list batch-3f9c2a71b0d4", says: "each fact with its words, its document, and why it is on the list" },
-      { line: "detent batch review accept batch-3f9c2a71b0d4 5595054b876075bd", says: "into the graph, in your name" },
+      {
+        line: "detent batch review accept batch-3f9c2a71b0d4 5595054b876075bd",
+        says: "adds the fact to the graph, with you as its reviewer",
+      },
       {
         line: "detent batch review reject batch-3f9c2a71b0d4 --all --property worksFor --below 0.4",
-        says: "everything unsure about one property",
+        says: "all facts of one property with a low confidence",
       },
       { line: "detent batch review reopen batch-3f9c2a71b0d4 5595054b876075bd", says: "reverses the decision on a fact" },
     ],
@@ -551,7 +559,7 @@ const selectionFrom = ({ fact, all, property, below }: ReviewInput, filter: Effe
     if (fact.length === 0)
       return yield* new WrongUsage({ problem: "no fact is named", nextStep: "name ids of `detent batch review list`, or use --all" })
     if (property !== undefined || below !== undefined)
-      return yield* new WrongUsage({ problem: "--property and --below go with --all", nextStep: "leave them out, or use --all" })
+      return yield* new WrongUsage({ problem: "--property and --below need --all", nextStep: "remove them, or add --all" })
     return { facts: fact }
   })
 
@@ -580,9 +588,9 @@ const decided = (
     if ("all" in selection) {
       const { open, accepted, rejected } = (yield* operations.status(id)).review
       const question = {
-        accept: `Accept all open facts of ${id} that pass the filter? ${open} facts are open.`,
-        reject: `Reject all open facts of ${id} that pass the filter? ${open} facts are open.`,
-        reopen: `Reverse all decisions on facts of ${id} that pass the filter? ${accepted} are accepted, ${rejected} rejected.`,
+        accept: `Accept all open facts of ${id} that match the filter? ${open} facts are open.`,
+        reject: `Reject all open facts of ${id} that match the filter? ${open} facts are open.`,
+        reopen: `Reverse all decisions on facts of ${id} that match the filter? ${accepted} are accepted, ${rejected} rejected.`,
       }
       yield* agreed(question[action])
     }
@@ -596,18 +604,18 @@ const Withdrawn = Schema.Struct({ batchId: Schema.String, namespace: Schema.Stri
 const withdraw = command(
   {
     name: "batch withdraw",
-    summary: "take the facts of a batch out of its graph",
+    summary: "remove the facts of a batch from its graph",
     detail:
       "The batch and its artifacts stay. The graph gets a new version without the batch.\n" +
       "Refused where the graph would violate shapes that it does not violate now.",
     arguments: [batch],
-    options: [{ name: "force", kind: "flag", summary: "also where the graph would not conform then" }, keyOption],
+    options: [{ name: "force", kind: "flag", summary: "withdraw even if the graph would then violate its shapes" }, keyOption],
     examples: [{ line: "detent batch withdraw batch-3f9c2a71b0d4", says: "asks first; --yes confirms" }],
   },
   (input) =>
     afterAsking(
       input,
-      ({ batchId, targetNamespace }) => `Take the facts of ${batchId} out of the graph ${targetNamespace}?`,
+      ({ batchId, targetNamespace }) => `Remove the facts of ${batchId} from the graph ${targetNamespace}?`,
       (server, id) =>
         Effect.gen(function* () {
           const output = yield* Output
@@ -622,7 +630,7 @@ const withdraw = command(
     ),
 )
 
-/** Asks for confirmation, then changes an existing batch: through the server of the workspace, or here without one. */
+/** Asks for confirmation, then changes an existing batch: through the server of the workspace, or in this process without a server. */
 const afterAsking = <A, E, R>(
   input: Place & { readonly batch: string },
   question: (state: BatchState) => string,
@@ -637,29 +645,29 @@ const afterAsking = <A, E, R>(
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
 
-/** Of a batch that starts again. */
-const againOptions = [
-  { name: "budget", kind: "text", value: "AMOUNT", summary: "a larger budget for models, like 10usd" },
+/** The options of `batch retry` and `batch resume`. */
+const restartOptions = [
+  { name: "budget", kind: "text", value: "AMOUNT", summary: "a larger budget for models, such as 10usd" },
   { name: "base-url", kind: "text", value: "URL", summary: "another address of its model" },
-  { name: "detach", kind: "flag", summary: "leave the work to the server that runs in this workspace" },
+  { name: "detach", kind: "flag", summary: "leave the work to the running server of this workspace, and do not follow it" },
   keyOption,
 ] as const
 
 const retry = command(
   {
     name: "batch retry",
-    summary: "start a failed batch again, and work on it here",
+    summary: "retry a failed batch, in this process or on the running server",
     arguments: [batch],
     options: [
-      { name: "documents", kind: "text", value: "ID,ID", summary: "only these of the documents that failed. Default: all" },
-      ...againOptions,
+      { name: "documents", kind: "text", value: "ID,ID", summary: "the failed documents to retry. Default: all" },
+      ...restartOptions,
     ],
     examples: [
       { line: "detent batch retry batch-3f9c2a71b0d4", says: "documents that are done are not read again" },
-      { line: "detent batch retry batch-3f9c2a71b0d4 --documents doc-3f9c2a71b0d4", says: "one of those that failed" },
+      { line: "detent batch retry batch-3f9c2a71b0d4 --documents doc-3f9c2a71b0d4", says: "retries one failed document" },
     ],
   },
-  (input) => Effect.flatMap(documentsIn(input.documents), (documents) => setGoing(input, "retry", documents)),
+  (input) => Effect.flatMap(documentsIn(input.documents), (documents) => restart(input, "retry", documents)),
 )
 
 const documentsIn = (text: string | undefined): Effect.Effect<ReadonlyArray<DocumentId> | undefined, WrongUsage> => {
@@ -680,17 +688,17 @@ const resume = command(
     name: "batch resume",
     summary: "continue a batch that was stopped, killed or cancelled, or that failed",
     arguments: [batch],
-    options: againOptions,
+    options: restartOptions,
     examples: [
       { line: "detent batch resume batch-3f9c2a71b0d4", says: "after Ctrl-C, kill -9 or a power cut" },
       { line: "detent batch resume batch-3f9c2a71b0d4 --budget 10usd", says: "after it stopped at a smaller budget" },
     ],
   },
-  (input) => setGoing(input, "resume"),
+  (input) => restart(input, "resume"),
 )
 
-/** By the server, if one runs; otherwise here. */
-const setGoing = (
+/** Retries or resumes a batch: on the server, if one runs; otherwise in this process. */
+const restart = (
   input: Place & ModelInput & { readonly batch: string; readonly detach: boolean; readonly key: string | undefined },
   operation: "retry" | "resume",
   documents?: ReadonlyArray<DocumentId>,
@@ -713,12 +721,12 @@ const setGoing = (
     )
     if (server !== undefined) {
       yield* noBaseUrl(input)
-      const isResting = yield* Effect.provide(needsAsking(id, operation), observing(input))
+      const isResting = yield* Effect.provide(needsEvent(id, operation), observing(input))
       if (isResting) yield* Effect.provide(change, observing(input))
       return yield* given(input, id)
     }
     return yield* Effect.gen(function* () {
-      if (yield* needsAsking(id, operation)) yield* change
+      if (yield* needsEvent(id, operation)) yield* change
       return yield* workedOn(input, id)
     }).pipe(Effect.provide(working(input)))
   })
@@ -730,8 +738,8 @@ const changeOf = (operation: "cancel" | "retry" | "resume" | "budget" | "withdra
   key,
 })
 
-/** A batch that was only stopped is resumed by the next process that works on it: no event is sent. */
-const needsAsking = (id: BatchId, operation: "retry" | "resume") =>
+/** Whether the batch needs an event to run again. A batch whose process was stopped needs none: the next process resumes it. */
+const needsEvent = (id: BatchId, operation: "retry" | "resume") =>
   Effect.map(
     operations.state(id),
     ({ _tag }) => operation === "retry" || _tag === "Failed" || _tag === "Cancelled" || _tag === "PartiallyCompleted",

@@ -1,4 +1,4 @@
-/** `detent cluster`: processes that share the instances of one PostgreSQL. */
+/** `detent cluster`: processes that share the instances of one PostgreSQL database. */
 import * as operations from "@detent/workspace/operations/cluster"
 import * as Effect from "effect/Effect"
 import { command } from "../line/Command.ts"
@@ -17,7 +17,7 @@ const status = command(
       "are divided into 300 shards, and each shard belongs to one node. LATE is how long the oldest overdue timer has been due.",
     arguments: [],
     options: [],
-    examples: [{ line: "detent cluster status --database postgres://db/detent", says: "which node has how many shards" }],
+    examples: [{ line: "detent cluster status --database postgres://db/detent", says: "the shards of each node" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -42,13 +42,13 @@ const status = command(
 
 const allShards = 300
 
-/** Why the instances of some shards are on no node. Undefined where all are, or no node is alive. */
+/** Why some shards have no node. Undefined where all shards have one, or no node is alive. */
 const reasonOfFreeShards = (nodes: ReadonlyArray<{ readonly shards: number; readonly draining: boolean }>): string | undefined => {
   const free = allShards - nodes.reduce((sum, { shards }) => sum + shards, 0)
   if (free <= 0 || nodes.length === 0) return undefined
   const reason = nodes.every(({ draining }) => draining)
-    ? "all nodes drain: start one, or start one of these again"
-    : "they are moving, or the lease of the node that had them has not expired; look again in a few seconds"
+    ? "all nodes are draining: start a new node, or restart one of these"
+    : "they are moving, or the lease of their former node has not expired; check again in a few seconds"
   return `${free} shards have no node: ${reason}`
 }
 
@@ -56,22 +56,22 @@ const drain = command(
   {
     name: "cluster drain",
     summary: "move the instances of a node to the other nodes, before it is stopped",
-    detail: "It takes no shards until it is started again. `detent cluster status` shows when it has none left.",
-    arguments: [{ name: "node", summary: "its address, as `detent cluster status` shows it" }],
+    detail: "The node takes no shards until it is restarted. `detent cluster status` shows when it has none left.",
+    arguments: [{ name: "node", summary: "the node's address, as `detent cluster status` shows it" }],
     options: [keyOption],
-    examples: [{ line: "detent cluster drain 10.0.0.7:7700", says: "then stop it: no request waits for it" }],
+    examples: [{ line: "detent cluster drain 10.0.0.7:7700", says: "then stop the node: no request waits for it" }],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
       const change = { operation: "cluster.drain", params: { node: input.node }, key: input.key }
       const drained = yield* changedHere(change, operations.drain(input.node))
-      yield* output.value(drained, () => `${drained.address} gives up its ${drained.shards} shards\n`)
+      yield* output.value(drained, () => `${drained.address} is draining its ${drained.shards} shards\n`)
       const others = (yield* operations.nodes).filter(({ node, draining }) => node !== drained.node && !draining)
-      if (others.length === 0) yield* output.note("no other node can take them: start one; requests wait until then")
+      if (others.length === 0) yield* output.note("no other node can take the shards: start one; requests wait until then")
     }).pipe(Effect.provide(observing(input))),
 )
 
-export const noun = { name: "cluster", summary: "processes that share the instances of one PostgreSQL: look, drain" }
+export const noun = { name: "cluster", summary: "nodes that share the instances of one PostgreSQL database: status, drain" }
 
 export const commands = [status, drain]

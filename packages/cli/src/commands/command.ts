@@ -29,11 +29,11 @@ const filterOf = ({ queue, slot, machine, instance, fingerprint }: Chosen) =>
 
 /** The options of `filterOf`. */
 const filterOptions = [
-  { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
-  { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
-  { name: "machine", kind: "text", value: "NAME", summary: "only of instances of this machine" },
-  { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only of this instance" },
-  { name: "fingerprint", kind: "text", value: "CAUSE", summary: "only with this cause, as `detent command groups` shows it" },
+  { name: "queue", kind: "text", value: "NAME", summary: "only commands of this queue" },
+  { name: "slot", kind: "text", value: "NAME", summary: "only commands of this effect slot" },
+  { name: "machine", kind: "text", value: "NAME", summary: "only commands of instances of this machine" },
+  { name: "instance", kind: "text", value: "MACHINE/ID", summary: "only commands of this instance" },
+  { name: "fingerprint", kind: "text", value: "CAUSE", summary: "only commands with this cause, as `detent command groups` shows it" },
 ] as const satisfies ReadonlyArray<Option>
 
 const list = command(
@@ -47,14 +47,25 @@ const list = command(
         kind: "text",
         value: "STATUS",
         choices: operations.commandStatuses,
-        summary: "only with this status",
+        summary: "only commands with this status",
       },
       ...filterOptions,
-      { name: "sequence", kind: "integer", value: "N", minimum: 0, summary: "with --instance: only those that event number N requested" },
-      { name: "latest", kind: "flag", summary: "with --instance: the latest, in place of the first" },
-      { name: "before", kind: "integer", value: "N", minimum: 1, summary: "with --latest: continue with those before command number N" },
-      { name: "enqueued-after", kind: "text", value: "TIME", summary: "only requested after this time, such as 2026-11-16T09:30:00Z" },
-      { name: "enqueued-before", kind: "text", value: "TIME", summary: "only requested before this time" },
+      {
+        name: "sequence",
+        kind: "integer",
+        value: "N",
+        minimum: 0,
+        summary: "with --instance: only commands that event number N requested",
+      },
+      { name: "latest", kind: "flag", summary: "with --instance: the latest commands instead of the first" },
+      { name: "before", kind: "integer", value: "N", minimum: 1, summary: "with --latest: only commands before command number N" },
+      {
+        name: "enqueued-after",
+        kind: "text",
+        value: "TIME",
+        summary: "only commands requested after this time, such as 2026-11-16T09:30:00Z",
+      },
+      { name: "enqueued-before", kind: "text", value: "TIME", summary: "only commands requested before this time" },
       ...paging,
     ],
     examples: [{ line: "detent command list --status failed", says: "the dead letters" }],
@@ -69,7 +80,7 @@ const list = command(
       if (after !== undefined && !Number.isSafeInteger(after))
         return yield* new WrongUsage({
           problem: `--after ${input.after} is not a cursor`,
-          nextStep: "copy it from the end of the page before",
+          nextStep: "copy it from the end of the previous page",
         })
       const isOfInstance = input.sequence !== undefined || input.before !== undefined || input.latest
       if (isOfInstance) yield* refuseWithLatest(input)
@@ -91,14 +102,14 @@ const list = command(
         ],
         input.status === undefined ? "no commands" : `no command is ${input.status}`,
       )
-      if (page.scanned !== undefined) yield* output.note(`looked at ${page.scanned} commands`)
+      if (page.scanned !== undefined) yield* output.note(`the page ended after ${page.scanned} examined commands`)
       if (page.next !== undefined) yield* output.note(`more with --${isOfInstance ? "before" : "after"} ${page.next}`)
     }).pipe(Effect.provide(observing(input))),
 )
 
 type Listed = Effect.Success<ReturnType<typeof operations.list>>
 
-/** How the commands of one instance are read: by the index of the instance or of the event. */
+/** Selects commands of one instance, by the index of the instance or of the event. */
 interface OfInstance {
   readonly sequence: number | undefined
   readonly before: number | undefined
@@ -124,8 +135,8 @@ const refuseWithLatest = (
     ? Effect.void
     : Effect.fail(
         new WrongUsage({
-          problem: `--${other} does not go together with --sequence, --latest and --before`,
-          nextStep: `leave out --${other}`,
+          problem: `--${other} cannot be combined with --sequence, --latest and --before`,
+          nextStep: `remove --${other}`,
         }),
       )
 }
@@ -133,8 +144,8 @@ const refuseWithLatest = (
 const groups = command(
   {
     name: "command groups",
-    summary: "dead letters by cause, the largest group first",
-    detail: "Commands of one queue and effect whose problems differ only in numbers, ids and quoted words are one group.",
+    summary: "dead letters by cause, largest group first",
+    detail: "Commands of one queue and effect slot whose problems differ only in numbers, ids and quoted words form one group.",
     arguments: [],
     options: [
       {
@@ -145,13 +156,13 @@ const groups = command(
         default: "failed",
         summary: "commands that have a problem and this status",
       },
-      { name: "queue", kind: "text", value: "NAME", summary: "only of this queue" },
-      { name: "slot", kind: "text", value: "NAME", summary: "only of this effect" },
-      { name: "machine", kind: "text", value: "NAME", summary: "only of instances of this machine" },
+      { name: "queue", kind: "text", value: "NAME", summary: "only commands of this queue" },
+      { name: "slot", kind: "text", value: "NAME", summary: "only commands of this effect slot" },
+      { name: "machine", kind: "text", value: "NAME", summary: "only commands of instances of this machine" },
     ],
     examples: [
-      { line: "detent command groups", says: "each cause, and how many commands it has" },
-      { line: "detent command retry --fingerprint 3f9c2a71b0d4", says: "then retry those of one cause" },
+      { line: "detent command groups", says: "each cause, with the number of its commands" },
+      { line: "detent command retry --fingerprint 3f9c2a71b0d4", says: "then retry all commands of one cause" },
     ],
   },
   (input) =>
@@ -172,18 +183,18 @@ const groups = command(
         ],
         `no command is ${status} with a problem`,
       )
-      if (found.scanned !== undefined) yield* output.note(`only the first ${found.scanned} commands were looked at`)
+      if (found.scanned !== undefined) yield* output.note(`only the first ${found.scanned} commands were examined`)
     }).pipe(Effect.provide(observing(input))),
 )
 
 const show = command(
   {
     name: "command show",
-    summary: "one command: its status, tries and problems",
-    detail: "Its parameters are not shown: they may be secret.",
+    summary: "one command: its status, attempts and problems",
+    detail: "Only --json shows its parameters; sensitive parameters are hidden.",
     arguments: [{ name: "command", summary: "the command's key, as `detent command list` shows it" }],
     options: [],
-    examples: [{ line: "detent command show order/order-7/2/0", says: "why it failed, try by try" }],
+    examples: [{ line: "detent command show order/order-7/2/0", says: "why each attempt failed" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -224,15 +235,15 @@ const retry = command(
     arguments: [{ name: "command", summary: "the command's key; or choose several with the options", optional: true }],
     options: [
       ...filterOptions,
-      { name: "all", kind: "flag", summary: "all failed ones" },
-      { name: "force", kind: "flag", summary: "also those whose instance has ended or would refuse the result" },
-      { name: "dry-run", kind: "flag", summary: "only count them" },
+      { name: "all", kind: "flag", summary: "all failed commands" },
+      { name: "force", kind: "flag", summary: "also commands whose instance has ended or would refuse the result" },
+      { name: "dry-run", kind: "flag", summary: "only count the commands" },
       keyOption,
     ],
     examples: [
-      { line: "detent command retry order/order-7/2/0", says: "one, by its key" },
-      { line: "detent command retry --slot sendMail --dry-run", says: "how many there are" },
-      { line: "detent command retry --fingerprint 3f9c2a71b0d4 --yes", says: "all of one cause" },
+      { line: "detent command retry order/order-7/2/0", says: "one command, by its key" },
+      { line: "detent command retry --slot sendMail --dry-run", says: "how many commands there are" },
+      { line: "detent command retry --fingerprint 3f9c2a71b0d4 --yes", says: "all commands of one cause" },
     ],
   },
   (input) =>
@@ -245,7 +256,7 @@ const retry = command(
           const given = { count, dryRun, ...(refused === 0 ? {} : { refused }) }
           yield* output.value(given, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
           if (refused === 0) return
-          yield* output.note(`${counted(refused)} left out: no instance would take the result; --force includes them`)
+          yield* output.note(`${counted(refused)} not retried: their instances would refuse the result; --force includes them`)
         })
       if (input.command !== undefined) {
         yield* checkKey(input.key)
@@ -263,17 +274,17 @@ const retry = command(
         const change = { operation: "commands.retryAll", params: {}, json, key: input.key }
         yield* report((yield* changedHere(change, operations.retryAll(filter, { dryRun: false, force }))).count, refused)
       }
-      yield* output.note(output.noteStyle.dim("they are executed by `detent dev`, `detent serve` or `detent worker`"))
+      yield* output.note(output.noteStyle.dim("`detent dev`, `detent serve` or `detent worker` executes them"))
     }).pipe(Effect.provide(observing(input))),
 )
 
 const skip = command(
   {
     name: "command skip",
-    summary: "skip commands, with a reason that is stored with them",
+    summary: "skip commands, and store the reason",
     arguments: [{ name: "command", summary: "the command's key; or choose several with the options", optional: true }],
     options: [
-      { name: "reason", kind: "text", value: "TEXT", summary: "why; it is asked for on a terminal" },
+      { name: "reason", kind: "text", value: "TEXT", summary: "the reason; on a terminal, the command asks for it" },
       ...filterOptions,
       {
         name: "status",
@@ -281,15 +292,15 @@ const skip = command(
         value: "STATUS",
         choices: ["failed", "pending"],
         default: "failed",
-        summary: "of several: those that failed, or those that still wait",
+        summary: "without a key: skip failed or pending commands",
       },
-      { name: "all", kind: "flag", summary: "all of this status" },
-      { name: "dry-run", kind: "flag", summary: "only count them" },
+      { name: "all", kind: "flag", summary: "all commands with this status" },
+      { name: "dry-run", kind: "flag", summary: "only count the commands" },
       keyOption,
     ],
     examples: [
-      { line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "it will not be executed" },
-      { line: "detent command skip --fingerprint 3f9c2a71b0d4 --dry-run", says: "how many of one cause there are" },
+      { line: 'detent command skip order/order-7/2/0 --reason "refunded by hand" --yes', says: "the command will not be executed" },
+      { line: "detent command skip --fingerprint 3f9c2a71b0d4 --dry-run", says: "how many commands have one cause" },
     ],
   },
   (input) =>
@@ -325,7 +336,7 @@ const skip = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** Only a failed or waiting command is skipped. */
+/** Only a failed or pending command can be skipped. */
 const countOf = ({ status }: { readonly status: string }) => ({ count: status === "failed" || status === "pending" ? 1 : 0 })
 
 /** The errors of executions before the last one. */

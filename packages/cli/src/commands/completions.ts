@@ -1,4 +1,4 @@
-/** `detent completions`. A shell runs it whenever it starts, so `bin/command.mjs` writes the script itself, without Effect. */
+/** `detent completions`. A shell runs it at every start, so `bin/command.mjs` writes the script itself, without loading Effect. */
 import * as Effect from "effect/Effect"
 import { command } from "../line/Command.ts"
 import { completions as scriptFor } from "../line/completions.mjs"
@@ -8,7 +8,7 @@ const completions = command(
   {
     name: "completions",
     summary: "the completion script of a shell",
-    arguments: [{ name: "shell", summary: "which shell", choices: ["bash", "zsh", "fish"] }],
+    arguments: [{ name: "shell", summary: "the shell", choices: ["bash", "zsh", "fish"] }],
     options: [],
     examples: [
       { line: 'eval "$(detent completions bash)"', says: "in ~/.bashrc" },

@@ -20,20 +20,20 @@ const copy = command(
     detail:
       "Copies every table, from SQLite to PostgreSQL or vice versa. Stop the processes of the source first.\n" +
       "After a kill, run the same command again to resume it. At the end it compares rows and digests of every table and opens\n" +
-      "every instance that has not ended. The data folder stays as it is: use it with the new database, at the same path.\n" +
+      "every instance that has not ended. The data folder is unchanged: use it with the new database, at the same path.\n" +
       "With --to-data, its files are copied too and checked by their SHA-256: uploaded files, artifacts, graphs.\n" +
-      "Tables of your own are not copied; they are named at the end.",
+      "Your own tables are not copied; the command lists them at the end.",
     arguments: [],
     options: [
       { name: "from", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…. Default: the database of this workspace" },
       { name: "to", kind: "text", value: "URL", summary: "sqlite:PATH or postgres://…; an empty database" },
-      { name: "to-data", kind: "text", value: "DIR", summary: "copy the files of the data folder there. Default: they stay" },
-      { name: "force", kind: "flag", summary: "copy although a process works in the source" },
+      { name: "to-data", kind: "text", value: "DIR", summary: "also copy the files of the data folder to this folder" },
+      { name: "force", kind: "flag", summary: "copy even while a process works in the source" },
     ],
     examples: [
       { line: "detent data copy --to postgres://db/detent", says: "then: detent serve --database postgres://db/detent" },
       { line: "detent data copy --to sqlite:new/detent.db --to-data new", says: "database and files; then: detent serve --data new" },
-      { line: "detent data copy --from postgres://db/detent --to sqlite:detent.db --json", says: "progress and report as lines of JSON" },
+      { line: "detent data copy --from postgres://db/detent --to sqlite:detent.db --json", says: "progress and report as JSON lines" },
     ],
   },
   (input) =>
@@ -69,7 +69,7 @@ const copy = command(
       if (files !== undefined)
         yield* output.note(`${files.files} files (${files.bytes} bytes) are equal in both folders; ${files.kept} of them were there before`)
       yield* noteOpened(opened)
-      if (left.length > 0) yield* output.note(`not copied, as they are your own: ${left.join(", ")}`)
+      if (left.length > 0) yield* output.note(`your own tables were not copied: ${left.join(", ")}`)
       return failing.length > 0 ? ExitCode.failed : ExitCode.ok
     }),
 )

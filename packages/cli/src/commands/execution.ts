@@ -16,7 +16,7 @@ import { acting, observing, type Place, placeText } from "../workspace/Opening.t
 import { type RunningServer, runningServer } from "../workspace/Server.ts"
 import { keyOption, paging } from "./shared.ts"
 
-/** Of workflows in lists of machines and instances. */
+/** The prefix of workflows in lists of machines and instances. */
 const prefix = "workflow/"
 
 const execution = { name: "execution", summary: "WORKFLOW/ID, as `detent execution list` shows it" } as const
@@ -24,18 +24,18 @@ const execution = { name: "execution", summary: "WORKFLOW/ID, as `detent executi
 const start = command(
   {
     name: "execution start",
-    summary: "start an execution of a workflow of yours",
+    summary: "start an execution of a workflow",
     detail:
-      "The same payload is the same execution: a second start returns its current state.\n" +
+      "A second start with the same id and payload returns the current state of the execution.\n" +
       "A server or `detent worker` runs it; follow it with `detent instance watch workflow/WORKFLOW/ID`.",
     arguments: [{ name: "workflow", summary: "the workflow's name; `detent machine show workflow/NAME` shows its payload" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the payload" },
-      { name: "id", kind: "text", value: "ID", summary: "its id. Default: the one that the workflow derives from the payload" },
+      { name: "id", kind: "text", value: "ID", summary: "the id of the execution. Default: the workflow derives it from the payload" },
       keyOption,
     ],
     examples: [
-      { line: `detent execution start checkout --with '{"orderId":"order-7"}'`, says: "it is stored when this returns" },
+      { line: `detent execution start checkout --with '{"orderId":"order-7"}'`, says: "the execution is stored when the command returns" },
       {
         line: `detent execution start reminder --id reminder-7 --with '{"to":"ada"}'`,
         says: "a workflow written as an async function needs an id",
@@ -57,7 +57,7 @@ const start = command(
     }),
 )
 
-/** An execution runs only where a server or worker runs. */
+/** Notes that only a server or worker runs executions, where no server runs. */
 const notedWorker = (place: Place, server: RunningServer | undefined, { ended }: { readonly ended: boolean }) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
@@ -69,14 +69,14 @@ const list = command(
   {
     name: "execution list",
     summary: "executions, oldest change first",
-    arguments: [{ name: "workflow", summary: "only of this workflow", optional: true }],
+    arguments: [{ name: "workflow", summary: "only executions of this workflow", optional: true }],
     options: [
       {
         name: "phase",
         kind: "text",
         value: "PHASE",
         choices: ["Waiting", "Running", "Compensating", "Suspended", "Held", "Completed", "Failed", "Interrupted"],
-        summary: "only in this phase",
+        summary: "only executions in this phase",
       },
       { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], summary: "by the last change. Default: oldest first" },
       ...paging,
@@ -111,11 +111,11 @@ const show = command(
     arguments: [execution],
     options: [
       { name: "limit", kind: "integer", value: "N", default: 50, minimum: 1, summary: "at most this many events" },
-      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "only events after number N. Default: the latest ones" },
+      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "only events after number N. Default: the latest events" },
     ],
     examples: [
-      { line: "detent execution show checkout/4f1c2a", says: "its phase, its clocks and what it did" },
-      { line: "detent execution show checkout/4f1c2a --after 0", says: "from its first event on" },
+      { line: "detent execution show checkout/4f1c2a", says: "its phase, its clocks and its events" },
+      { line: "detent execution show checkout/4f1c2a --after 0", says: "starting with its first event" },
     ],
   },
   (input) =>
@@ -144,13 +144,13 @@ const show = command(
 const spans = command(
   {
     name: "execution spans",
-    summary: "the steps of an execution with their times: what ran when, how often, and what it waited for",
+    summary: "the timeline of an execution: its steps with their times and attempts, and its waits",
     arguments: [execution],
     options: [
-      { name: "limit", kind: "integer", value: "N", default: 5000, minimum: 1, summary: "of at most this many events" },
-      { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only of events after number N" },
+      { name: "limit", kind: "integer", value: "N", default: 5000, minimum: 1, summary: "the spans of at most this many events" },
+      { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only the spans of events after number N" },
     ],
-    examples: [{ line: "detent execution spans checkout/4f1c2a", says: "which activity took how long" }],
+    examples: [{ line: "detent execution spans checkout/4f1c2a", says: "how long each activity took" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -203,16 +203,16 @@ const send = command(
     name: "execution send",
     summary: "send an event that an execution awaits, now or later",
     detail:
-      "An event of a name arrives once: the same value again changes nothing, and another value is refused.\n" +
-      "The events of a workflow written as an async function are its `events`; those of an Effect workflow are named in detent.config.ts.",
+      "An execution takes each event once: the same value again changes nothing, and another value is refused.\n" +
+      "A workflow written as an async function declares its `events`; detent.config.ts declares those of an Effect workflow.",
     arguments: [execution, { name: "event", summary: "the event's name; `detent machine show workflow/NAME` lists them" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the event's value" },
-      { name: "before-start", kind: "flag", summary: "keep it for an execution that is started later" },
+      { name: "before-start", kind: "flag", summary: "keep the event for an execution that is started later" },
       keyOption,
     ],
     examples: [
-      { line: `detent execution send trip/trip-1 confirmed --with '{"by":"ada"}'`, says: "it is stored when this returns" },
+      { line: `detent execution send trip/trip-1 confirmed --with '{"by":"ada"}'`, says: "the event is stored when the command returns" },
       { line: `detent execution send trip/trip-1 confirmed --with '{"by":"ada"}' --key webhook-77`, says: "safe to repeat" },
     ],
   },
@@ -234,10 +234,10 @@ const send = command(
 const resume = command(
   {
     name: "execution resume",
-    summary: "run an execution again that is suspended or held",
+    summary: "resume an execution that is suspended or held",
     arguments: [execution],
     options: [keyOption],
-    examples: [{ line: "detent execution resume checkout/4f1c2a", says: "after the cause is corrected" }],
+    examples: [{ line: "detent execution resume checkout/4f1c2a", says: "after you have corrected the cause" }],
   },
   (input) => changed(input, "resume", Effect.void),
 )
@@ -248,7 +248,7 @@ const interrupt = command(
     summary: "interrupt an execution; its compensations run",
     arguments: [execution],
     options: [keyOption],
-    examples: [{ line: "detent execution interrupt checkout/4f1c2a --yes", says: "without being asked" }],
+    examples: [{ line: "detent execution interrupt checkout/4f1c2a --yes", says: "without a question" }],
   },
   (input) => changed(input, "interrupt", agreed(`Interrupt ${input.execution}? No further activity starts, and its compensations run.`)),
 )
@@ -271,7 +271,7 @@ const changed = <E>(
     }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
   })
 
-/** `checkout/4f1c`, or `workflow/checkout/4f1c` as lists of instances show it. */
+/** Accepts `checkout/4f1c`, and `workflow/checkout/4f1c` as in lists of instances. */
 const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonly id: string }, WrongUsage> => {
   const name = text.startsWith(prefix) ? text.slice(prefix.length) : text
   const slash = name.indexOf("/")
@@ -280,6 +280,6 @@ const keyOf = (text: string): Effect.Effect<{ readonly workflow: string; readonl
     : Effect.fail(new WrongUsage({ problem: `${text} is not an execution`, nextStep: "write WORKFLOW/ID; see `detent execution list`" }))
 }
 
-export const noun = { name: "execution", summary: "durable runs of workflows: start, look, send events, resume, interrupt" }
+export const noun = { name: "execution", summary: "executions of workflows: start, show, send events, resume, interrupt" }
 
 export const commands = [start, list, show, spans, send, resume, interrupt]

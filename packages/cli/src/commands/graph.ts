@@ -27,15 +27,15 @@ const versionOption = {
   name: "version",
   kind: "text",
   value: "VERSION",
-  summary: "as `detent graph versions` shows it. Default: the current one",
+  summary: "a version, as `detent graph versions` shows it. Default: the current version",
 } as const
 
-const namespace = { name: "namespace", kind: "text", value: "NAME", summary: "which graph; not needed where there is only one" } as const
+const namespace = { name: "namespace", kind: "text", value: "NAME", summary: "the graph; not needed where there is only one" } as const
 
 const query = command(
   {
     name: "graph query",
-    summary: "ask the graph in SPARQL",
+    summary: "query the graph with SPARQL",
     arguments: [{ name: "sparql", summary: "the query, or - to read it from stdin" }],
     options: [
       namespace,
@@ -45,7 +45,7 @@ const query = command(
     examples: [
       {
         line: 'detent graph query "SELECT ?name { ?x <http://www.w3.org/2000/01/rdf-schema#label> ?name } LIMIT 5"',
-        says: "a table; --json gives SPARQL JSON",
+        says: "prints a table; --json prints SPARQL JSON",
       },
       { line: "detent graph query - < question.rq", says: "a query from a file" },
     ],
@@ -66,7 +66,7 @@ const query = command(
 const exportGraph = command(
   {
     name: "graph export",
-    summary: "write the graph for other programs",
+    summary: "export the graph for other programs",
     arguments: [],
     options: [
       namespace,
@@ -79,7 +79,7 @@ const exportGraph = command(
         default: "turtle",
         summary: "entities and relations are tables (CSV)",
       },
-      { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
+      { name: "output", kind: "text", value: "FILE", summary: "write to this file. Default: stdout", complete: "file" },
     ],
     examples: [{ line: "detent graph export --format relations --output relations.csv", says: "for a spreadsheet" }],
   },
@@ -97,10 +97,10 @@ const exportGraph = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** A page of facts or entities of the graph. */
+/** The options of a page of facts or entities. */
 const pageOptions = [namespace, versionOption, ...paging] as const
 
-/** Where a page ended, as one word that can be given back with `--after`. */
+/** The cursor of a page as text for `--after`. */
 const cursorOf = (place: string): string => Buffer.from(place).toString("base64url")
 
 const placeOf = (cursor: string | undefined) => (cursor === undefined ? {} : { after: Buffer.from(cursor, "base64url").toString("utf8") })
@@ -108,9 +108,9 @@ const placeOf = (cursor: string | undefined) => (cursor === undefined ? {} : { a
 const entities = command(
   {
     name: "graph entities",
-    summary: "the entities of the graph, by name",
+    summary: "the entities of the graph, sorted by name",
     arguments: [{ name: "search", summary: "words of a name", optional: true }],
-    options: [{ name: "type", kind: "text", value: "IRI", summary: "only of this class" }, ...pageOptions],
+    options: [{ name: "type", kind: "text", value: "IRI", summary: "only entities of this class" }, ...pageOptions],
     examples: [{ line: "detent graph entities lighthouse --limit 10", says: "names, other names and classes" }],
   },
   (input) =>
@@ -133,17 +133,17 @@ const entities = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** A value, or an entity by its name. */
+/** The text of a value, or the label of an entity. */
 const objectText = (fact: { readonly object: string; readonly objectLabel?: string }): string => fact.objectLabel ?? fact.object
 
 const relations = command(
   {
     name: "graph relations",
-    summary: "facts of the graph; a fact of several documents is listed once",
+    summary: "facts of the graph; a fact that several documents state is listed once",
     arguments: [],
     options: [
-      { name: "entity", kind: "text", value: "IRI", summary: "only from or about this entity" },
-      { name: "property", kind: "text", value: "IRI", summary: "only of this property" },
+      { name: "entity", kind: "text", value: "IRI", summary: "only facts with this entity as subject or object" },
+      { name: "property", kind: "text", value: "IRI", summary: "only facts of this property" },
       ...pageOptions,
     ],
     examples: [{ line: "detent graph relations --limit 20 --json", says: "with their confidence and the number of sources" }],
@@ -189,17 +189,21 @@ const placeText = (place: Place): string => {
 const provenance = command(
   {
     name: "graph provenance",
-    summary: "where the facts of an entity are stated: document and words",
-    arguments: [{ name: "entity", summary: "its IRI, as `detent graph entities` shows it" }],
+    summary: "the documents and the words that state the facts of an entity",
+    arguments: [{ name: "entity", summary: "the entity's IRI, as `detent graph entities` shows it" }],
     options: [
-      { name: "places", kind: "flag", summary: "also where the words stand in the source: table cell, JSON pointer, page or characters" },
+      {
+        name: "places",
+        kind: "flag",
+        summary: "also show the place of the words in the source: table cell, JSON pointer, page or characters",
+      },
       { name: "property", kind: "text", value: "IRI", summary: "only facts of this property" },
       { name: "object", kind: "text", value: "VALUE", summary: "only facts with this object: an IRI, or the text of a value" },
       ...pageOptions,
     ],
     examples: [
       { line: "detent graph provenance http://example.org/people/ada --json", says: "each fact with its quote" },
-      { line: "detent graph provenance http://example.org/people/ada --places", says: "with the cell, value or page it comes from" },
+      { line: "detent graph provenance http://example.org/people/ada --places", says: "with the cell, value or page of each fact" },
     ],
   },
   (input) =>
@@ -209,7 +213,7 @@ const provenance = command(
       const { entity: subject, places, property, object, limit } = input
       const isOneFact = property !== undefined || object !== undefined
       if (isOneFact && places)
-        return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "leave out --property and --object" })
+        return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "remove --property and --object" })
       const page = isOneFact
         ? yield* explore.facts(version, { subject, property, object, limit, ...placeOf(input.after) })
         : yield* graph.provenance(version, subject, { ...placeOf(input.after), limit, places })
@@ -231,17 +235,17 @@ const provenance = command(
 const diff = command(
   {
     name: "graph diff",
-    summary: "what a batch changed, or what changed between two versions: facts added and removed, by document",
+    summary: "the facts that a batch added and removed, or the difference between two versions, by document",
     arguments: [{ name: "batch", summary: "the batch's id, as `detent batch list` shows it; or --from", optional: true }],
     options: [
       { name: "from", kind: "text", value: "VERSION", summary: "compare this version, as `detent graph versions` shows it" },
-      { name: "to", kind: "text", value: "VERSION", summary: "with this one. Default: the current one" },
+      { name: "to", kind: "text", value: "VERSION", summary: "with this version. Default: the current version" },
       namespace,
-      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "facts listed of each kind" },
+      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "at most this many added and removed facts" },
     ],
     examples: [
-      { line: "detent graph diff batch-3f9c2a71b0d4 --json", says: "one JSON value, with the words each fact rests on" },
-      { line: "detent graph diff --from 3f9c2a71b0d41122", says: "what changed since that version" },
+      { line: "detent graph diff batch-3f9c2a71b0d4 --json", says: "one JSON value, with the words that state each fact" },
+      { line: "detent graph diff --from 3f9c2a71b0d41122", says: "the changes since that version" },
     ],
   },
   (input) =>
@@ -289,15 +293,15 @@ const versions = command(
 const neighbourhood = command(
   {
     name: "graph neighbourhood",
-    summary: "the entities around one, and how they are related",
-    arguments: [{ name: "entity", summary: "its IRI, as `detent graph entities` shows it" }],
+    summary: "the entities around an entity, and their relations",
+    arguments: [{ name: "entity", summary: "the entity's IRI, as `detent graph entities` shows it" }],
     options: [
       namespace,
       versionOption,
-      { name: "depth", kind: "integer", value: "N", default: 1, minimum: 1, summary: "steps from it" },
-      { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many entities; 300 are the most" },
+      { name: "depth", kind: "integer", value: "N", default: 1, minimum: 1, summary: "steps from the entity; the maximum is 3" },
+      { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many entities; the maximum is 300" },
     ],
-    examples: [{ line: "detent graph neighbourhood http://example.org/people/ada --depth 2", says: "entities two steps away, too" }],
+    examples: [{ line: "detent graph neighbourhood http://example.org/people/ada --depth 2", says: "includes entities two steps away" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -315,23 +319,30 @@ const neighbourhood = command(
           { title: "CONFIDENCE", of: ({ confidence }) => confidence.toFixed(2) },
           { title: "PLACES", of: ({ witnesses }) => witnesses },
         ],
-        "it is related to no other entity",
+        "the entity is related to no other entity",
       )
       const hidden = found.nodes.reduce((sum, node) => sum + node.hidden, 0)
-      if (hidden > 0) yield* output.note(`${hidden} relations more; raise --limit or --depth to see them`)
+      if (hidden > 0) yield* output.note(`${hidden} relations are not shown; raise --limit or --depth to see them`)
     }).pipe(Effect.provide(observing(input))),
 )
 
 const text = command(
   {
     name: "graph text",
-    summary: "a part of the text that the facts of a document were found in",
+    summary: "a part of the extracted text of a document",
     arguments: [{ name: "document", summary: "the document's id, as `detent graph provenance --json` shows it" }],
     options: [
       namespace,
       versionOption,
-      { name: "start", kind: "integer", value: "N", default: 0, minimum: 0, summary: "the first character; some before it are shown too" },
-      { name: "end", kind: "integer", value: "N", minimum: 0, summary: "the last one; some after it are shown too" },
+      {
+        name: "start",
+        kind: "integer",
+        value: "N",
+        default: 0,
+        minimum: 0,
+        summary: "the first character; the output includes some text before it",
+      },
+      { name: "end", kind: "integer", value: "N", minimum: 0, summary: "the last character; the output includes some text after it" },
     ],
     examples: [{ line: "detent graph text doc-3f9c2a71b0d4 --start 1200 --end 1400", says: "the words around a quote" }],
   },
@@ -359,7 +370,7 @@ const vocabulary = command(
     summary: "the classes and properties that a graph uses, most frequent first",
     arguments: [],
     options: [namespace, versionOption],
-    examples: [{ line: "detent graph vocabulary", says: "what a query can ask for" }],
+    examples: [{ line: "detent graph vocabulary", says: "the names that a query can use" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -382,7 +393,7 @@ const vocabulary = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** Each document with the facts that it gained and lost. */
+/** Each document with its added and removed facts. */
 const diffText = ({ namespace, added, removed, documents }: Omit<BatchChanges, "batchId">, style: Style): string => {
   const head = `${namespace}: ${added} facts added, ${removed} removed, in ${documents.length} documents\n`
   const bodies = documents.map((document) =>
@@ -408,14 +419,14 @@ const report = command(
     name: "graph report",
     summary: "show documents with their facts marked in the text",
     detail:
-      "Writes one HTML file that needs no network: each document with its facts, what is on the review list and what validation held back.",
+      "Writes one HTML file that needs no network: each document with its accepted facts, the facts for review, and the quarantined facts.",
     arguments: [],
     options: [
       namespace,
       { name: "html", kind: "flag", summary: "as HTML, which is the default and the only format" },
-      { name: "out", kind: "text", value: "FILE", default: "report.html", summary: "where to write it; - is stdout", complete: "file" },
+      { name: "out", kind: "text", value: "FILE", default: "report.html", summary: "the file to write; - is stdout", complete: "file" },
       { name: "batch", kind: "text", value: "ID", summary: "only documents that this batch extracted" },
-      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "documents in the report" },
+      { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "at most this many documents" },
     ],
     examples: [{ line: "detent graph report --html --out report.html", says: "then open it in a browser" }],
   },
@@ -436,10 +447,10 @@ const report = command(
 const stats = command(
   {
     name: "graph stats",
-    summary: "how large the graph is, and which batches made it",
+    summary: "the size of the graph, and the batches that contributed to it",
     arguments: [],
     options: [namespace],
-    examples: [{ line: "detent graph stats --json", says: "one line for each graph" }],
+    examples: [{ line: "detent graph stats --json", says: "one line per graph" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -466,7 +477,7 @@ const stats = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-export const noun = { name: "graph", summary: "ask and export the knowledge graph", system: "knowledge" } as const
+export const noun = { name: "graph", summary: "query and export the knowledge graph", system: "knowledge" } as const
 
 export const commands = [
   query,

@@ -1,6 +1,6 @@
 /**
- * `detent init`: a project that runs, from a template. Its packages come from tarballs that are copied into it, from the folders of a
- * clone, or from a registry. The data of a template is generated when it is used.
+ * `detent init`: creates a project from a template. Its packages come from tarballs that are copied into it, from the folders of a
+ * clone, or from a registry. The data of a template is generated when the project is created.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
 import { basename, join, relative, resolve } from "node:path"
@@ -37,8 +37,8 @@ const packageSource = (packages: string | undefined) =>
 const init = command(
   {
     name: "init",
-    summary: "make a project",
-    arguments: [{ name: "folder", summary: "where. Default: the template's name", optional: true, complete: "folder" }],
+    summary: "create a project",
+    arguments: [{ name: "folder", summary: "the folder of the project. Default: the template's name", optional: true, complete: "folder" }],
     options: [
       {
         name: "template",
@@ -46,19 +46,19 @@ const init = command(
         value: "NAME",
         choices: templateNames,
         default: "order",
-        summary: "the template to begin with",
+        summary: "the template of the project",
       },
       {
         name: "packages",
         kind: "text",
         value: "DIR",
-        summary: "packed packages to copy into the project. Default: those that detent was installed from, if any",
+        summary: "packed packages to copy into the project. Default: the packages that detent was installed from, if any",
         complete: "folder",
       },
     ],
     examples: [
-      { line: "detent init shop --packages dist-packages", says: "after `npm run pack` in a clone: a project that holds what it needs" },
-      { line: "detent init shop --template order && cd shop && npm install && npm start", says: "a machine of your own" },
+      { line: "detent init shop --packages dist-packages", says: "after `npm run pack` in a clone: a project that contains its packages" },
+      { line: "detent init shop --template order && cd shop && npm install && npm start", says: "a project with a machine" },
       { line: "detent init --template documents", says: "a folder of documents, an ontology, a manifest" },
     ],
   },
@@ -71,7 +71,7 @@ const init = command(
       const source = yield* packageSource(input.packages)
       yield* madeFolder(folder, "name another folder: detent init FOLDER")
       cpSync(join(templates, input.template), folder, { recursive: true })
-      // npm leaves files of this name out of packages.
+      // npm excludes files with the name .gitignore from packages.
       renameSync(join(folder, "gitignore"), join(folder, ".gitignore"))
       yield* writeManifest(folder, source)
       yield* Effect.promise(() => data[input.template](folder))
@@ -90,7 +90,7 @@ const explanation = (source: PackageSource): string => {
     case "Tarballs":
       return `The packages of Detent are in vendor, copied from ${source.packed.folder}: commit them with the project.`
     case "Clone":
-      return `This project uses the folders of the clone in ${source.root}, so it works on this machine only. For one that holds its packages: \`npm run pack\` there, then detent init --packages ${join(source.root, "dist-packages")}`
+      return `This project uses the folders of the clone in ${source.root}, so it works on this machine only. For a project that contains its packages: \`npm run pack\` there, then detent init --packages ${join(source.root, "dist-packages")}`
     case "Registry":
       return "npm install takes the packages of Detent from your registry."
   }
@@ -114,7 +114,7 @@ const writeManifest = (folder: string, source: PackageSource) =>
     writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
   })
 
-/** The parts of the manifest that say what npm installs and on which Node the project runs. */
+/** The parts of the manifest that define which packages npm installs and on which Node the project runs. */
 const installable = (template: typeof ManifestJson.Type, source: PackageSource, folder: string) =>
   Effect.gen(function* () {
     const { dependencies, devDependencies = {} } = template
@@ -127,7 +127,7 @@ const installable = (template: typeof ManifestJson.Type, source: PackageSource, 
         return {
           dependencies: { ...linkedTo(source.root, Object.keys(dependencies)), ...nodeOf(source.root, folder) },
           devDependencies: linkedTo(source.root, Object.keys(devDependencies)),
-          // The scripts run on the Node of the clone; npm itself may run on an older one.
+          // The scripts run on the Node of the clone; npm itself may run on an older version.
           devEngines: undefined,
         }
       case "Registry":
@@ -135,7 +135,7 @@ const installable = (template: typeof ManifestJson.Type, source: PackageSource, 
     }
   })
 
-/** The packages of the clone and what it has installed itself: one copy of Effect, and nothing to download. */
+/** Links to the packages of the clone and to those that it has installed: one copy of Effect, and nothing to download. */
 const linkedTo = (root: string, names: ReadonlyArray<string>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.map((name) => {
@@ -145,8 +145,8 @@ const linkedTo = (root: string, names: ReadonlyArray<string>): Readonly<Record<s
   )
 
 /**
- * The Node that the clone brings, for hosts whose own is too old. The package it comes from would download it once more, and the
- * one that holds it is removed by the clone's next `npm install`; the file stays, so a package of the project's own points there.
+ * The Node of the clone, for hosts whose own version is too old. The npm package `node` would download it again, and the clone's next
+ * `npm install` removes the package with the binary; the file itself stays, so the project gets a small package that links to it.
  */
 const nodeOf = (root: string, folder: string): Readonly<Record<string, string>> => {
   const node = join(root, "node_modules/node/bin/node")

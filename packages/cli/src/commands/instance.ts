@@ -24,11 +24,11 @@ import { acting, observing, placeText } from "../workspace/Opening.ts"
 import { runningServer } from "../workspace/Server.ts"
 import { instanceArgument, keyOption, machineArgument, paging } from "./shared.ts"
 
-/** `failed` where it ended in a final state of failure. */
+/** `failed` where the instance ended in a final state of failure. */
 const statusText = ({ status, outcome }: { readonly status: string; readonly outcome?: "failure" }): string =>
   outcome === "failure" ? "failed" : status
 
-/** A timeout by its name. */
+/** The name of an event; for a timeout, the name of its timer. */
 const eventText = (event: { readonly _tag: string; readonly name?: unknown }): string =>
   event._tag === "@timeout" ? `(${String(event.name)})` : event._tag
 
@@ -50,25 +50,30 @@ const list = command(
         choices: ["oldest", "newest"],
         summary: "by the time of the last change. Default: oldest first",
       },
-      { name: "search", kind: "text", value: "START", summary: "only ids that begin with this, listed by machine and id" },
-      { name: "machine", kind: "text", value: "NAME", summary: "only of this machine" },
-      { name: "state", kind: "text", value: "STATE", summary: "only in this state" },
+      { name: "search", kind: "text", value: "START", summary: "only ids that begin with this text, listed by machine and id" },
+      { name: "machine", kind: "text", value: "NAME", summary: "only instances of this machine" },
+      { name: "state", kind: "text", value: "STATE", summary: "only instances in this state" },
       {
         name: "status",
         kind: "text",
         value: "STATUS",
         choices: ["running", "final", "stopped", "held", "failed"],
-        summary: "only with this status; final includes failed, a final state of failure",
+        summary: "only instances with this status; failed: ended in a final state of failure, which final includes",
       },
-      { name: "updated-after", kind: "text", value: "TIME", summary: "only changed after this time, such as 2026-11-16T09:30:00Z" },
-      { name: "updated-before", kind: "text", value: "TIME", summary: "only changed before this time" },
+      {
+        name: "updated-after",
+        kind: "text",
+        value: "TIME",
+        summary: "only instances changed after this time, such as 2026-11-16T09:30:00Z",
+      },
+      { name: "updated-before", kind: "text", value: "TIME", summary: "only instances changed before this time" },
       ...paging,
     ],
     examples: [
       { line: "detent instance list --machine order --state Paid", says: "orders that are paid" },
-      { line: "detent instance list --status held", says: "those that wait for a repair" },
+      { line: "detent instance list --status held", says: "instances that wait for a repair" },
       { line: "detent instance list --order newest --limit 10", says: "the latest changes" },
-      { line: "detent instance list --search order-7", says: "found by the beginning of the id" },
+      { line: "detent instance list --search order-7", says: "instances whose id begins with order-7" },
     ],
   },
   (input) =>
@@ -92,7 +97,7 @@ const list = command(
         ],
         "no instances",
       )
-      if (page.scanned !== undefined) yield* output.note(`looked at ${page.scanned} instances`)
+      if (page.scanned !== undefined) yield* output.note(`the page ended after ${page.scanned} examined instances`)
       if (page.next !== undefined) yield* output.note(`more with --after ${cursorText(page.next)}`)
     }).pipe(Effect.provide(observing(input))),
 )
@@ -100,9 +105,9 @@ const list = command(
 const show = command(
   {
     name: "instance show",
-    summary: "the state of an instance, and the events it accepts now",
+    summary: "the state of an instance, and the events that it accepts now",
     arguments: [instanceArgument],
-    options: [{ name: "at", kind: "integer", value: "N", summary: "as it was after event number N" }],
+    options: [{ name: "at", kind: "integer", value: "N", summary: "show the state after event number N" }],
     examples: [{ line: "detent instance show order/order-7 --at 2", says: "the state after its second event" }],
   },
   (input) =>
@@ -138,7 +143,7 @@ const show = command(
 
 type Delay = NonNullable<instances.HistoryRow["delays"]>[number]
 
-/** A delayed event that was set, or cancelled where it is not due. */
+/** A delayed event that was scheduled; without `due`, one that was cancelled. */
 const delayText = ({ name, due, event }: Delay): string => {
   if (due === undefined) return `${name} cancelled`
   return `${name}${event === undefined ? "" : `: ${event._tag}`} at ${momentText(due)}`
@@ -156,7 +161,7 @@ interface Shown {
 const problemText = (misfit: Shown["misfit"]): string | undefined =>
   misfit === undefined
     ? undefined
-    : `${misfit.sequence === 0 ? "its beginning" : `event ${misfit.sequence}`} does not fit the definition: ${misfit.problem}`
+    : `${misfit.sequence === 0 ? "its first state" : `event ${misfit.sequence}`} does not fit the definition: ${misfit.problem}`
 
 const unregisteredText = (machine: string) => `machine ${machine} is not in detent.config.ts: add it to machines there to see more`
 
@@ -168,26 +173,33 @@ const nextStepOf = ({ machine, id, status, at, misfit, registered }: Shown): str
     return `It cannot run: ${correct}${repair}`
   }
   if (status !== "held" || at !== undefined) return undefined
-  return "It fits the definition again: it is released when `detent worker`, `detent dev` or `detent serve` starts, or by the next event sent to it"
+  return "It fits the definition again: the next start of `detent worker`, `detent dev` or `detent serve`, or the next event, releases it"
 }
 
 const history = command(
   {
     name: "instance history",
-    summary: "the events of an instance, with the states around them",
+    summary: "the events of an instance, with the states before and after each",
     arguments: [instanceArgument],
     options: [
-      { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many; 1000 are the most" },
+      { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many events; the maximum is 1000" },
       { name: "after", kind: "integer", value: "N", default: 0, minimum: 0, summary: "only events after number N" },
       { name: "before", kind: "integer", value: "N", minimum: 1, summary: "only events before number N" },
-      { name: "order", kind: "text", value: "ORDER", choices: ["oldest", "newest"], default: "oldest", summary: "which come first" },
-      { name: "event", kind: "text", value: "TEXT", summary: "only events with this in their name" },
-      { name: "brief", kind: "flag", summary: "without the fields of states and events" },
+      {
+        name: "order",
+        kind: "text",
+        value: "ORDER",
+        choices: ["oldest", "newest"],
+        default: "oldest",
+        summary: "the events that come first",
+      },
+      { name: "event", kind: "text", value: "TEXT", summary: "only events whose name contains this text" },
+      { name: "brief", kind: "flag", summary: "omit the fields of states and events" },
     ],
     examples: [
-      { line: "detent instance history order-7 --limit 3 --json", says: "the first three, a line each" },
+      { line: "detent instance history order-7 --limit 3 --json", says: "the first three events, one per line" },
       { line: "detent instance history order-7 --order newest --limit 10", says: "the latest events" },
-      { line: "detent instance history order-7 --event pay", says: "Pay, Repay and Paypal" },
+      { line: "detent instance history order-7 --event pay", says: "events such as Pay, Repay and Paypal" },
       { line: "detent instance history order-7 --after 100", says: "the next page" },
     ],
   },
@@ -199,7 +211,7 @@ const history = command(
       const isNewestFirst = input.order === "newest"
       const page = { limit, after, before, event, brief, order: isNewestFirst ? ("desc" as const) : ("asc" as const) }
       const { entries, next, scanned } = yield* instances.events(key, page)
-      const none = entries.length > 0 ? "" : event === undefined ? yield* noEvents(key, after) : `no event has ${event} in its name`
+      const none = entries.length > 0 ? "" : event === undefined ? yield* noEvents(key, after) : `the name of no event contains ${event}`
       yield* output.rows(
         entries,
         [
@@ -215,7 +227,7 @@ const history = command(
         ],
         none,
       )
-      if (scanned !== undefined) yield* output.note(`looked at ${scanned} events`)
+      if (scanned !== undefined) yield* output.note(`the page ended after ${scanned} examined events`)
       if (next !== undefined) yield* output.note(`more with ${isNewestFirst ? "--before" : "--after"} ${next}`)
       if (!(yield* instances.isRegistered(key))) yield* output.note(unregisteredText(key.machine))
     }).pipe(Effect.provide(observing(input))),
@@ -223,7 +235,7 @@ const history = command(
 
 const noEvents = (key: InstanceKey, after: number) =>
   Effect.map(instances.record(key), ({ tag, sequence }) =>
-    after > 0 ? `no events after ${after}; its last is ${sequence}` : `it began as ${tag}; no events since`,
+    after > 0 ? `no events after ${after}; the last event is ${sequence}` : `it began as ${tag}; no events since`,
   )
 
 const watch = command(
@@ -231,15 +243,13 @@ const watch = command(
     name: "instance watch",
     summary: "follow the events of an instance until it ends; does no work itself",
     detail:
-      "Shows the events of any process: a server, a worker, another terminal. Ctrl-C ends the watching, not the instance.\n" +
-      "Also of executions, as workflow/NAME/ID. Ends with 1 where the end is a failure.",
+      "Shows events from any process: a server, a worker, another terminal. Ctrl-C stops following; the instance continues.\n" +
+      "Also follows executions, as workflow/NAME/ID. Exits with 1 if the instance ends in failure.",
     arguments: [instanceArgument],
-    options: [
-      { name: "after", kind: "integer", value: "N", minimum: 0, summary: "begin after event number N. Default: with the next event" },
-    ],
+    options: [{ name: "after", kind: "integer", value: "N", minimum: 0, summary: "begin after event number N. Default: the latest event" }],
     examples: [
-      { line: "detent instance watch order-7", says: "from now on" },
-      { line: "detent instance watch order-7 --after 0 --json", says: "all of them, a line of JSON each" },
+      { line: "detent instance watch order-7", says: "new events only" },
+      { line: "detent instance watch order-7 --after 0 --json", says: "all events, one JSON line each" },
     ],
   },
   (input) =>
@@ -257,7 +267,7 @@ const watch = command(
       })
       yield* Effect.onInterrupt(shown, () =>
         output.note(
-          `No longer watching; it is not affected. Watch again with: detent instance watch ${name} --after ${last}${placeText(input)}`,
+          `No longer watching; the instance is not affected. Watch again with: detent instance watch ${name} --after ${last}${placeText(input)}`,
         ),
       )
       const end = yield* instances.describe(key)
@@ -276,25 +286,28 @@ const eventLine = ({ sequence, at, event, from, state }: instances.HistoryRow, s
   return `${parts.filter((part) => part !== "").join("  ")}\n`
 }
 
-/** Of executions, the phases say so. */
+/** For executions, the phase decides. */
 const isFailure = ({ machine, tag, outcome }: { readonly machine: string; readonly tag: string; readonly outcome?: "failure" }): boolean =>
   outcome === "failure" || (machine.startsWith("workflow/") && tag !== "Completed")
 
 const start = command(
   {
     name: "instance start",
-    summary: "start an instance of a machine of yours",
-    arguments: [machineArgument, { name: "id", summary: "its id" }],
+    summary: "start an instance of a machine",
+    arguments: [machineArgument, { name: "id", summary: "the id of the new instance" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the fields of the first state" },
       { name: "state", kind: "text", value: "STATE", summary: "begin in this state, with all its fields. Default: the first state" },
       keyOption,
     ],
     examples: [
-      { line: `detent instance start order order-7 --with '{"item":"lamp","total":42}'`, says: "it is stored when this returns" },
+      {
+        line: `detent instance start order order-7 --with '{"item":"lamp","total":42}'`,
+        says: "the instance is stored when the command returns",
+      },
       {
         line: `detent instance start order order-8 --state Paid --with '{"item":"lamp","total":42}'`,
-        says: "as an import of old orders does it",
+        says: "for an import of existing orders",
       },
     ],
   },
@@ -318,15 +331,18 @@ const send = command(
     arguments: [instanceArgument, { name: "event", summary: "the event's name" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
-      { name: "dry-run", kind: "flag", summary: "only decide, guards included: show what it would do, and store nothing" },
+      { name: "dry-run", kind: "flag", summary: "only decide, guards included: show what the event would do, and store nothing" },
       keyOption,
     ],
     examples: [
-      { line: "detent instance send order-7 Cancel --dry-run", says: "the state it would lead to, and what it would request" },
+      {
+        line: "detent instance send order-7 Cancel --dry-run",
+        says: "the state that the event would lead to, and the effects it would request",
+      },
       { line: `detent instance send order-7 Pay --with '{"transactionId":"t-9"}' --key webhook-77`, says: "safe to repeat" },
       {
         line: `detent instance send order-7 Ship --with '{"trackingNumber":"NL-4711"}'`,
-        says: "the fields that `detent machine show` names",
+        says: "with the fields that `detent machine show` lists",
       },
     ],
   },
@@ -342,11 +358,11 @@ const send = command(
       )
       yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
       if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
-      if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`it accepts ${sent.accepts.join(", ")}`))
+      if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`the instance accepts ${sent.accepts.join(", ")}`))
     }),
 )
 
-/** Decided in this process from the stored data, without the process that owns the instance. */
+/** Decides the event in this process from the stored data, without the owner of the instance. */
 const previewed = (input: Parameters<typeof observing>[0] & { readonly instance: string }, event: { readonly _tag: string }) =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -359,7 +375,7 @@ const previewed = (input: Parameters<typeof observing>[0] & { readonly instance:
       pairsText(
         [
           ["from", from],
-          ["to", postponed === true ? "it would wait for the next state" : JSON.stringify(state)],
+          ["to", postponed === true ? "the event would be postponed until the next state" : JSON.stringify(state)],
           ["outcome", outcome],
           ["requests", requests.join(", ") || undefined],
           ["raises", raises.join(", ") || undefined],
@@ -374,10 +390,10 @@ const ask = command(
   {
     name: "instance ask",
     summary: "ask a question, and print the answer as JSON; final states answer too",
-    arguments: [instanceArgument, { name: "question", summary: "the event that is answered" }],
+    arguments: [instanceArgument, { name: "question", summary: "the name of an event with a reply" }],
     options: [{ name: "with", kind: "text", value: "JSON", summary: "the event's fields" }],
     examples: [
-      { line: "detent instance ask order-7 GetTotal", says: "changes nothing, and is not journaled, where the machine only answers" },
+      { line: "detent instance ask order-7 GetTotal", says: "an event that only has a reply changes nothing and is not journaled" },
     ],
   },
   (input) =>
@@ -395,18 +411,20 @@ const ask = command(
 const repair = command(
   {
     name: "instance repair",
-    summary: "replace a stored event that no longer fits, and let a held instance continue",
+    summary: "replace a stored event that no longer fits the definition, and release a held instance",
     arguments: [
       instanceArgument,
       { name: "sequence", summary: "the number of the event, as the error and the history show it" },
       { name: "event", summary: "the event's name" },
     ],
     options: [
-      { name: "with", kind: "text", value: "JSON", summary: "the event's fields; ••• keeps the stored value of a sensitive one" },
+      { name: "with", kind: "text", value: "JSON", summary: "the event's fields; ••• keeps the stored value of a sensitive field" },
       { name: "dry-run", kind: "flag", summary: "only check whether the instance would then replay" },
       keyOption,
     ],
-    examples: [{ line: `detent instance repair order-7 1 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the rest is replayed on it" }],
+    examples: [
+      { line: `detent instance repair order-7 1 Pay --with '{"transactionId":"t-9"}' --yes`, says: "the later events are replayed on it" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
@@ -450,11 +468,13 @@ const repair = command(
 const fork = command(
   {
     name: "instance fork",
-    summary: "a new instance with the history of another up to an event",
-    detail: "Nothing that the first instance requested is executed again.",
+    summary: "create an instance with the history of another up to an event",
+    detail: "Commands that the original instance requested are not executed again.",
     arguments: [instanceArgument, { name: "id", summary: "the id of the new instance" }],
-    options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to take over. Default: all" }, keyOption],
-    examples: [{ line: "detent instance fork order-7 order-7-again --through 2", says: "begins where order-7 was after its second event" }],
+    options: [{ name: "through", kind: "integer", value: "N", summary: "the last event to copy. Default: all events" }, keyOption],
+    examples: [
+      { line: "detent instance fork order-7 order-7-again --through 2", says: "begins in the state of order-7 after its second event" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
@@ -492,27 +512,32 @@ const bulk = command(
   {
     name: "instance bulk",
     summary: "send an event to all instances of a machine that meet conditions",
-    detail: "The job is an instance itself: it continues after a restart, and the event Cancel ends it. Each instance gets the event once.",
+    detail: "The job is an instance itself: it resumes after a restart, and the event Cancel ends it. Each instance gets the event once.",
     arguments: [machineArgument, { name: "event", summary: "the event's name" }],
     options: [
       { name: "with", kind: "text", value: "JSON", summary: "the event's fields" },
-      { name: "state", kind: "text", value: "STATE", summary: "only those in this state" },
+      { name: "state", kind: "text", value: "STATE", summary: "only instances in this state" },
       {
         name: "status",
         kind: "text",
         value: "STATUS",
         choices: ["running", "final", "stopped", "held", "failed"],
-        summary: "only those with this status",
+        summary: "only instances with this status",
       },
-      { name: "search", kind: "text", value: "START", summary: "only those whose id begins with this" },
-      { name: "updated-after", kind: "text", value: "TIME", summary: "only those changed after this time, such as 2026-11-16T09:30:00Z" },
-      { name: "updated-before", kind: "text", value: "TIME", summary: "only those changed before this time" },
-      { name: "dry-run", kind: "flag", summary: "only count them" },
+      { name: "search", kind: "text", value: "START", summary: "only instances whose id begins with this text" },
+      {
+        name: "updated-after",
+        kind: "text",
+        value: "TIME",
+        summary: "only instances changed after this time, such as 2026-11-16T09:30:00Z",
+      },
+      { name: "updated-before", kind: "text", value: "TIME", summary: "only instances changed before this time" },
+      { name: "dry-run", kind: "flag", summary: "only count the instances" },
       keyOption,
     ],
     examples: [
-      { line: "detent instance bulk order Cancel --state Placed --dry-run", says: "how many there are" },
-      { line: "detent instance bulk order Cancel --state Placed --yes", says: "sends it to each of them" },
+      { line: "detent instance bulk order Cancel --state Placed --dry-run", says: "how many instances there are" },
+      { line: "detent instance bulk order Cancel --state Placed --yes", says: "sends the event to each of them" },
     ],
   },
   (input) =>
@@ -529,8 +554,11 @@ const bulk = command(
       )
       const number = `${counted.atLeast === true ? "at least " : ""}${counted.count}`
       if (input["dry-run"])
-        return yield* output.value({ ...counted, dryRun: true }, () => `${number} would get it: ${counted.sample.join(", ") || "none"}\n`)
-      yield* agreed(`Send ${input.event} to ${number} of ${machine}?`)
+        return yield* output.value(
+          { ...counted, dryRun: true },
+          () => `${number} would get the event: ${counted.sample.join(", ") || "none"}\n`,
+        )
+      yield* agreed(`Send ${input.event} to ${number} instances of ${machine}?`)
       const server = yield* runningServer(input)
       const sending = Effect.gen(function* () {
         const started = yield* changed(
@@ -545,7 +573,7 @@ const bulk = command(
           },
           bulkSend({ filter, event }),
         )
-        // Where no server works, the job runs in this process.
+        // Without a server, the job runs in this process.
         if (server === undefined && started.job !== undefined) yield* (yield* instances.find(started.job)).instance.awaitFinal
         return started
       })
@@ -560,9 +588,9 @@ const fire = command(
   {
     name: "instance fire",
     summary: "fire a timer of an instance now",
-    arguments: [instanceArgument, { name: "timer", summary: "its name, as `detent instance show` has it" }],
+    arguments: [instanceArgument, { name: "timer", summary: "the timer's name, as `detent instance show` shows it" }],
     options: [keyOption],
-    examples: [{ line: "detent instance fire order-7 'payment overdue'", says: "as if it were due" }],
+    examples: [{ line: "detent instance fire order-7 'payment overdue'", says: "as if the timer were due" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -590,16 +618,22 @@ const purge = command(
   {
     name: "instance purge",
     summary: "remove instances that ended long ago, with their histories",
-    detail: "An instance with an unfinished or failed command stays. A machine with `.persist({ retention })` is purged by itself.",
+    detail:
+      "An instance with an unfinished or failed command stays. Instances of a machine with `.persist({ retention })` are purged automatically.",
     arguments: [machineArgument],
     options: [
-      { name: "ended-before", kind: "text", value: "DURATION", summary: "how long ago they ended at least, such as 30days or 12hours" },
-      { name: "dry-run", kind: "flag", summary: "only count them" },
+      {
+        name: "ended-before",
+        kind: "text",
+        value: "DURATION",
+        summary: "only instances that ended at least this long ago, such as 30days or 12hours",
+      },
+      { name: "dry-run", kind: "flag", summary: "only count the instances" },
       keyOption,
     ],
     examples: [
-      { line: "detent instance purge order --ended-before 30days --dry-run", says: "how many there are" },
-      { line: "detent instance purge order --ended-before 30days --yes", says: "removes them for good" },
+      { line: "detent instance purge order --ended-before 30days --dry-run", says: "how many instances there are" },
+      { line: "detent instance purge order --ended-before 30days --yes", says: "removes them permanently" },
     ],
   },
   (input) =>
@@ -614,7 +648,7 @@ const purge = command(
         )
       const found = yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: true }), observing(input))
       if (dryRun || (found.count === 0 && input.key === undefined)) return yield* report(found)
-      yield* agreed(`Remove ${found.count} of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`)
+      yield* agreed(`Remove ${found.count} instances of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`)
       const server = yield* runningServer(input)
       const purged = changed(
         server,
@@ -648,6 +682,6 @@ const durationOf = (text: string | undefined) => {
   )
 }
 
-export const noun = { name: "instance", summary: "durable runs of machines: look, follow, send events, repair" }
+export const noun = { name: "instance", summary: "durable runs of machines: show, follow, send events, repair" }
 
 export const commands = [list, start, show, history, watch, send, ask, bulk, fire, repair, fork, purge]

@@ -1,4 +1,4 @@
-/** `detent machine`: definitions, their drawings, and whether stored instances still fit them. */
+/** `detent machine`: lists, shows and draws definitions, and checks whether stored instances still fit them. */
 import type { DrawingFormat } from "@detent/workspace/Drawing"
 import { exampleFields, exampleOf } from "@detent/workspace/ExampleJson"
 import * as instances from "@detent/workspace/operations/instances"
@@ -19,7 +19,7 @@ const list = command(
   {
     name: "machine list",
     summary: "registered machines, with the number of instances in each state",
-    detail: "These are the built-in ones and those of detent.config.ts in the working folder.",
+    detail: "These are the built-in machines and the machines of detent.config.ts in the working folder.",
     arguments: [],
     options: [],
     examples: [{ line: "detent machine list", says: "name, version, states, instances" }],
@@ -160,7 +160,7 @@ const show = command(
     }).pipe(Effect.provide(observed(input))),
 )
 
-/** The events of a workflow, each with a value of its kind. */
+/** The events of a workflow, each with an example value. */
 const eventsText = (schemas: Readonly<Record<string, Schema.Json>>): string =>
   Object.entries(schemas)
     .map(([event, schema]) => `${event} ${JSON.stringify(exampleOf(schema))}`)
@@ -178,16 +178,16 @@ const diagram = command(
         value: "FORMAT",
         choices: ["mermaid", "flowchart", "dot", "svg", "sequence", "timeline", "layout"],
         default: "mermaid",
-        summary: "sequence (Mermaid) and timeline (DOT) draw one instance; layout is the positions as JSON",
+        summary: "sequence (Mermaid) and timeline (DOT) draw one instance; layout prints the positions as JSON",
       },
-      { name: "output", kind: "text", value: "FILE", summary: "write it there instead of to stdout", complete: "file" },
+      { name: "output", kind: "text", value: "FILE", summary: "write to this file. Default: stdout", complete: "file" },
       { name: "instance", kind: "text", value: "ID", summary: "draw the path that this instance took" },
-      { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "of SVG. Default: light" },
-      { name: "direction", kind: "text", value: "WAY", choices: ["down", "right"], summary: "of a layout. Default: down" },
+      { name: "theme", kind: "text", value: "THEME", choices: ["light", "dark"], summary: "the theme of an SVG. Default: light" },
+      { name: "direction", kind: "text", value: "WAY", choices: ["down", "right"], summary: "the direction of a layout. Default: down" },
     ],
     examples: [
-      { line: "detent machine diagram order --format svg --output order.svg", says: "a picture without a browser" },
-      { line: "detent machine diagram order --instance order-7", says: "with the transitions it took and the states it has been in" },
+      { line: "detent machine diagram order --format svg --output order.svg", says: "an SVG file, drawn without a browser" },
+      { line: "detent machine diagram order --instance order-7", says: "marks the states and transitions of the instance" },
       { line: "detent machine diagram order --instance order-7 --format sequence", says: "event by event, with requested commands" },
     ],
   },
@@ -224,10 +224,10 @@ const drawn = (name: string, format: DrawingFormat, { instance: id, theme }: Dra
 const check = command(
   {
     name: "machine check",
-    summary: "find stored instances that have not ended and that the current definition could not open",
+    summary: "find stored instances that do not replay with the current definition",
     detail:
-      "Run it before a deploy: nothing is changed. Instances that have ended are not opened again; they are counted and skipped.\n" +
-      "Exits with 1 when an instance would not open, or is of a machine that is not in detent.config.ts.",
+      "Run it before a deploy: it changes nothing. Instances that have ended are counted and skipped.\n" +
+      "Exits with 1 if an instance does not replay, or belongs to a machine that is not in detent.config.ts.",
     arguments: [{ ...machineArgument, optional: true }],
     options: [
       { name: "allow-unregistered", kind: "flag", summary: "accept stored instances of machines that are not in detent.config.ts" },
@@ -250,7 +250,7 @@ const check = command(
             of: ({ registered, unchecked, failing: [first] }) => {
               if (!registered) return `not in detent.config.ts: ${unchecked} not checked`
               if (first === undefined) return ""
-              return `${first.id}, ${first.sequence === 0 ? "its beginning" : `event ${first.sequence}`}: ${first.problem}`
+              return `${first.id}, ${first.sequence === 0 ? "its first state" : `event ${first.sequence}`}: ${first.problem}`
             },
           },
         ],

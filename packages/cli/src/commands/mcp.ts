@@ -1,4 +1,4 @@
-/** `detent mcp`: a Model Context Protocol server on stdin and stdout. It ends when its client closes them. */
+/** `detent mcp`: a Model Context Protocol server on stdin and stdout. It exits when its client closes stdin. */
 import { createRequire } from "node:module"
 import { Systems } from "@detent/workspace/Systems"
 import * as Effect from "effect/Effect"
@@ -41,7 +41,7 @@ const instructionsFor = (role: Session["role"], hasKnowledge: boolean): string =
   const graph = hasKnowledge ? ", batches that turn documents into a knowledge graph, and the graph" : ""
   const allowed =
     role === "operate" ? `act with ${acting.join(", ")}` : `${acting.join(", ")} are refused, since this session has the role read`
-  return `${about}${graph}. Look with ${looking.join(", ")}; ${allowed}.`
+  return `${about}${graph}. Read with ${looking.join(", ")}; ${allowed}.`
 }
 
 const mcp = command(
@@ -59,7 +59,7 @@ const mcp = command(
         value: "ROLE",
         choices: ["read", "operate"],
         default: "read",
-        summary: "read: only look; operate: also act",
+        summary: "read: read only; operate: also change things",
       },
     ],
     examples: [{ line: "detent mcp --role operate --data .detent", says: "the command to configure in an agent" }],
@@ -90,7 +90,7 @@ const served = (session: Session) =>
     }),
   )
 
-/** A session that may act runs what it starts in this process, unless a server runs. */
+/** Without a server, a session of the role `operate` runs the work that it starts in this process. */
 const workspaceOf = (place: Place, { role, server }: Session): Opened =>
   role === "operate" && server === undefined ? forAgents.working(place) : forAgents.observed(place)
 
@@ -102,7 +102,7 @@ const protocolFor = (role: Session["role"], hasKnowledge: boolean) =>
     protocols: [McpProtocol.v2025_11_25, McpProtocol.v2025_06_18, McpProtocol.v2025_03_26, McpProtocol.v2024_11_05],
   }).pipe(Layer.provide(messageStdio))
 
-/** A client that closes its side wants nothing more: running calls are interrupted with it. */
+/** Succeeds when the client closes stdin. Calls in flight are then interrupted. */
 const inputEnded = Effect.callback<void>((resume) => {
   process.stdin.once("end", () => resume(Effect.void))
   process.stdin.once("close", () => resume(Effect.void))

@@ -18,10 +18,10 @@ const queue = { name: "queue", summary: "the queue's name, as `detent queue list
 const list = command(
   {
     name: "queue list",
-    summary: "queues of commands, with how many commands they have of each status",
+    summary: "queues of commands, with the number of commands of each status",
     arguments: [],
     options: [],
-    examples: [{ line: "detent queue list", says: "which are paused, and how many commands wait" }],
+    examples: [{ line: "detent queue list", says: "paused queues, and the number of pending commands" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -57,7 +57,7 @@ const none = "none"
 const limit = command(
   {
     name: "queue limit",
-    summary: "limit how many commands of a queue are executed, by all workers together",
+    summary: "limit the commands of a queue that all workers together execute",
     arguments: [queue],
     options: [
       { name: "concurrency", kind: "text", value: "N", summary: "commands executed at the same time; none: no limit" },
@@ -65,7 +65,7 @@ const limit = command(
       keyOption,
     ],
     examples: [
-      { line: "detent queue limit mails --concurrency 2 --rate 100/1minute", says: "a limit that is not named is unchanged" },
+      { line: "detent queue limit mails --concurrency 2 --rate 100/1minute", says: "sets both limits; an omitted limit is unchanged" },
       { line: "detent queue limit mails --rate none", says: "removes the limit" },
     ],
   },
@@ -85,7 +85,7 @@ const limit = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** Settings of a queue without a name would stay in the list. */
+/** Refuses an empty name: its settings would stay in the list of queues. */
 const checkName = (name: string): Effect.Effect<void, WrongUsage> =>
   name === "" ? Effect.fail(new WrongUsage({ problem: "the queue's name is empty", nextStep: "see `detent queue list`" })) : Effect.void
 
@@ -130,12 +130,12 @@ const resume = command(
     summary: "let workers take commands of a paused queue again",
     arguments: [queue],
     options: [keyOption],
-    examples: [{ line: "detent queue resume mails", says: "waiting commands are executed" }],
+    examples: [{ line: "detent queue resume mails", says: "workers execute its pending commands" }],
   },
   (input) => changed(input, "resume", operations.resumeQueue(input.queue)),
 )
 
-/** Workers read the settings of queues from the database, so no server has to be asked. */
+/** Changes the database directly, without a server: workers read the settings of queues from the database. */
 const changed = (
   input: Place & { readonly queue: string; readonly key: string | undefined },
   operation: "pause" | "resume",
@@ -148,12 +148,12 @@ const changed = (
     const queues = yield* operations.queues
     const queue = queues.find((one) => one.queue === input.queue)
     yield* output.value(queue ?? { queue: input.queue }, () => `${input.queue} ${queue?.paused === true ? "is paused" : "is not paused"}\n`)
-    // A misspelt name looks like a queue that has no commands yet.
+    // A misspelt name cannot be told from a queue without commands, so the note lists the queues with commands.
     const used = queues.filter(({ counts }) => Object.keys(counts).length > 0).map((one) => one.queue)
     if (used.includes(input.queue)) return
     yield* output.note(`no command is in the queue ${input.queue}; queues with commands: ${used.join(", ") || "none"}`)
   }).pipe(Effect.provide(observing(input)))
 
-export const noun = { name: "queue", summary: "queues of commands: look, limit, pause, resume" }
+export const noun = { name: "queue", summary: "queues of commands: list, limit, pause, resume" }
 
 export const commands = [list, limit, pause, resume]

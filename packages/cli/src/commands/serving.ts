@@ -1,4 +1,4 @@
-/** `detent dev` and `detent serve`: everything of a workspace under one port. */
+/** `detent dev` and `detent serve`: serve a workspace on one port. */
 
 import { ListenFailed, Server, serve as served } from "@detent/server/serve"
 import { Machines } from "@detent/workspace/Machines"
@@ -15,7 +15,7 @@ import { telemetry } from "../workspace/Telemetry.ts"
 import { clusterOf, clusterOptions } from "./shared.ts"
 
 const listenOptions = [
-  { name: "port", kind: "integer", value: "N", default: 4400, summary: "port to listen on; 0 takes a free one" },
+  { name: "port", kind: "integer", value: "N", default: 4400, summary: "port to listen on; 0 chooses a free port" },
   {
     name: "host",
     kind: "text",
@@ -32,16 +32,16 @@ const dev = command(
     serves: true,
     summary: "server and workers in one process, on an embedded database",
     arguments: [],
-    options: [{ name: "demo", kind: "flag", summary: "begin with sample documents and uploads" }, ...listenOptions],
+    options: [{ name: "demo", kind: "flag", summary: "load sample documents and uploads at the first start" }, ...listenOptions],
     examples: [
       { line: "detent dev --demo", says: "sample data within seconds" },
-      { line: "detent dev --port 0 --data try", says: "a free port, and data that may be thrown away" },
+      { line: "detent dev --port 0 --data try", says: "a free port, and a separate data folder" },
     ],
   },
   (input) => (input.demo ? devWithDemo(input) : serving(input, "work", workingOnAll(input), Effect.void)),
 )
 
-/** The demo turns knowledge and uploads on. Its code is loaded here, so that no other command waits for theirs. */
+/** The demo turns knowledge and uploads on. Their code is loaded on demand, so that no other command waits for it. */
 const devWithDemo = (input: Listening & Place) =>
   Effect.gen(function* () {
     const { demoFolder, loadDemo } = yield* Effect.promise(() => import("../serving/Demo.ts"))
@@ -87,7 +87,7 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
     if (input.port > 65_535)
       return yield* new WrongUsage({
         problem: `there is no port ${input.port}`,
-        nextStep: "use one up to 65535, or 0 for any that is free",
+        nextStep: "use a port up to 65535, or 0 for a free port",
       })
     const other = yield* runningServer(input)
     if (other !== undefined && role === "work")
@@ -131,7 +131,7 @@ const listening = ({ host, port, token = process.env["DETENT_TOKEN"] }: Listenin
 
 const secret = (text: string | undefined) => (text === undefined || text === "" ? undefined : Redacted.make(text))
 
-/** A server on all addresses is reached from here by this machine's own. */
+/** The local address of a server that listens on all addresses. */
 const reachable = (url: string): string => url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 export const commands = [dev, serve]

@@ -13,8 +13,8 @@ export const instanceArgument = {
 } as const satisfies Argument
 
 export const paging = [
-  { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" },
-  { name: "after", kind: "text", value: "CURSOR", summary: "the `next` of the page before" },
+  { name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many results" },
+  { name: "after", kind: "text", value: "CURSOR", summary: "the cursor at the end of the previous page" },
 ] as const satisfies ReadonlyArray<Option>
 
 /** Options of processes that can be nodes of a cluster. */
@@ -25,10 +25,10 @@ export const clusterOptions = [
     value: "HOST:PORT",
     summary: "run as a node of a cluster, which other nodes reach at this address; needs PostgreSQL and DETENT_CLUSTER_TOKEN",
   },
-  { name: "cluster-listen", kind: "text", value: "HOST:PORT", summary: "address to listen on for other nodes, if different" },
+  { name: "cluster-listen", kind: "text", value: "HOST:PORT", summary: "address to listen on for other nodes. Default: --cluster" },
 ] as const satisfies ReadonlyArray<Option>
 
-/** The cluster that the options name; undefined where the configuration decides. */
+/** The cluster settings of the options; undefined where the configuration decides. */
 export const clusterOf = (input: {
   readonly cluster: string | undefined
   readonly "cluster-listen": string | undefined
@@ -37,7 +37,7 @@ export const clusterOf = (input: {
   return address === undefined ? undefined : { address, ...(listen === undefined ? {} : { listen }) }
 }
 
-/** Of commands that change something. */
+/** The idempotency key of commands that change something. */
 export const keyOption = {
   name: "key",
   kind: "text",

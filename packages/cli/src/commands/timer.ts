@@ -12,9 +12,9 @@ import { instanceArgument, keyOption } from "./shared.ts"
 const list = command(
   {
     name: "timer list",
-    summary: "timers that were given up because they could not be fired",
+    summary: "dead timers: those that repeatedly failed to fire",
     arguments: [],
-    options: [{ name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many" }],
+    options: [{ name: "limit", kind: "integer", value: "N", default: 100, minimum: 1, summary: "at most this many timers" }],
     examples: [{ line: "detent timer list", says: "each with its error" }],
   },
   (input) =>
@@ -38,8 +38,8 @@ const list = command(
 const revive = command(
   {
     name: "timer revive",
-    summary: "fire a timer that was given up",
-    arguments: [instanceArgument, { name: "timer", summary: "its name, as `detent timer list` shows it" }],
+    summary: "revive a dead timer, so that it fires",
+    arguments: [instanceArgument, { name: "timer", summary: "the timer's name, as `detent timer list` shows it" }],
     options: [keyOption],
     examples: [{ line: `detent timer revive order-7 "payment overdue"`, says: "the next worker or server fires it" }],
   },
@@ -49,13 +49,10 @@ const revive = command(
       const { machine, id } = yield* instances.resolve(input.instance)
       const revived = operations.reviveTimer({ machine, id, name: input.timer })
       yield* changedHere({ operation: "commands.reviveTimer", params: { machine, id, name: input.timer }, key: input.key }, revived)
-      yield* output.value(
-        { machine, id, timer: input.timer },
-        () => `${input.timer} of ${machine}/${id} is fired by the next worker or server\n`,
-      )
+      yield* output.value({ machine, id, timer: input.timer }, () => `the next worker or server fires ${input.timer} of ${machine}/${id}\n`)
     }).pipe(Effect.provide(observing(input))),
 )
 
-export const noun = { name: "timer", summary: "timers that were given up" }
+export const noun = { name: "timer", summary: "dead timers: list, revive" }
 
 export const commands = [list, revive]

@@ -31,20 +31,20 @@ const run = command(
     name: "upload run",
     summary: "upload a file of items (JSON, JSON lines, also gzip)",
     detail:
-      "Invalid items are set aside with their reason; the others are stored. After a stop or kill, `detent upload retry` resumes it.\n" +
-      "Items are those of Hacker News, or of an upload that detent.config.ts defines: `detent upload kinds` lists them.",
-    arguments: [{ name: "file", summary: "a file of this machine", complete: "file" }],
+      "Valid items are stored, invalid items are refused with their reason. After a stop or kill, `detent upload retry` resumes it.\n" +
+      "The kind of its items is Hacker News, or an upload that detent.config.ts defines: `detent upload kinds` lists them.",
+    arguments: [{ name: "file", summary: "a local file", complete: "file" }],
     options: [
-      { name: "kind", kind: "text", value: "NAME", summary: "what its items are. Default: the first upload of the configuration" },
-      { name: "force", kind: "flag", summary: "also when the same file was uploaded before" },
+      { name: "kind", kind: "text", value: "NAME", summary: "the kind of its items. Default: the first upload of the configuration" },
+      { name: "force", kind: "flag", summary: "upload even if the same file was uploaded before" },
       { name: "md5", kind: "text", value: "HEX", summary: "the MD5 that the file must have; a damaged file is refused" },
       keyOption,
-      { name: "detach", kind: "flag", summary: "start it and leave the work to the server that runs in this workspace" },
+      { name: "detach", kind: "flag", summary: "start the upload on the running server of this workspace, and do not follow it" },
     ],
     examples: [
-      { line: "detent upload run items.json", says: "ends with 5 when some items were refused" },
-      { line: "detent upload run items.jsonl.gz --force --json", says: "again, with progress as lines of JSON" },
-      { line: "detent upload run products.json --kind Products", says: "items of an upload of your own" },
+      { line: "detent upload run items.json", says: "exits with 5 if some items were refused" },
+      { line: "detent upload run items.jsonl.gz --force --json", says: "uploads the file again, with progress as JSON lines" },
+      { line: "detent upload run products.json --kind Products", says: "items of an upload that detent.config.ts defines" },
     ],
   },
   (input) =>
@@ -88,7 +88,7 @@ interface SentFile {
   readonly key: string | undefined
 }
 
-/** Under a key a copy of the file is kept, as a server does it: the same key with another file is then refused. */
+/** With a key, the upload keeps a copy of the file, as a server does: another file with the same key is then refused. */
 const started = ({ file, force, kind, md5, key }: SentFile) => {
   if (key === undefined) return operations.start(file, { force, kind, md5 })
   const content = NodeStream.fromReadable<Uint8Array, WrongUsage>({
@@ -113,7 +113,7 @@ const sent = (server: RunningServer, { file, force, kind, md5, key }: SentFile) 
     return (yield* Schema.decodeUnknownEffect(Accepted)(answer)).batchId
   })
 
-/** A server works on it now; unless the command detaches, it follows. */
+/** Shows an upload that a server works on. Without --detach, follows it. */
 const given = (input: Place & { readonly detach: boolean }, id: string) =>
   input.detach
     ? Effect.gen(function* () {
@@ -123,7 +123,7 @@ const given = (input: Place & { readonly detach: boolean }, id: string) =>
       }).pipe(Effect.provide(observing(input)))
     : Effect.onInterrupt(Effect.provide(followElsewhere(id, input), observing(input)), () =>
         Effect.flatMap(Output, ({ note }) =>
-          note(`No longer watching; the server continues. Look: detent upload show ${id}${placeText(input)}`),
+          note(`No longer watching; the server continues. Show it with: detent upload show ${id}${placeText(input)}`),
         ),
       )
 
@@ -132,16 +132,16 @@ const workedOn = (place: Place, id: string) =>
     const { note, noteStyle } = yield* Output
     const again = `detent upload retry ${id}${placeText(place)}`
     yield* note(noteStyle.dim(`${id}; if it is stopped, resume with: ${again}`))
-    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; what is done is stored. Resume with: ${again}`))
+    return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; finished work is stored. Resume with: ${again}`))
   })
 
 const list = command(
   {
     name: "upload list",
-    summary: "uploads, the newest first",
+    summary: "uploads, newest first",
     arguments: [],
     options: [...paging],
-    examples: [{ line: "detent upload list --limit 5 --json", says: "the five newest, a line each" }],
+    examples: [{ line: "detent upload list --limit 5 --json", says: "the five newest uploads, one JSON line each" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -172,7 +172,7 @@ const list = command(
         ],
         "no uploads here; start one with `detent upload run FILE`",
       )
-      yield* toldHowToGoOn(input, rows)
+      yield* noteUnfinished(input, rows)
       if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
     }).pipe(Effect.provide(observing(input))),
 )
@@ -180,7 +180,7 @@ const list = command(
 const show = command(
   {
     name: "upload show",
-    summary: "one upload: state, counts, why items were refused",
+    summary: "one upload: state, counts, reasons of refused items",
     arguments: [upload],
     options: [
       {
@@ -188,9 +188,9 @@ const show = command(
         kind: "text",
         value: "WHICH",
         choices: ["stored", "failed", "processing"],
-        summary: "list its items of this kind as well",
+        summary: "also list its items in this state",
       },
-      { name: "reason", kind: "text", value: "KIND", summary: "of --items failed, only those that failed for this reason" },
+      { name: "reason", kind: "text", value: "KIND", summary: "with --items failed: only items that failed for this reason" },
       ...paging,
     ],
     examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "each refused item, with its line and reason" }],
@@ -201,7 +201,7 @@ const show = command(
       const status = yield* findUpload(input.upload)
       const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
       yield* output.value({ ...status, ...(items === undefined ? {} : { listed: items.items }) }, () => uploadText(status, output.style))
-      yield* toldHowToGoOn(input, [status])
+      yield* noteUnfinished(input, [status])
       if (output.isJson || items === undefined) return
       yield* output.write("\n")
       yield* output.rows(
@@ -220,12 +220,12 @@ const show = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** Only looks: another process works on the upload. */
+/** Only reads: another process works on the upload. */
 const watch = command(
   {
     name: "upload watch",
     summary: "follow an upload until it ends; does no work itself",
-    detail: "For an upload that a server, a worker or another terminal works on. Ctrl-C ends the watching, not the upload.",
+    detail: "For an upload that a server, a worker or another terminal works on. Ctrl-C stops following; the upload continues.",
     arguments: [upload],
     options: [],
     examples: [{ line: "detent upload watch batch-09ab41cc02 --json", says: "a line of JSON for each change" }],
@@ -234,14 +234,14 @@ const watch = command(
     Effect.andThen(findUpload(input.upload), followElsewhere(input.upload, input)).pipe(
       Effect.onInterrupt(() =>
         Effect.flatMap(Output, ({ note }) =>
-          note(`No longer watching. Look again: detent upload watch ${input.upload}${placeText(input)}`),
+          note(`No longer watching. Watch again with: detent upload watch ${input.upload}${placeText(input)}`),
         ),
       ),
       Effect.provide(observing(input)),
     ),
 )
 
-const itemArgument = { name: "item", summary: "its number, as `detent upload show --items failed` shows it" } as const
+const itemArgument = { name: "item", summary: "the item's number, as `detent upload show --items failed` shows it" } as const
 
 const history = command(
   {
@@ -249,7 +249,7 @@ const history = command(
     summary: "one item of an upload: when it was ingested, validated, stored or refused",
     arguments: [upload, itemArgument],
     options: [],
-    examples: [{ line: "detent upload history batch-09ab41cc02 17", says: "every try, with times and reasons" }],
+    examples: [{ line: "detent upload history batch-09ab41cc02 17", says: "every attempt, with times and reasons" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -273,7 +273,7 @@ const history = command(
 const kinds = command(
   {
     name: "upload kinds",
-    summary: "the kinds of uploads, and the fields that a search compares",
+    summary: "the kinds of uploads, and the fields that a search can use",
     arguments: [],
     options: [],
     examples: [{ line: "detent upload kinds --json", says: "Hacker News, and the uploads of detent.config.ts" }],
@@ -294,8 +294,8 @@ const kinds = command(
     }).pipe(Effect.provide(observed(input))),
 )
 
-/** A killed process leaves no record that it ended. Without a server the user may have to resume the upload. */
-const toldHowToGoOn = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
+/** Notes how to resume unfinished uploads where no server runs: a killed process leaves no record that it ended. */
+const noteUnfinished = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
   Effect.gen(function* () {
     const [first, ...others] = uploads.filter(({ isResting }) => !isResting)
     if (first === undefined || (yield* runningServerWith(place, "uploads")) !== undefined) return
@@ -320,10 +320,13 @@ const itemsOf = ({ upload: id, limit, after, reason }: ItemsAsked, state: EntryS
 const retry = command(
   {
     name: "upload retry",
-    summary: "retry refused items or a failed upload; continue a stopped one",
+    summary: "retry refused items or a failed upload; resume a stopped upload",
     arguments: [upload],
-    options: [{ name: "detach", kind: "flag", summary: "leave the work to the server that runs in this workspace" }, keyOption],
-    examples: [{ line: "detent upload retry batch-09ab41cc02", says: "only what is not stored yet is tried" }],
+    options: [
+      { name: "detach", kind: "flag", summary: "leave the work to the running server of this workspace, and do not follow it" },
+      keyOption,
+    ],
+    examples: [{ line: "detent upload retry batch-09ab41cc02", says: "retries only items that are not stored yet" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -331,28 +334,28 @@ const retry = command(
       const retried = changed(server, changeOf("retry", input.upload, input.key), operations.retry(input.upload))
       if (server !== undefined) {
         const { state } = yield* Effect.provide(findUnfinished(input), observing(input))
-        if (needsAsking(state)) yield* Effect.provide(retried, observing(input))
+        if (needsEvent(state)) yield* Effect.provide(retried, observing(input))
         return yield* given(input, input.upload)
       }
       return yield* Effect.gen(function* () {
         const { state } = yield* findUnfinished(input)
-        if (needsAsking(state)) yield* retried
+        if (needsEvent(state)) yield* retried
         return yield* workedOn(input, input.upload)
       }).pipe(Effect.provide(working(input)))
     }),
 )
 
-/** An upload that was only stopped is resumed by the next process that works on it. */
-const needsAsking = (state: string): boolean => state === "failed" || state === "partially_completed" || state === "completed"
+/** Whether the upload needs an event to run again. An upload whose process was stopped needs none: the next process resumes it. */
+const needsEvent = (state: string): boolean => state === "failed" || state === "partially_completed" || state === "completed"
 
 const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: number }, WrongUsage> => {
   if (text === undefined) return Effect.succeed({})
   return /^\d{1,15}$/.test(text)
     ? Effect.succeed({ after: Number(text) })
-    : Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }))
+    : Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }))
 }
 
-/** The place of an item in its file. */
+/** The position of an item in its file. */
 const itemNumber = (text: string): Effect.Effect<number, WrongUsage> =>
   /^\d{1,15}$/.test(text)
     ? Effect.succeed(Number(text))
@@ -372,7 +375,7 @@ const changeOf = (operation: "retry" | "cancel", batchId: string, key: string | 
   key,
 })
 
-/** An upload that still has something to do. Under a key the request may have been made before, and is asked for again. */
+/** Refuses a completed upload, except with a key: then the request may be a repeated one, which returns its first answer. */
 const findUnfinished = ({ upload: id, key }: { readonly upload: string; readonly key: string | undefined }) =>
   Effect.flatMap(findUpload(id), (status) =>
     status.state === "completed" && key === undefined
@@ -385,7 +388,7 @@ const cancel = command(
     name: "upload cancel",
     summary: "stop the work of an upload; stored items stay",
     arguments: [upload],
-    options: [{ name: "reason", kind: "text", value: "TEXT", summary: "why; `detent upload show` shows it" }, keyOption],
+    options: [{ name: "reason", kind: "text", value: "TEXT", summary: "the reason, which `detent upload show` shows" }, keyOption],
     examples: [{ line: "detent upload cancel batch-3f9c2a71b0d4e5f6", says: "asks first; --yes confirms" }],
   },
   (input) =>
@@ -407,13 +410,13 @@ const cancel = command(
 
 const reasonQuery = (reason: string | undefined): string => (reason === undefined ? "" : `?${new URLSearchParams({ reason })}`)
 
-/** The content of an item is read from the database when it is tried again, so no server has to be asked. */
+/** Changes the database directly, without a server: a retry reads the content of the item from the database. */
 const correct = command(
   {
     name: "upload correct",
-    summary: "replace the content of a refused item, for the next retry; content that would be refused again is not accepted",
+    summary: "replace the content of a refused item for the next retry; invalid content is refused again",
     arguments: [upload, itemArgument],
-    options: [{ name: "with", kind: "text", value: "JSON", summary: "the item, whole" }, keyOption],
+    options: [{ name: "with", kind: "text", value: "JSON", summary: "the complete item" }, keyOption],
     examples: [
       {
         line: `detent upload correct batch-3f9c2a71b0d4e5f6 17 --with '{"id":8863,"type":"story","by":"dhouston","time":1175714200}'`,
@@ -427,46 +430,49 @@ const correct = command(
       if (input.with === undefined)
         return yield* new WrongUsage({
           problem: "the item is missing",
-          nextStep: `give it whole, like --with '{"id":8863,"type":"story"}'`,
+          nextStep: `give the complete item, such as --with '{"id":8863,"type":"story"}'`,
         })
       const item = yield* fieldsOf(input.with)
       const index = yield* itemNumber(input.item)
       const change = { operation: "uploads.correct", params: { batchId: input.upload, index }, json: item, key: input.key }
       yield* changedHere(change, operations.correct(input.upload, index, item))
-      yield* output.value({ batchId: input.upload, item: index }, () => `item ${index} of ${input.upload} has other content\n`)
-      yield* output.note(output.noteStyle.dim(`Try it: detent upload retry ${input.upload}${placeText(input)}`))
+      yield* output.value({ batchId: input.upload, item: index }, () => `item ${index} of ${input.upload} has new content\n`)
+      yield* output.note(output.noteStyle.dim(`Retry it: detent upload retry ${input.upload}${placeText(input)}`))
     }).pipe(Effect.provide(observing(input))),
 )
 
 const search = command(
   {
     name: "upload search",
-    summary: "stored items by words and fields",
-    arguments: [{ name: "text", summary: "words that the item has", optional: true }],
+    summary: "search stored items by words and fields",
+    arguments: [{ name: "text", summary: "words that the item contains", optional: true }],
     options: [
       {
         name: "type",
         kind: "text",
         value: "TYPE",
         choices: ["job", "story", "comment", "poll", "pollopt"],
-        summary: "only of this type",
+        summary: "only items of this type",
       },
-      { name: "by", kind: "text", value: "AUTHOR", summary: "only by this author" },
-      { name: "kind", kind: "text", value: "NAME", summary: "what the items are. Default: HackerNews" },
-      { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only with this value; several are separated by commas" },
-      { name: "upload", kind: "text", value: "ID", summary: "only of this upload" },
+      { name: "by", kind: "text", value: "AUTHOR", summary: "only items of this author" },
+      { name: "kind", kind: "text", value: "NAME", summary: "the kind of the items. Default: HackerNews" },
+      { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only items with this value; separate several with commas" },
+      { name: "upload", kind: "text", value: "ID", summary: "only items of this upload" },
       {
         name: "from",
         kind: "text",
         value: "N",
-        summary: "only with at least this time, in the unit of the items: of HackerNews seconds since 1970",
+        summary: "only items from this time on, in the unit of the items; for HackerNews in seconds since 1970",
       },
-      { name: "until", kind: "text", value: "N", summary: "only with a smaller time" },
+      { name: "until", kind: "text", value: "N", summary: "only items before this time" },
       ...paging,
     ],
     examples: [
-      { line: "detent upload search database --type story --limit 5", says: "the newest first" },
-      { line: "detent upload search lathe --kind Products --where brand=Acme", says: "items of an upload of your own" },
+      { line: "detent upload search database --type story --limit 5", says: "the newest items first" },
+      {
+        line: "detent upload search lathe --kind Products --where brand=Acme",
+        says: "items of an upload that detent.config.ts defines",
+      },
     ],
   },
   (input) =>
@@ -495,12 +501,12 @@ const timeOf = (option: string, text: string | undefined): Effect.Effect<number 
     : Effect.fail(
         new WrongUsage({
           problem: `--${option} ${text} is not a number`,
-          nextStep: "write the time as the items have it, such as 1175714200",
+          nextStep: "write the time in the unit of the items, such as 1175714200",
         }),
       )
 }
 
-/** Items of any kind, by words and fields. */
+/** Searches items of any kind, by words and fields. */
 const searchKind = (input: Search) =>
   Effect.gen(function* () {
     const output = yield* Output
@@ -549,11 +555,11 @@ const item = command(
     name: "upload item",
     summary: "one stored item, by its kind and id",
     arguments: [
-      { name: "kind", summary: "what it is, as `detent upload kinds` shows it" },
-      { name: "id", summary: "its id" },
+      { name: "kind", summary: "the item's kind, as `detent upload kinds` shows it" },
+      { name: "id", summary: "the item's id" },
     ],
     options: [],
-    examples: [{ line: "detent upload item HackerNews 8863", says: "as it was stored, and by which upload" }],
+    examples: [{ line: "detent upload item HackerNews 8863", says: "the stored item; --json also shows its upload" }],
   },
   (input) =>
     Effect.gen(function* () {
@@ -563,18 +569,18 @@ const item = command(
     }).pipe(Effect.provide(observing(input))),
 )
 
-/** Where a page of items ended. */
+/** Decodes the cursor of a page of items. */
 const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: number; readonly hnId: number } | undefined, WrongUsage> => {
   if (text === undefined) return Effect.succeed(undefined)
   const [, time, hnId] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
   return time === undefined || hnId === undefined
-    ? Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }))
+    ? Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }))
     : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
 }
 
 export const noun = {
   name: "upload",
-  summary: "files of items: Hacker News, and those of your configuration",
+  summary: "files of items: Hacker News, and the kinds of detent.config.ts",
   system: "uploads",
 } as const
 

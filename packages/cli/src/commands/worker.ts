@@ -25,19 +25,19 @@ const worker = command(
       {
         name: "until-idle",
         kind: "flag",
-        summary: "exit when there is nothing left to do; exit code 1 if a batch ended Failed here or a command failed for good",
+        summary: "exit when nothing is left to do; exit code 1 if a batch ended Failed or a command became a dead letter in this process",
       },
       ...clusterOptions,
     ],
     examples: [
-      { line: "detent worker --data /srv/detent --database postgres://db/detent", says: "until it is stopped" },
+      { line: "detent worker --data /srv/detent --database postgres://db/detent", says: "runs until it is stopped" },
       {
         line: "detent worker --data gs://results/detent --database postgres://db/detent",
-        says: "on any machine: files in a bucket; s3:// works the same",
+        says: "works on any machine, since the files are in a bucket; s3:// works the same",
       },
       {
         line: "DETENT_CLUSTER_TOKEN=… detent worker --cluster 10.0.0.7:7700 --data gs://results/detent --database postgres://db/detent",
-        says: "each instance on one node",
+        says: "a node of a cluster: each instance has one owner",
       },
     ],
   },
@@ -46,7 +46,7 @@ const worker = command(
       const batches = new Set<string>()
       yield* worked(input, ({ batchId, _tag }) => (_tag === "Failed" ? batches.add(batchId) : batches.delete(batchId)))
       const { note } = yield* Output
-      // After the worker has ended: only then are the results of all commands counted.
+      // Read after the worker has closed: only then are all commands counted.
       const commands = yield* failedHere
       if (batches.size === 0 && commands === 0) return yield* note("nothing is left to do")
       const here = placeText(input)
@@ -66,7 +66,7 @@ const countText = (count: number, one: string, many: string): string => `${count
 
 type OnBatchEnd = NonNullable<WorkspaceOptions["onBatchEnd"]>
 
-/** Until nothing is left to do, or until it is stopped. A worker without end calls nothing when batches end: only the log has them. */
+/** Works until nothing is left to do, or until stopped. `onBatchEnd` is only called with `--until-idle`; the log has all batches. */
 const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<typeof clusterOf>[0], onBatchEnd: OnBatchEnd) =>
   Effect.gen(function* () {
     const { data, database } = yield* Workspace
@@ -76,7 +76,7 @@ const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<t
     return yield* Effect.repeat(isIdle, { until: (idle) => idle, schedule: Schedule.spaced("250 millis") })
   }).pipe(Effect.provide(Layer.provideMerge(workingOnAll(input, clusterOf(input), input["until-idle"] ? { onBatchEnd } : {}), telemetry)))
 
-/** The number of commands that failed for good in this process. Earlier dead letters are not counted. */
+/** The number of commands that became dead letters in this process. */
 const failedHere = Effect.map(Metric.snapshot, (metrics) => {
   const counted = metrics.find(({ id }) => id === "detent_commands_failed_total")
   return counted?.type === "Counter" ? Number(counted.state.count) : 0

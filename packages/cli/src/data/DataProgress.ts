@@ -1,4 +1,4 @@
-/** Shared by the commands on all data of a workspace: their progress, and whether the result opens. */
+/** Shared by copy, backup and restore: shows their progress, and checks whether the instances of the result open. */
 import type { DataProgress } from "@detent/workspace/operations/data"
 import * as machines from "@detent/workspace/operations/machines"
 import * as Effect from "effect/Effect"
@@ -8,7 +8,7 @@ import { Output } from "../output/Output.ts"
 import { followed, type Step } from "../output/Progress.ts"
 import { observed, type Place } from "../workspace/Opening.ts"
 
-/** Runs it and shows its progress. */
+/** Runs an operation and shows its progress. */
 export const withProgress = <A, E>(run: (onProgress: (progress: DataProgress) => Effect.Effect<void>) => Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     let report: { readonly value: A } | undefined
@@ -18,7 +18,7 @@ export const withProgress = <A, E>(run: (onProgress: (progress: DataProgress) =>
       }).pipe(Queue.into(queue)),
     )
     yield* followed(progress, { step: stepOf, json: (one) => one })
-    return report === undefined ? yield* Effect.die(new Error("it ends with a report")) : report.value
+    return report === undefined ? yield* Effect.die(new Error("the operation ended without a report")) : report.value
   })
 
 const doing = { files: "copying", copy: "copying", index: "indexing", check: "checking" } as const
@@ -29,7 +29,7 @@ const stepOf = ({ stage, part, rows, total }: DataProgress): Step => ({
   text: stage === "index" ? part : `${rows} of ${total} ${stage === "files" ? "files" : "rows"}, ${part}`,
 })
 
-/** Opens every instance that has not ended, as a process that works there would. */
+/** Opens every instance that has not ended, as a working process would. */
 export const openedInstances = (place: Place) =>
   Effect.gen(function* () {
     const checks = yield* Effect.provide(machines.check(undefined), observed(place))
@@ -45,8 +45,8 @@ export type OpenedInstances = Effect.Success<ReturnType<typeof openedInstances>>
 export const noteOpened = ({ checked, failing, unchecked }: OpenedInstances) =>
   Effect.gen(function* () {
     const output = yield* Output
-    yield* output.note(`instances that have not ended: ${checked} were opened there, ${failing.length} would not open`)
-    for (const { machine, id, problem } of failing) yield* output.note(`${machine}/${id} would not open: ${problem}`)
+    yield* output.note(`instances that have not ended: ${checked} opened, ${failing.length} do not open`)
+    for (const { machine, id, problem } of failing) yield* output.note(`${machine}/${id} does not open: ${problem}`)
     for (const { machine, unchecked: count } of unchecked)
-      yield* output.note(`${count} of ${machine} were not opened: it is not in detent.config.ts`)
+      yield* output.note(`${count} of ${machine} were not opened: the machine is not in detent.config.ts`)
   })

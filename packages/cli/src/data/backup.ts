@@ -15,15 +15,15 @@ export const backup = command(
     name: "data backup",
     summary: "back up a workspace while it runs",
     detail:
-      "Takes the database in one consistent snapshot, SQLite or PostgreSQL, and then the files of the data folder. Processes of the\n" +
+      "Copies the database, SQLite or PostgreSQL, as one consistent snapshot, and then the files of the data folder. Processes of the\n" +
       "workspace continue meanwhile. The backup is a folder with detent.db, files/, files.sha256 and backup.json, which is written last.\n" +
-      "Where the data is in a bucket, the backup holds the database: turn on versioning of the bucket for the files.\n" +
-      "Instances, batches and uploads resume from where they were at the moment of the snapshot when it is restored.",
+      "Where the data is in a bucket, the backup holds only the database: turn on versioning of the bucket for the files.\n" +
+      "After a restore, instances, batches and uploads resume from their state at the time of the snapshot.",
     arguments: [],
     options: [{ name: "to", kind: "text", value: "DIR", summary: "a folder that is empty or missing" }],
     examples: [
       { line: "detent data backup --to backups/monday", says: "then: detent data restore --from backups/monday --data new" },
-      { line: "detent data backup --database postgres://db/detent --to backups/monday", says: "of PostgreSQL" },
+      { line: "detent data backup --database postgres://db/detent --to backups/monday", says: "backs up a PostgreSQL database" },
     ],
   },
   (input) =>
@@ -47,16 +47,16 @@ export const backup = command(
 export const restore = command(
   {
     name: "data restore",
-    summary: "make a workspace out of a backup",
+    summary: "create a workspace from a backup",
     detail:
       "Checks the backup, then writes its database and its files to --data and --database, which have to be empty. A backup of\n" +
       "PostgreSQL may be restored to SQLite, or vice versa. At the end it opens every instance that has not ended.\n" +
-      "Stop the processes of the workspace that was backed up first, if both would act on the same outside systems.",
+      "First stop the processes of the original workspace, if both workspaces would act on the same external systems.",
     arguments: [],
-    options: [{ name: "from", kind: "text", value: "DIR", summary: "the folder that `detent data backup` made" }],
+    options: [{ name: "from", kind: "text", value: "DIR", summary: "the folder of a backup" }],
     examples: [
       { line: "detent data restore --from backups/monday --data new", says: "then: detent serve --data new" },
-      { line: "detent data restore --from backups/monday --data new --database postgres://db/empty", says: "to PostgreSQL" },
+      { line: "detent data restore --from backups/monday --data new --database postgres://db/empty", says: "restores to PostgreSQL" },
     ],
   },
   (input) =>
@@ -72,7 +72,7 @@ export const restore = command(
       const opened = yield* openedInstances({ data, database: databaseOf(input) })
       const { checked, failing } = opened
       yield* output.value({ ...restored, checked, failing }, () => `${data}\n`)
-      yield* output.note(`the workspace is as of ${restored.createdAt}`)
+      yield* output.note(`the workspace has the data of ${restored.createdAt}`)
       yield* noteOpened(opened)
       return failing.length > 0 ? ExitCode.failed : ExitCode.ok
     }),

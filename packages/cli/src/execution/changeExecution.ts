@@ -1,4 +1,4 @@
-/** Starts, resumes or interrupts an execution, or sends it an event: through the server that works in the workspace, or here where none does. */
+/** Starts, resumes or interrupts an execution, or sends it an event: through the server, or in this process without a server. */
 import * as executions from "@detent/workspace/operations/executions"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -27,13 +27,13 @@ export const changeExecution = (
 
 export interface StartedExecution {
   readonly workflow: string
-  /** Default: the one that the workflow derives from its payload. */
+  /** Default: the workflow derives it from its payload. */
   readonly id?: string | undefined
   readonly payload: Fields
   readonly key?: string | undefined
 }
 
-/** The part of the server's answer that says which execution it is. */
+/** The part of the server's answer that identifies the execution. */
 const Started = Schema.Struct({ workflow: Schema.String, id: Schema.String })
 
 export const startExecution = (server: RunningServer | undefined, { workflow, id, payload, key }: StartedExecution) =>

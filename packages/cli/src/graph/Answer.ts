@@ -15,7 +15,7 @@ const AnswerJson = Schema.fromJsonString(
   ]),
 )
 
-/** Rows for `select`, yes or no for `ask`; anything else is text already. */
+/** A table for `select`, yes or no for `ask`; other answers are text already. */
 export const answerText = ({ contentType, body }: { readonly contentType: string; readonly body: string }, style: Style): string => {
   if (!contentType.includes("json")) return body
   const answer = Schema.decodeSync(AnswerJson)(body)

@@ -1,4 +1,4 @@
-/** Which graph is meant: the one that is named, or the only one there is; its current version, or the one that is named. */
+/** Chooses the graph that the user names, or the only graph; and the version that the user names, or the current version. */
 import { ContentHash } from "@detent/knowledge"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
@@ -29,7 +29,7 @@ export const chooseGraph = (given: string | undefined) =>
     if (first === undefined)
       return yield* new NothingFound({
         what: given === undefined ? "graph yet" : `graph ${given}`,
-        nextStep: all.length === 0 ? "make one with `detent batch run FOLDER`" : `there are ${all.join(", ")}`,
+        nextStep: all.length === 0 ? "create one with `detent batch run FOLDER`" : `there are ${all.join(", ")}`,
       })
     if (others.length > 0)
       return yield* new WrongUsage({ problem: "there are several graphs", nextStep: `name one with --namespace: ${all.join(", ")}` })

@@ -1,4 +1,4 @@
-/** The tarballs of `npm run pack`: what belongs together, and which of them a project needs. */
+/** Reads the tarballs of `npm run pack`, and copies those that a project needs. */
 import { createHash } from "node:crypto"
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
@@ -38,7 +38,7 @@ const nextStep = "run `npm run pack` in a clone of Detent, and name its folder d
 export const readPackedPackages = (folder: string): Effect.Effect<PackedPackages, WrongUsage> =>
   Effect.try({
     try: () => ({ folder: resolve(folder), lock: Schema.decodeSync(LockJson)(readFileSync(join(folder, lockFile), "utf8")) }),
-    catch: (cause) => new WrongUsage({ problem: `${folder} holds no packed packages: ${messageOf(cause)}`, nextStep }),
+    catch: (cause) => new WrongUsage({ problem: `${folder} contains no packed packages: ${messageOf(cause)}`, nextStep }),
   })
 
 const InstalledJson = Schema.fromJsonString(
@@ -58,8 +58,8 @@ export const installedFrom = (): string | undefined => {
 }
 
 /**
- * Copies the tarballs of these packages, and of the packages they need, into the folder `vendor` of a project. Returns the
- * dependencies to write into its package.json: all of the copied packages, since npm looks for none of them in a registry then.
+ * Copies the tarballs of these packages and of their dependencies into the folder `vendor` of a project. Returns the dependencies for
+ * its package.json: all copied packages, so that npm looks for none of them in a registry.
  */
 export const vendored = (
   packed: PackedPackages,
@@ -86,7 +86,7 @@ const closure = ({ folder, lock }: PackedPackages, names: ReadonlyArray<string>)
     const left = [...names]
     for (let name = left.shift(); name !== undefined; name = left.shift()) {
       const entry = lock.packages[name]
-      if (entry === undefined) return yield* new WrongUsage({ problem: `${folder} does not hold ${name}`, nextStep })
+      if (entry === undefined) return yield* new WrongUsage({ problem: `${folder} does not contain ${name}`, nextStep })
       if (name in needed) continue
       needed[name] = entry
       left.push(...entry.dependencies)

@@ -1,4 +1,4 @@
-/** The fields of an event or a state, or the value of an event of an execution, as they are given with `--with`. */
+/** Decodes the JSON of `--with`: the fields of an event or a state, or the value of an execution's event. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { WrongUsage } from "../Failure.ts"

@@ -1,4 +1,4 @@
-/** Starts instances and sends them events: through the server that works in the workspace, or here where none does. */
+/** Starts instances and sends them events: through the server of the workspace, or in this process without a server. */
 import * as instances from "@detent/workspace/operations/instances"
 import { optional } from "@detent/workspace/optional"
 import * as Effect from "effect/Effect"
@@ -17,10 +17,10 @@ export interface SentEvent {
   readonly key: string | undefined
 }
 
-/** The part of the server's answer that the command line shows. The number of the event is known where it was sent under a key. */
+/** The part of the server's answer that the command line shows. Only an event with a key has a number. */
 const Sent = Schema.Struct({ sequence: Schema.optionalKey(Schema.Int), answer: Schema.optionalKey(Schema.Json) })
 
-/** The address of an instance of the API. */
+/** The path of an instance in the API. */
 export const addressOf = ({ machine, id }: { readonly machine: string; readonly id: string }): string =>
   `/api/v1/instances/${encodeURIComponent(machine)}/${encodeURIComponent(id)}`
 
@@ -43,7 +43,7 @@ export const sendEvent = (server: RunningServer | undefined, options: SentEvent)
     return { before, sent: { ...sent, ...(answer === undefined ? {} : { answer }) } }
   })
 
-/** Asks a question and returns its answer as JSON. An event that is not answered is refused, and not sent. */
+/** Asks a question and returns its answer as JSON. Refuses an event without a reply, and does not send it. */
 export const askQuestion = (server: RunningServer | undefined, options: Omit<SentEvent, "key">) =>
   Effect.gen(function* () {
     const key = yield* instances.resolve(options.instance)
@@ -58,7 +58,7 @@ export const askQuestion = (server: RunningServer | undefined, options: Omit<Sen
     return sent.answer ?? null
   })
 
-/** The state of a new or repaired instance, as the server answers it. */
+/** The server's answer with the state of a new or repaired instance. */
 export const Started = Schema.Struct({
   machine: Schema.String,
   id: Schema.String,
@@ -69,7 +69,7 @@ export interface StartedInstance {
   readonly machine: string
   readonly id: string
   readonly fields: Fields | undefined
-  /** The name of a state to begin in. Default: the machine's first. */
+  /** The name of a state to begin in. Default: the machine's first state. */
   readonly state?: string | undefined
   readonly key: string | undefined
 }

@@ -1,12 +1,12 @@
 /**
- * A command with its arguments, options, help and code. The types of its input follow from what it declares; parsing, help and
+ * A command with its arguments, options, help and code. The types of its input follow from its declaration; parsing, help and
  * completions read the same declarations from `table.json`, which a test keeps current.
  */
 import type * as Effect from "effect/Effect"
 import type { Output } from "../output/Output.ts"
 import type { globalOptions } from "./options.mjs"
 
-/** Completes a value with files or folders. Default: names in the workspace, from the command itself. */
+/** Completes a value with files or folders. Default: no completion. */
 export type Completed = "file" | "folder"
 
 interface Described {
@@ -18,7 +18,7 @@ interface Described {
 
 export interface Argument extends Described {
   readonly optional?: true
-  /** Takes all words that remain; the last argument of a command. */
+  /** Takes all remaining words; only for the last argument of a command. */
   readonly many?: true
 }
 
@@ -31,7 +31,7 @@ export interface Option extends Described {
   readonly default?: string | number
   /** The environment variable whose value replaces the default. */
   readonly variable?: string
-  /** Of an integer. */
+  /** The least value of an integer. */
   readonly minimum?: number
 }
 
@@ -50,23 +50,23 @@ export interface Command {
   readonly arguments: ReadonlyArray<Argument>
   readonly options: ReadonlyArray<Option>
   readonly examples: ReadonlyArray<Example>
-  /** The command runs until it is stopped: a stop is success. */
+  /** The command runs until it is stopped, and then exits with 0. */
   readonly serves?: true
 }
 
 export interface Noun {
   readonly name: string
   readonly summary: string
-  /** The system it belongs to. Its commands need the system's section, where there is a configuration. */
+  /** The system of the noun. Its commands need the system's section in the configuration, if there is one. */
   readonly system?: "knowledge" | "uploads"
 }
 
-/** A command of the table, and the file of `commands` that has its code. */
+/** A command of the table, with the name of the file in `commands` that has its code. */
 export interface TableCommand extends Command {
   readonly module: string
 }
 
-/** An input before its command is known. */
+/** The parsed values of a command line, by name. */
 export type Values = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
 /** An unknown word, with suggestions. */
@@ -84,7 +84,7 @@ export type Line =
       readonly problem: string
       readonly topic: ReadonlyArray<string>
       readonly misspelt?: Misspelt
-      /** The topic's help lists the possible words, so it is shown immediately. */
+      /** Whether to show the topic's help with the error, because it lists the possible words. */
       readonly isHelpful?: boolean
     }
 
@@ -108,7 +108,7 @@ type OptionValues<O extends Option> = {
 
 export type GlobalValues = OptionValues<(typeof globalOptions)[number]>
 
-/** The values of a command, as it declares them. */
+/** The types of a command's values, derived from its declaration. */
 export type InputOf<C extends Command> = ArgumentValues<C["arguments"][number]> & OptionValues<C["options"][number]> & GlobalValues
 
 /** Succeeds with an exit code; undefined means 0. */
@@ -116,12 +116,12 @@ type Ran = Effect.Effect<number | void, unknown, Output>
 
 export interface RunnableCommand {
   readonly declared: Command
-  /** Takes the values that the parser has checked against what is declared. */
+  /** Takes values that the parser has checked against the declaration. */
   readonly run: (values: Values & GlobalValues) => Ran
 }
 
 export const command = <const C extends Command>(declared: C, run: (input: InputOf<C>) => Ran): RunnableCommand => ({
   declared,
-  // The parser has checked the values against `declared`, which the types cannot follow through the table.
+  // The parser has checked the values against `declared`; the types cannot express that, since it reads the table.
   run: run as unknown as RunnableCommand["run"],
 })

@@ -1,4 +1,4 @@
-/** Completion scripts, written from the command table: after an update they are generated again. */
+/** Completion scripts, generated from the command table. Users generate them again after an update. */
 import { globalOptions } from "./options.mjs"
 import { commands, nouns } from "./table.mjs"
 
@@ -34,7 +34,7 @@ export function completions(shell) {
   return shell === "zsh" ? zsh() : bash()
 }
 
-/** Shared by bash and zsh: which command the words before the cursor name, and how many arguments it has already. */
+/** Shared by bash and zsh: finds the command in the words before the cursor, and counts its arguments. */
 const scan = `  local noun="" command="" word skip="" given=0
   for word in "\${before[@]}"; do
     if [[ -n $skip ]]; then skip=""; continue; fi
@@ -49,7 +49,7 @@ const scan = `  local noun="" command="" word skip="" given=0
     esac
   done`
 
-/** @param {(kind: string) => string} files what completes files or folders */
+/** @param {(kind: string) => string} files returns the shell code that completes files or folders */
 const cases = (/** @type {(kind: string) => string} */ files) => {
   const ofOption = commands.flatMap((command) =>
     command.options

@@ -9,7 +9,7 @@ import { commands, nouns } from "./table.mjs"
 /**
  * @param {ReadonlyArray<string>} topic
  * @param {(text: string) => string} bold
- * @returns {string | undefined} undefined where there is no such thing
+ * @returns {string | undefined} undefined for an unknown topic
  */
 export function help(topic, bold) {
   if (topic.length === 0) return everything(bold)
@@ -28,21 +28,21 @@ function everything(bold) {
   return sections([
     "Durable state machines and batch workflows: run, watch and repair them.",
     section(bold("Run"), columns(single)),
-    section(bold("Look and act"), columns(grouped(nouns.filter(({ system }) => system === undefined)))),
+    section(bold("Inspect and change"), columns(grouped(nouns.filter(({ system }) => system === undefined)))),
     section(
       bold("With `knowledge` or `uploads` in detent.config.ts, or without a configuration"),
       columns(grouped(nouns.filter(({ system }) => system !== undefined))),
     ),
-    section(bold("Everywhere"), columns(globalOptions.map(optionLine))),
+    section(bold("Options of every command"), columns(globalOptions.map(optionLine))),
     section(
-      bold("Begin"),
+      bold("Get started"),
       columns([
-        ["detent dev --demo", "a server with sample data"],
-        ["detent init --template order", "a project of your own"],
-        ["detent batch run --help", "any command explains itself, with examples"],
+        ["detent dev --demo", "start a server with sample data"],
+        ["detent init --template order", "create a project"],
+        ["detent batch run --help", "show the help of a command, with examples"],
       ]),
     ),
-    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 a batch finished in part, 130 interrupted.",
+    "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 a batch completed in part, 130 interrupted.",
   ])
 }
 
@@ -69,7 +69,7 @@ function ofCommand(command, bold) {
     section(bold("Usage"), `  detent ${usageOf(command)}`),
     section(bold("Arguments"), columns(command.arguments.map((one) => [one.name.toUpperCase(), withChoices(one.summary, one.choices)]))),
     section(bold("Options"), columns(command.options.map(optionLine))),
-    section(bold("Everywhere"), columns(globalOptions.map(optionLine))),
+    section(bold("Options of every command"), columns(globalOptions.map(optionLine))),
     section(bold("Examples"), command.examples.map(({ line, says }) => `  ${line}\n      ${says}`).join("\n")),
   ])
 }

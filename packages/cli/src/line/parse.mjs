@@ -14,7 +14,7 @@ import { commands, nouns } from "./table.mjs"
 export function parseLine(words) {
   if (words.length === 0 || words[0] === "help") return { _tag: "Help", topic: words.slice(1) }
   if (words[0] === "--version" || words[0] === "-v") return { _tag: "Version" }
-  // Options of all commands may stand before the command, too.
+  // Global options may also precede the command.
   const tokens = tokensOf(words, globalOptions)
   const isHelp = tokens.some(isHelpToken)
   const first = tokens.find((token) => token.kind === "positional")
@@ -138,7 +138,7 @@ function variableOf({ variable }) {
 }
 
 /**
- * The error of options without a command.
+ * The error of a line with options but no command.
  *
  * @param {ReturnType<typeof tokensOf>} tokens
  */

@@ -1,4 +1,4 @@
-/** All commands, in the order the help shows them, as their files declare them. */
+/** The declarations of all commands, in the order of the help. */
 import { readFileSync } from "node:fs"
 
 /**

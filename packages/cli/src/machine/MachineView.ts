@@ -1,4 +1,4 @@
-/** How the commands show a machine. */
+/** A machine in the output of commands. */
 import type { Blueprint } from "@detent/machine"
 
 export const countText = (counts: Readonly<Record<string, number>>): string =>
@@ -10,7 +10,7 @@ export const countText = (counts: Readonly<Record<string, number>>): string =>
 type StateBlueprint = Blueprint["states"][number]
 type Requesting = Pick<StateBlueprint, "requestsOnEnter" | "requestsOnExit" | "runs">
 
-/** The slots that states and groups request by themselves. Those without requests are left out. */
+/** The slots that hooks and tasks of states and groups request. States and groups without requests are omitted. */
 export const stateRequests = ({ states, stateGroups }: Blueprint): Readonly<Record<string, Requesting>> =>
   Object.fromEntries(
     [...states, ...stateGroups.flatMap(({ name, stay }) => (stay === undefined ? [] : [{ tag: name, ...stay }]))]
@@ -18,7 +18,7 @@ export const stateRequests = ({ states, stateGroups }: Blueprint): Readonly<Reco
       .map(({ tag, requestsOnEnter, requestsOnExit, runs }) => [tag, { requestsOnEnter, requestsOnExit, runs }]),
   )
 
-/** Tags and descriptions of states and groups. Those without are left out. */
+/** Tags and descriptions of states and groups. States and groups without either are omitted. */
 export const stateMeta = ({ states, stateGroups }: Blueprint): Readonly<Record<string, Pick<StateBlueprint, "tags" | "description">>> =>
   Object.fromEntries(
     [...states.map((state) => ({ ...state, name: state.tag })), ...stateGroups]
@@ -30,5 +30,5 @@ export const requestsText = ({ requestsOnEnter, requestsOnExit, runs }: Requesti
   [
     ...requestsOnEnter.map((slot) => `${slot} on enter`),
     ...requestsOnExit.map((slot) => `${slot} on exit`),
-    ...runs.map((slot) => `${slot} while it lasts`),
+    ...runs.map((slot) => `${slot} while in the state`),
   ].join(", ")

@@ -1,4 +1,4 @@
-/** The tools of an agent where knowledge is on, with their handlers. Imported only there. */
+/** The tools for knowledge, with their handlers. Imported only where knowledge is on. */
 import { BatchId, isTerminal } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
@@ -23,7 +23,7 @@ export const QueryGraph = Tool.make("query_graph", {
   description: "A SPARQL query over the knowledge graph; the answer is SPARQL JSON, or N-Triples for CONSTRUCT. Use LIMIT.",
   parameters: argumentsOf({
     sparql: Schema.String,
-    namespace: optional(Schema.String, "which graph; not needed where there is only one"),
+    namespace: optional(Schema.String, "the graph; not needed where there is only one"),
   }),
   success: Schema.Struct({ contentType: Schema.String, body: Schema.String }),
 })
@@ -44,20 +44,23 @@ export const WatchBatch = Tool.make("watch_batch", {
   .annotate(Tool.Destructive, false)
   .annotate(Tool.Strict, true)
 
-/** The sources of a batch and its extractor. No base URL: an agent must not choose where a key of the user is sent. */
+/** The sources of a batch and its extractor. No base URL: an agent must not choose where the user's API key is sent. */
 const batchParameters = {
   source: Schema.String.annotate({
     description: "path of a manifest.json, of a folder that has one, or of a folder of documents; below the working folder",
   }),
-  ontology: optional(Schema.String, "path of the ontology; for a folder without manifest"),
-  namespace: optional(Schema.String, "the graph to add to; for a folder without manifest"),
+  ontology: optional(Schema.String, "path of the ontology; for a folder without a manifest"),
+  namespace: optional(Schema.String, "the graph to add to; for a folder without a manifest"),
   shapes: optional(Schema.String, "path of SHACL shapes to validate with. Default: derived from the ontology"),
   examples: optional(Schema.String, "path of sentences with their facts, to learn from"),
   extractor: optional(
     Schema.String,
-    "built-in, openai:MODEL or anthropic:MODEL. Default: the manifest's, then that of the configuration, then built-in",
+    "built-in, openai:MODEL or anthropic:MODEL. Default: that of the manifest, then that of the configuration, then built-in",
   ),
-  budget: optional(Schema.String, "stop before models cost more, like 5usd or 200000tokens. Default: that of the configuration"),
+  budget: optional(
+    Schema.String,
+    "stop before models use more than this, such as 5usd or 200000tokens. Default: that of the configuration",
+  ),
 }
 
 type BatchParameters = Schema.Struct<typeof batchParameters>["Type"]
@@ -86,20 +89,23 @@ export const StartBatch = Tool.make("start_batch", {
   .annotate(Tool.Strict, true)
 
 const batchParameter = Schema.String.annotate({ description: "the batch's id, such as batch-3f9c2a71b0d4" })
-const property = optional(Schema.String, "only facts of this property: its IRI, or the last part of it")
-const below = optional(Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })), "only facts less sure than this, from 0 to 1")
+const property = optional(Schema.String, "only facts of this property: its IRI, or the last part of the IRI")
+const below = optional(
+  Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })),
+  "only facts with a lower confidence than this, from 0 to 1",
+)
 
 export const ListReview = Tool.make("list_review", {
   ...looking,
   description:
-    "Facts of a batch that were too unsure for the graph, with the quoted words, the document and the reason. Pass `next` as `after` for the following page.",
+    "Facts of a batch whose confidence is too low for the graph, with the quoted words, the document and the reason. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
     batch: batchParameter,
     status: optional(Schema.Literals(["open", "accepted", "rejected"]), "default: open"),
     property,
     below,
     limit: optional(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1000 })), "at most this many. Default: 50"),
-    after: optional(Schema.String, "`next` of the page before"),
+    after: optional(Schema.String, "`next` of the previous page"),
   }),
   success: Schema.Struct({ facts: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
 })
@@ -110,14 +116,14 @@ export const ListReview = Tool.make("list_review", {
 export const DecideReview = Tool.make("decide_review", {
   failure,
   description:
-    "Accepts facts of the review list into the graph, or rejects them for this version of their document. A fact with which the graph would not conform is refused. `reopen` reverses a decision. Needs the role operate.",
+    "Accepts facts of the review list into the graph, or rejects them for this version of their document. A fact with which the graph would violate its shapes is refused. `reopen` reverses a decision. Needs the role operate.",
   parameters: argumentsOf({
     batch: batchParameter,
     decision: Schema.Literals(["accept", "reject", "reopen"]),
     facts: Schema.Array(Schema.String)
       .check(Schema.isMinLength(1), Schema.isMaxLength(1000))
       .annotate({ description: "ids of list_review" }),
-    by: optional(Schema.String, "who decides. Default: the name of the user that runs this program"),
+    by: optional(Schema.String, "name of the reviewer. Default: the name of the user that runs this program"),
     key: optional(Schema.String, "idempotency key: a repeated request returns the first result"),
   }),
   success: Schema.Struct({ outcome: Schema.Json }),
@@ -203,7 +209,7 @@ const inputOf = ({ source, ontology, namespace, shapes, examples }: BatchParamet
   "keep-missing": false,
 })
 
-/** Texts that name options of the command name the tool's arguments, which are called the same. */
+/** Replaces options of the command in an error by the tool's arguments of the same names. */
 const withArguments = <A>(tool: Effect.Effect<A, ToolRefused>): Effect.Effect<A, ToolRefused> =>
   Effect.mapError(tool, ({ reason }) => new ToolRefused({ reason: reason.replaceAll(optionNames, "`$1`") }))
 

@@ -1,6 +1,6 @@
 /**
- * Standard input as an MCP client's messages, a line for each. The parser behind it expects JSON and stops at a line that is not
- * JSON, so such a line is answered here and not passed on.
+ * Standard input as the messages of an MCP client, one per line. The library's parser stops at a line that is not JSON, so this module
+ * answers such a line with an error and does not pass it on.
  */
 import * as NodeStdio from "@effect/platform-node/NodeStdio"
 import * as Effect from "effect/Effect"

@@ -1,4 +1,4 @@
-/** One agent: what it may do, and how an answer or a refusal reaches it. */
+/** The session of one agent: checks its role, and turns errors into refusals for it. */
 import * as Cause from "effect/Cause"
 import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -9,24 +9,24 @@ import { ToolRefused } from "./Tools.ts"
 
 export interface Session {
   readonly role: "read" | "operate"
-  /** The server that works in the workspace. Changes are sent to it. */
+  /** The server of the workspace, to which changes are sent. */
   readonly server: RunningServer | undefined
 }
 
-/** Runs the work of a tool in the workspace. `operating` refuses it where the role may only look. */
+/** Runs the work of a tool in the workspace. `operating` refuses it in a session of the role `read`. */
 export const sessionOf = <S>({ role }: Session, workspace: Context.Context<S>) => {
   const answering = <A, E>(work: Effect.Effect<A, E, S>): Effect.Effect<A, ToolRefused> =>
     // An agent reads messages, so it gets the problem and the next step as text.
     Effect.catchCause(Effect.provideContext(work, workspace), (cause) =>
       Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.fail(new ToolRefused({ reason: failureOf(cause).message })),
     )
-  const operating: typeof answering = (work) => (role === "operate" ? answering(work) : Effect.fail(mayOnlyLook))
+  const operating: typeof answering = (work) => (role === "operate" ? answering(work) : Effect.fail(readOnly))
   return { answering, operating }
 }
 
-const mayOnlyLook = new ToolRefused({
-  reason: "the role read does not allow changes; start it with `detent mcp --role operate` to allow them",
+const readOnly = new ToolRefused({
+  reason: "the role read does not allow changes; start the server with `detent mcp --role operate` to allow them",
 })
 
-/** Views are made of plain values; where one is undefined, JSON leaves it out. */
+/** Converts a view to JSON, which omits undefined fields. */
 export const json = (value: object): Schema.Json => JSON.parse(JSON.stringify(value)) as Schema.Json

@@ -1,4 +1,4 @@
-/** The handlers of the tools, which do the same as the commands of the same names. */
+/** The handlers of the tools. They run the same operations as the commands. */
 import * as commands from "@detent/workspace/operations/commands"
 import * as executions from "@detent/workspace/operations/executions"
 import * as instances from "@detent/workspace/operations/instances"
@@ -112,7 +112,7 @@ export const toolHandlers = (session: Session): Layer.Layer<Tool.HandlersFor<typ
     }),
   )
 
-/** Texts that name options of the command name the tool's arguments. */
+/** Replaces options of the command in an error by the tool's arguments. */
 const withArguments =
   (names: Readonly<Record<string, string>>) =>
   <A>(tool: Effect.Effect<A, ToolRefused>): Effect.Effect<A, ToolRefused> =>

@@ -1,4 +1,4 @@
-/** The tools of an agent, described for agents. Tools that change something are refused unless the role is `operate`. */
+/** The tools of an agent. Tools that change something are refused unless the role is `operate`. */
 import { commandStatuses } from "@detent/workspace/operations/commands"
 import { phases } from "@detent/workspace/operations/executions"
 import * as Schema from "effect/Schema"
@@ -36,16 +36,16 @@ export const ListInstances = Tool.make("list_instances", {
   ...looking,
   description: "Instances of machines, oldest change first, or newest first. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
-    machine: optional(Schema.String, "only of this machine"),
-    state: optional(Schema.String, "only in this state"),
+    machine: optional(Schema.String, "only instances of this machine"),
+    state: optional(Schema.String, "only instances in this state"),
     status: optional(
       Schema.Literals(["running", "final", "stopped", "held", "failed"]),
-      "only with this status; held ones wait for a repair; failed ones are final in a state of failure",
+      "only instances with this status; held: waits for a repair; failed: ended in a final state of failure",
     ),
-    search: optional(Schema.String, "only ids that begin with this, listed by machine and id"),
+    search: optional(Schema.String, "only ids that begin with this text, listed by machine and id"),
     order: optional(Schema.Literals(["oldest", "newest"]), "by the time of the last change. Default: oldest"),
     limit,
-    after: optional(Schema.String, "`next` of the page before"),
+    after: optional(Schema.String, "`next` of the previous page"),
   }),
   success: Schema.Struct({ instances: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
 })
@@ -82,7 +82,7 @@ export const WatchInstance = Tool.make("watch_instance", {
   description: "Waits until an instance or execution takes a further event or ends, at most this many seconds, and returns the events.",
   parameters: argumentsOf({
     instance,
-    after: optional(Schema.Int, "only events after this sequence number. Default: only new ones"),
+    after: optional(Schema.Int, "only events after this sequence number. Default: only new events"),
     seconds: optional(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 600 })), "default: 30"),
   }),
   success: Schema.Struct({ instance: Schema.Json, entries: Schema.Array(Schema.Json) }),
@@ -100,10 +100,10 @@ export const ListExecutions = Tool.make("list_executions", {
   ...looking,
   description: "Executions of workflows, oldest change first. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
-    workflow: optional(Schema.String, "only of this workflow"),
-    phase: optional(Schema.Literals(phases), "only in this phase; suspended and held ones can be resumed"),
+    workflow: optional(Schema.String, "only executions of this workflow"),
+    phase: optional(Schema.Literals(phases), "only executions in this phase; suspended and held executions can be resumed"),
     limit,
-    after: optional(Schema.String, "`next` of the page before"),
+    after: optional(Schema.String, "`next` of the previous page"),
   }),
   success: Schema.Struct({ executions: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.String) }),
 })
@@ -113,7 +113,7 @@ export const ListExecutions = Tool.make("list_executions", {
 
 export const ReadExecution = Tool.make("read_execution", {
   ...looking,
-  description: "The phase of an execution of a workflow, the clocks it waits for, and its latest events.",
+  description: "The phase of an execution of a workflow, the clocks that it waits for, and its latest events.",
   parameters: argumentsOf(execution),
   success: Schema.Struct({ execution: Schema.Json, events: Schema.Array(Schema.Json) }),
 })
@@ -126,12 +126,12 @@ export const ListCommands = Tool.make("list_commands", {
   description:
     "Effects that instances requested: waiting, running, done, failed (dead letters), in the order they were enqueued. Pass `next` as `after` for the following page.",
   parameters: argumentsOf({
-    status: optional(Schema.Literals(commandStatuses), "only with this status; failed ones can be retried"),
-    queue: optional(Schema.String, "only of this queue"),
-    slot: optional(Schema.String, "only of this effect"),
-    instance: optional(Schema.String, "only of this instance: MACHINE/ID, or the id alone where only one machine has it"),
+    status: optional(Schema.Literals(commandStatuses), "only commands with this status; failed commands can be retried"),
+    queue: optional(Schema.String, "only commands of this queue"),
+    slot: optional(Schema.String, "only commands of this effect slot"),
+    instance: optional(Schema.String, "only commands of this instance: MACHINE/ID, or the id alone where only one machine has it"),
     limit,
-    after: optional(Schema.Int, "`next` of the page before"),
+    after: optional(Schema.Int, "`next` of the previous page"),
   }),
   success: Schema.Struct({ commands: Schema.Array(Schema.Json), next: Schema.optionalKey(Schema.Int) }),
 })
@@ -143,12 +143,12 @@ const key = optional(Schema.String, "idempotency key: a repeated request returns
 
 export const StartInstance = Tool.make("start_instance", {
   failure,
-  description: "Starts an instance of a machine in its first state, or in another one. Needs the role operate.",
+  description: "Starts an instance of a machine in its first state, or in another state. Needs the role operate.",
   parameters: argumentsOf({
-    machine: Schema.String.annotate({ description: "the machine's name, as list_machines has it" }),
+    machine: Schema.String.annotate({ description: "the machine's name, as list_machines shows it" }),
     id: Schema.String.annotate({ description: "the id of the new instance" }),
     fields: optional(Schema.Record(Schema.String, Schema.Json), "the fields of the state"),
-    state: optional(Schema.String, "the state to begin in. Default: the first one"),
+    state: optional(Schema.String, "the state to begin in. Default: the first state"),
     key,
   }),
   success: Schema.Struct({ instance: Schema.Json }),
@@ -160,11 +160,11 @@ export const StartInstance = Tool.make("start_instance", {
 export const StartExecution = Tool.make("start_execution", {
   failure,
   description:
-    "Starts an execution of a workflow; a server or worker runs it. The same payload is the same execution. Needs the role operate.",
+    "Starts an execution of a workflow; a server or worker runs it. A second start with the same id and payload returns the execution. Needs the role operate.",
   parameters: argumentsOf({
     workflow: execution.workflow,
     payload: optional(Schema.Record(Schema.String, Schema.Json), "the payload"),
-    id: optional(Schema.String, "its id. Default: the one that the workflow derives from its payload"),
+    id: optional(Schema.String, "the execution's id. Default: the workflow derives it from its payload"),
     key,
   }),
   success: Schema.Struct({ execution: Schema.Json }),
@@ -190,7 +190,7 @@ export const SendEvent = Tool.make("send_event", {
 
 export const PreviewEvent = Tool.make("preview_event", {
   ...looking,
-  description: "What an event would do to an instance: the state it would lead to and what it would request. Nothing is sent or stored.",
+  description: "What an event would do to an instance: the next state and the requested effects. Nothing is sent or stored.",
   parameters: argumentsOf({
     instance,
     event: Schema.String.annotate({ description: "the event's name" }),
@@ -205,12 +205,12 @@ export const PreviewEvent = Tool.make("preview_event", {
 export const SendToExecution = Tool.make("send_execution_event", {
   failure,
   description:
-    "Sends an event that an execution of a workflow awaits, now or later; list_machines has the names. An event of a name arrives once. Needs the role operate.",
+    "Sends an event that an execution of a workflow awaits, now or later; list_machines lists the events. An execution takes each event once. Needs the role operate.",
   parameters: argumentsOf({
     ...execution,
     event: Schema.String.annotate({ description: "the event's name" }),
     value: optional(Schema.Json, "the event's value"),
-    beforeStart: optional(Schema.Boolean, "keep it for an execution that is started later. Default: false"),
+    beforeStart: optional(Schema.Boolean, "keep the event for an execution that is started later. Default: false"),
     key,
   }),
   success: Schema.Struct({ execution: Schema.Json }),
@@ -221,7 +221,7 @@ export const SendToExecution = Tool.make("send_execution_event", {
 
 export const ResumeExecution = Tool.make("resume_execution", {
   failure,
-  description: "Runs an execution again that is suspended or held. Needs the role operate.",
+  description: "Resumes an execution that is suspended or held. Needs the role operate.",
   parameters: argumentsOf({ ...execution, key }),
   success: Schema.Struct({ execution: Schema.Json }),
 })
@@ -242,10 +242,10 @@ export const InterruptExecution = Tool.make("interrupt_execution", {
 export const RetryCommand = Tool.make("retry_command", {
   failure,
   description:
-    "Executes a failed command again. Refused where its instance has ended or would refuse the result, except by force. As a dry run it only says whether it would be executed; otherwise it needs the role operate.",
+    "Executes a failed command again. Without force, refused where its instance has ended or would refuse the result. A dry run only checks whether the command would be executed; otherwise it needs the role operate.",
   parameters: argumentsOf({
-    command: Schema.String.annotate({ description: "the command's key, as list_commands has it" }),
-    force: optional(Schema.Boolean, "also where no instance would accept the result. Default: false"),
+    command: Schema.String.annotate({ description: "the command's key, as list_commands shows it" }),
+    force: optional(Schema.Boolean, "retry even if the instance would refuse the result. Default: false"),
     dryRun: optional(Schema.Boolean, "change nothing. Default: false"),
     key,
   }),

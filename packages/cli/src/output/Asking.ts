@@ -24,7 +24,7 @@ export const asked = (question: string): Effect.Effect<string> =>
   Effect.callback((resume) => {
     const lines = createInterface({ input: process.stdin, output: process.stderr })
     const aborting = new AbortController()
-    // While it waits for a line, the terminal gives Ctrl-C to the reader and not to the process.
+    // While the reader waits for a line, it gets Ctrl-C instead of the process.
     lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"))
     lines.question(oneLine(question), { signal: aborting.signal }).then(
       (answer) => {
@@ -32,7 +32,7 @@ export const asked = (question: string): Effect.Effect<string> =>
         resume(Effect.succeed(answer))
       },
       (error: unknown) => {
-        // An interruption closes it; no fiber waits for the answer then.
+        // An interrupt aborts the question, and no fiber waits for the answer then.
         if (!aborting.signal.aborted) resume(Effect.die(error))
       },
     )

@@ -1,11 +1,11 @@
-/** Times for people. */
+/** Times and durations as text, and from text. */
 import * as DateTime from "effect/DateTime"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { WrongUsage } from "../Failure.ts"
 
-/** In Universal Time, to the second: the same on every machine. */
+/** The time in UTC, to the second: the same on every machine. */
 export const momentText = (millis: number): string => {
   const time = DateTime.make(millis)
   return time._tag === "None"
@@ -15,7 +15,7 @@ export const momentText = (millis: number): string => {
         .replace(/\.\d+Z$/, "Z")
 }
 
-/** Rounded to the nearest of the smallest unit that it shows. */
+/** A duration, rounded to its smallest shown unit. */
 export const durationText = (millis: number): string => {
   if (Math.round(millis) < 1000) return `${Math.round(millis)} ms`
   const tenths = Math.round(millis / 100)
@@ -26,7 +26,7 @@ export const durationText = (millis: number): string => {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
-/** The time that an option names, in milliseconds since 1970; undefined without one. */
+/** The time of an option, in milliseconds since 1970; undefined where the option is not given. */
 export const momentOf = (option: string, text: string | undefined): Effect.Effect<number | undefined, WrongUsage> => {
   if (text === undefined) return Effect.undefined
   const time = Option.map(DateTime.make(text), DateTime.toEpochMillis)

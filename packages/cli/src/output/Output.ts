@@ -8,9 +8,9 @@ import { coloured, isColoured, plain, printable, printableJson, type Style } fro
 import { type Column, tableText } from "./Table.ts"
 
 export interface OutputService {
-  /** Whether data is to be JSON. */
+  /** Whether data is printed as JSON. */
   readonly isJson: boolean
-  /** Whether stderr is a terminal: then a line may be overwritten. */
+  /** Whether stderr is a terminal, where a line can be overwritten. */
   readonly isWatched: boolean
   /** Whether the user can be asked. */
   readonly canAsk: boolean
@@ -20,19 +20,19 @@ export interface OutputService {
   readonly style: Style
   /** The style of stderr. */
   readonly noteStyle: Style
-  /** Text as it is, to stdout. Waits while the reader is slow. */
+  /** Writes text unchanged to stdout. Waits while the reader is slow. */
   readonly write: (text: string) => Effect.Effect<void>
-  /** Text for people, to stdout. */
+  /** Writes text to stdout, without control characters. */
   readonly text: (text: string) => Effect.Effect<void>
-  /** Bytes as they are, to stdout. */
+  /** Writes bytes unchanged to stdout. */
   readonly writeBytes: (bytes: Uint8Array) => Effect.Effect<void>
-  /** A value: as a line of JSON, or as the text. */
+  /** Writes a value as a JSON line, or as the text. */
   readonly value: (value: unknown, text: () => string) => Effect.Effect<void>
-  /** Rows: a line of JSON each, or as a table. */
+  /** Writes rows as JSON lines, or as a table. */
   readonly rows: <A extends object>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Column<A>>, none: string) => Effect.Effect<void>
-  /** A line to stderr. */
+  /** Writes a line to stderr. */
   readonly note: (text: string) => Effect.Effect<void>
-  /** Draws a line over the one drawn before, on stderr. */
+  /** Replaces the current line on stderr. */
   readonly redraw: (text: string) => Effect.Effect<void>
 }
 
@@ -72,7 +72,7 @@ const make = (options: OutputOptions): OutputService => {
   }
 }
 
-/** A closed pipe ends the process elsewhere: output after that is dropped. */
+/** Drops output to a closed pipe: `main` ends the process then. */
 const writing = (stream: NodeJS.WriteStream, text: string | Uint8Array): Effect.Effect<void> =>
   Effect.callback((resume) => {
     if (text.length === 0 || stream.destroyed) return resume(Effect.void)

@@ -1,6 +1,6 @@
 /**
- * Progress on stderr: a bar that is drawn over itself in a terminal, a line every few seconds and at every new stage elsewhere.
- * With `--json` nothing is drawn: then each change is a line of data on stdout.
+ * Progress on stderr: in a terminal a bar that is redrawn, elsewhere a line every few seconds and at every new stage. With `--json`,
+ * each change is a JSON line on stdout instead.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -15,11 +15,11 @@ export interface Step {
   readonly text: string
 }
 
-/** In a narrow terminal the words come first. */
+/** The width of the bar. A narrow terminal gets a shorter bar, so that the text fits. */
 const widthOf = (columns: number): number => Math.max(8, Math.min(30, columns - 62))
 const lineEveryMillis = 5000
 
-/** Follows a stream to its end and gives its last element; none where it had none. */
+/** Shows the progress of a stream until its end. Returns its last element; undefined for an empty stream. */
 export const followed = <A, E, R>(
   stream: Stream.Stream<A, E, R>,
   options: { readonly step: (value: A) => Step; readonly json: (value: A) => unknown },
@@ -36,13 +36,13 @@ export const followed = <A, E, R>(
         shown = { stage: step.stage, at }
         yield* output.note(`${step.stage}, ${step.percent}%: ${step.text}`)
       })
-    const tell = (value: A) => {
+    const show = (value: A) => {
       last = value
       if (output.isJson) return output.write(`${JSON.stringify(options.json(value))}\n`)
       return output.isWatched ? draw(options.step(value)) : line(options.step(value))
     }
     const finish = Effect.suspend(() => (output.isWatched && !output.isJson && last !== undefined ? output.note("") : Effect.void))
-    yield* Effect.ensuring(Stream.runForEach(stream, tell), finish)
+    yield* Effect.ensuring(Stream.runForEach(stream, show), finish)
     return last
   })
 

@@ -1,10 +1,10 @@
-/** Rows under headings, as wide as they need to be. */
+/** Tables with headings, and lists of names and values. */
 import { oneLine, type Style } from "./Style.ts"
 
 export interface Column<A> {
   readonly title: string
   readonly of: (row: A) => string | number
-  /** The style of a cell; its width is that of the plain text. */
+  /** Applies a style to the padded text of a cell. */
   readonly looks?: (text: string, row: A, style: Style) => string
 }
 
@@ -14,7 +14,7 @@ export const tableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Colu
   const isNumber = columns.map(({ of }) => rows.length > 0 && rows.every((row) => typeof of(row) === "number"))
   const padded = (text: string, index: number) => {
     const width = widths[index] ?? 0
-    // The last column needs no spaces behind it.
+    // The last column needs no padding.
     if (isNumber[index]) return text.padStart(width)
     return index === columns.length - 1 ? text : text.padEnd(width)
   }
@@ -28,7 +28,7 @@ export const tableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Colu
   return `${[heading, ...body.map((line) => line.join("  ").trimEnd())].join("\n")}\n`
 }
 
-/** A table without the columns that hold nothing in any row. */
+/** A table without the columns that are empty in all rows. */
 export const filledTableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArray<Column<A>>, style: Style): string =>
   tableText(
     rows,
@@ -36,10 +36,10 @@ export const filledTableText = <A>(rows: ReadonlyArray<A>, columns: ReadonlyArra
     style,
   )
 
-/** A name, its value, and how the value looks. */
+/** A name, its value, and the style of the value. */
 export type Pair = readonly [name: string, value: string | number | undefined, looks?: (text: string) => string]
 
-/** Lines of names and values, one under the other. */
+/** Lines of names and values, aligned in two columns. */
 export const pairsText = (pairs: ReadonlyArray<Pair>, style: Style): string => {
   const shown = pairs.filter(([, value]) => value !== undefined)
   const width = Math.max(0, ...shown.map(([name]) => name.length))

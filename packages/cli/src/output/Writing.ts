@@ -15,14 +15,14 @@ export class FileNotWritten extends Schema.TaggedError<FileNotWritten>()("FileNo
   }
 }
 
-/** The pieces one after the other, as fast as the disk takes them. */
+/** Writes a stream to a file, with backpressure. */
 export const writePieces = <E, R>(
   file: string,
   pieces: Stream.Stream<string | Uint8Array, E, R>,
 ): Effect.Effect<void, E | FileNotWritten, R> =>
   Effect.gen(function* () {
     const services = yield* Effect.context<R>()
-    // A failure of the stream itself keeps its own error.
+    // Keeps the error of the stream itself, which the pipeline would replace.
     let failure: { readonly error: E } | undefined
     const noted = Stream.tapError(pieces, (error) =>
       Effect.sync(() => {

@@ -1,4 +1,4 @@
-/** Sample data: the shipped corpus as a batch, and a generated file as an upload. Loaded once; it resumes like any other. */
+/** Loads sample data once: the included corpus as a batch, and a generated file as an upload. Both resume like other work. */
 import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"

@@ -1,4 +1,4 @@
-/** Follows an upload until it ends, in whichever process it runs. */
+/** Follows an upload until it ends, whichever process works on it. */
 import * as operations from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -8,10 +8,10 @@ import { followed } from "../output/Progress.ts"
 import type { Place } from "../workspace/Opening.ts"
 import { uploadExitCode, uploadNextStep, uploadStep, uploadText } from "./UploadView.ts"
 
-/** In this process, which works on it. */
+/** Follows an upload that this process works on. */
 export const followHere = (id: string, place: Place) => follow(place, operations.watch(id, "200 millis"))
 
-/** From outside: what another process stores is seen by asking. */
+/** Follows an upload that another process works on, by polling the store. */
 export const followElsewhere = (id: string, place: Place) =>
   follow(
     place,

@@ -1,4 +1,4 @@
-/** The status of an upload as the commands show it. Field names are those of the HTTP API. */
+/** The status of an upload in the output of commands. Field names are those of the HTTP API. */
 import type { UploadStatus } from "@detent/workspace/operations/uploads"
 import { ExitCode } from "../line/ExitCode.mjs"
 import type { Step } from "../output/Progress.ts"
@@ -6,7 +6,7 @@ import type { Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
 
-/** One word for the running processors of a transition. */
+/** The stage to show while the processors of a transition run. */
 const doing: Readonly<Record<string, string>> = {
   auto_upload: "uploading",
   validate_file: "validating",
@@ -57,11 +57,11 @@ export const uploadNextStep = ({ state, batchId, errors, canRetry, failure }: Up
   if (state === "partially_completed") {
     const see = `See what was refused: detent upload show ${batchId} --items failed${here}`
     const retry = `then: detent upload retry ${batchId}${here}`
-    // Invalid content stays invalid; only a check of the configuration may decide otherwise on a retry.
+    // A retry of invalid content fails again. Only a check of the configuration may decide differently on a retry.
     const canHelp = errors.some(({ reason }) => reason === "rejected")
     return canHelp ? `${see}; ${retry}` : `${see}; correct an item with: detent upload correct ${batchId} ITEM --with JSON${here}; ${retry}`
   }
   if (state !== "failed") return undefined
-  if (!canRetry) return `It cannot be retried any more; upload its file again with: detent upload run FILE --force${here}`
+  if (!canRetry) return `It can no longer be retried; upload its file again with: detent upload run FILE --force${here}`
   return `${failure?.cancelled === true ? "Resume it with" : "Correct the cause, then"}: detent upload retry ${batchId}${here}`
 }

@@ -1,4 +1,4 @@
-/** Changes that a command makes once for its `--key`: through the server that works in the workspace, or here where none does. */
+/** Makes changes once per `--key`: through the server of the workspace, or in this process without a server. */
 import { changeOnce } from "@detent/workspace/RequestKeys"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -6,13 +6,13 @@ import { WrongUsage } from "../Failure.ts"
 import type { RunningServer } from "./Server.ts"
 
 export interface Change {
-  /** The operation as the API names it, such as `batches.cancel`. An idempotency key belongs to it, with or without a server. */
+  /** The name of the operation in the API, such as `batches.cancel`: its idempotency keys hold with or without a server. */
   readonly operation: string
   /** The path parameters of the API: the object of the change. */
   readonly params: Readonly<Record<string, unknown>>
   /** The body of the request. */
   readonly json?: unknown
-  /** The request that the key stands for, where it has no body. Default: the body. */
+  /** The content of a request without a body. Default: the body. */
   readonly content?: unknown
   readonly key: string | undefined
 }

@@ -1,4 +1,4 @@
-/** Where a page of instances ended, as one word that can be given back with `--after`. */
+/** The cursor of a page of instances as text for `--after`. */
 import type { InstanceCursor } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -9,13 +9,13 @@ const CursorJson = Schema.fromJsonString(Schema.Struct({ updatedAt: Schema.Int, 
 export const cursorText = ({ updatedAt, machine, id }: InstanceCursor): string =>
   Buffer.from(Schema.encodeSync(CursorJson)({ updatedAt, machine, id })).toString("base64url")
 
-/** As an option of a list: nothing where nothing was given. */
+/** Decodes the cursor of `--after`. Empty where the option is not given. */
 export const cursorFrom = (text: string | undefined): Effect.Effect<{ readonly after?: InstanceCursor }, WrongUsage> =>
   text === undefined
     ? Effect.succeed({})
     : Schema.decodeEffect(CursorJson)(Buffer.from(text, "base64url").toString("utf8")).pipe(
         Effect.map((after) => ({ after })),
         Effect.mapError(
-          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the page before" }),
+          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }),
         ),
       )

@@ -1,4 +1,4 @@
-/** A folder that is made where it is missing, or the reason why it cannot be. */
+/** Creates a folder where it is missing. */
 import { resolve } from "node:path"
 import { makeFolder } from "@detent/workspace/Folder"
 import * as Effect from "effect/Effect"
@@ -7,5 +7,5 @@ import { messageOf, WrongUsage } from "../Failure.ts"
 export const madeFolder = (path: string, nextStep = "choose another with --data"): Effect.Effect<void, WrongUsage> =>
   Effect.try({
     try: () => makeFolder(resolve(path)),
-    catch: (cause) => new WrongUsage({ problem: `the folder ${path} cannot be made: ${messageOf(cause)}`, nextStep }),
+    catch: (cause) => new WrongUsage({ problem: `the folder ${path} cannot be created: ${messageOf(cause)}`, nextStep }),
   })

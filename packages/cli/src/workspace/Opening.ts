@@ -1,6 +1,6 @@
 /**
- * A workspace as a command needs it: to look, to act on one thing, to work on one thing, or to work on everything. Everything in
- * `detent.config.ts` of the working folder is known in each.
+ * Opens a workspace for a command: to read, to change one object, to work on one object, or to work on everything. Each way loads
+ * `detent.config.ts` of the working folder.
  */
 import { existsSync } from "node:fs"
 import { resolve } from "node:path"
@@ -23,7 +23,7 @@ import { knownSources, sourcesNow } from "./Sources.ts"
 
 export type Place = Pick<GlobalValues, "data" | "database">
 
-/** The options that lead to the same place again. The address of a database may have a password in it, so it is not repeated. */
+/** The options to open the same workspace again. The address of a database may contain a password, so it is not repeated. */
 export const placeText = ({ data, database }: Place): string =>
   `${data === ".detent" ? "" : ` --data ${data}`}${database === undefined ? "" : " --database …"}`
 
@@ -47,7 +47,7 @@ export const acting = (place: Place): Opened => opened(place, actingOptions)
 export const workingOnAll = (place: Place, cluster?: ClusterSettings, more: Pick<Opening, "onBatchEnd"> = {}): Opened =>
   opened(place, { role: "work", ...(cluster === undefined ? {} : { cluster }), ...more })
 
-/** The same with both systems on, regardless of the configuration. */
+/** Like `workingOnAll`, with both systems on, regardless of the configuration. */
 export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Opened<KnowledgeServices | Uploads> =>
   Layer.provideMerge(
     Layer.mergeAll(Systems.knowledge, Systems.uploads),
@@ -57,8 +57,8 @@ export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Op
 const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false } }
 
 /**
- * The same for commands that name a system. Without a configuration, the command turns the system on. With one that has no
- * section for it, the command is refused, unless the database has data of the system.
+ * The same ways for commands of a system. Without a configuration, the command turns the system on. With a configuration that has no
+ * section for the system, the command is refused, unless the database has data of the system.
  */
 const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Systems>) => {
   const withServices = (workspace: Opened): Opened<S> => Layer.provideMerge(services, workspace)
@@ -69,9 +69,9 @@ const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Syste
     estimating: (place: Place, readable: ReadonlyArray<string>): Opened<S> =>
       withServices(opened(place, { role: "observe", readable }, [system])),
     acting: (place: Place): Opened<S> => withServices(opened(place, actingOptions, [system])),
-    /** The same to run one activity: tasks of the queue are left to other processes. */
+    /** Opens the workspace to run one activity. Other processes run the tasks of the queue. */
     activity: (place: Place): Opened<S> => withServices(opened(place, { role: "work", engine: { resume: false }, tasks: false }, [system])),
-    /** Opens the workspace to work on one batch or upload. Other unfinished work is left to other processes. */
+    /** Opens the workspace to work on one batch or upload. Does not resume other unfinished work. */
     working: (place: Place, readable: ReadonlyArray<string> = []): Opened<S> =>
       withServices(opened(place, { role: "work", readable, engine: { resume: false } }, [system])),
   }
@@ -81,7 +81,7 @@ export const knowledge = naming("knowledge", Systems.knowledge)
 
 export const uploads = naming("uploads", Systems.uploads)
 
-/** For agents, who may start batches: knowledge is on where no configuration says otherwise. */
+/** For agents, which may start batches: knowledge is on by default where there is no configuration. */
 export const forAgents = {
   observed: (place: Place): Opened => observedWith(place, ["knowledge"]),
   working: (place: Place): Opened => opened(place, { role: "work", engine: { resume: false } }, ["knowledge"]),
@@ -105,14 +105,14 @@ const opened = (place: Place, options: Opening, asked: ReadonlyArray<SystemName>
         data: place.data,
         database: databaseOf(place),
         config,
-        // Documents below the working folder may be read, and those of folders that batches were started from.
+        // A process may read documents below the working folder, and in folders that batches were started from.
         readable: [...new Set([process.cwd(), ...sources, ...(options.readable ?? [])])],
         allowedSince: () => sourcesNow(place.data),
       })
     }),
   )
 
-/** Refuses a file that is named and missing: the store would create it, and it would look empty. */
+/** Refuses a missing SQLite file that the user named: the store would create it, and the workspace would look empty. */
 const hasFile = (setting: string, address: string | undefined): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() => {
     const file = sqliteFileOf(address)
@@ -123,14 +123,14 @@ const hasFile = (setting: string, address: string | undefined): Effect.Effect<vo
 
 const databaseSetting = ({ database }: Place): string => (database === undefined ? "DETENT_DATABASE_URL" : "--database")
 
-/** Undefined for other databases, for an address that is refused later, and for one that names no file. */
+/** The SQLite file of an address. Undefined for other databases, an invalid address, and a database in memory. */
 const sqliteFileOf = (address: string | undefined): string | undefined => {
   if (address === undefined || address === "") return undefined
   const database = Option.getOrUndefined(Result.getSuccess(readAddress(address, "")))
   return database?._tag === "Sqlite" && database.file !== ":memory:" ? database.file : undefined
 }
 
-/** Refuses a folder without a workspace, so that a mistyped one is not created and found empty. */
+/** Refuses a missing folder, so that a mistyped name does not create an empty workspace. */
 export const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
   Effect.suspend(() =>
     databaseOf(place) !== undefined || isBucketLocation(place.data) || existsSync(resolve(place.data))
@@ -138,7 +138,7 @@ export const isThere = (place: Place): Effect.Effect<void, NothingFound> =>
       : Effect.fail(
           new NothingFound({
             what: `workspace in the folder ${place.data}`,
-            nextStep: "name another with --data, or begin with `detent dev --demo`",
+            nextStep: "name another with --data, or create one with `detent dev --demo`",
           }),
         ),
   )

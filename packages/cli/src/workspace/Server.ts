@@ -1,6 +1,6 @@
 /**
- * The server that works in a workspace, if one does. It owns what it has in memory: commands that change something send a request to
- * it, commands that read need not. Its address is in a file of the workspace; the file of a killed server is ignored.
+ * The server of a workspace, if one runs. The server owns the instances in its memory, so commands that change something send it a
+ * request; commands that only read do not. Its address is in a file of the workspace; the file of a killed server is ignored.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -38,7 +38,7 @@ export const announced = (place: Place, url: string): Effect.Effect<void, WrongU
     () => Effect.sync(() => rmSync(fileOf(place.data), { force: true })),
   )
 
-/** The server refused the request or failed, in its own words. */
+/** The server failed or did not answer. `problem` is the server's message. */
 export class ServerFailed extends Schema.TaggedError<ServerFailed>()("ServerFailed", { url: Schema.String, problem: Schema.String }) {
   override get message() {
     return `the server at ${this.url}: ${this.problem}`
@@ -49,15 +49,15 @@ export type Refusal = NotAllowed | ServerRefused | ServerFailed
 
 export interface RunningServer {
   readonly url: string
-  /** The systems that are on there. */
+  /** The systems that are on in the server. */
   readonly systems: ReadonlyArray<string>
-  /** Sends a request that changes something, and gives the answer as it came. */
+  /** Sends a request that changes something, and returns the decoded JSON of the answer. */
   readonly post: (path: string, body?: PostBody, headers?: Readonly<Record<string, string>>) => Effect.Effect<unknown, Refusal>
 }
 
 export type PostBody = { readonly json: unknown } | { readonly form: FormData }
 
-/** The server that answers in this workspace and on this database; undefined where none does. */
+/** The running server of this workspace and database; undefined where none runs. */
 export const runningServer = (place: Place): Effect.Effect<RunningServer | undefined> =>
   Effect.gen(function* () {
     const url = yield* Effect.sync(() => announcedUrl(place))
@@ -66,15 +66,15 @@ export const runningServer = (place: Place): Effect.Effect<RunningServer | undef
     return live === undefined ? undefined : { url, systems: live.systems, post: posting(url) }
   })
 
-/** The same if the system is on there. Where it is off, the process of the command does the work itself. */
+/** The running server, if the system is on in it. Otherwise the command's own process does the work. */
 export const runningServerWith = (place: Place, system: SystemName): Effect.Effect<RunningServer | undefined> =>
   Effect.map(runningServer(place), (server) => (server?.systems.includes(system) ? server : undefined))
 
 const isLive = Schema.is(Schema.Struct({ status: Schema.Literal("live"), proof: Schema.String, systems: Schema.Array(Schema.String) }))
 
 /**
- * The systems of the workspace's server at this address; undefined where another process answers. That process may have taken the
- * port of a killed server, so the server has to prove that it works in this data folder before any token is sent to it.
+ * The systems of the workspace's server at this address; undefined where another process answers: it may have taken the port of a
+ * killed server. So the server has to prove that it works in this data folder before a command sends it a token.
  */
 const liveServer = (place: Place, url: string): Effect.Effect<{ readonly systems: ReadonlyArray<string> } | undefined> =>
   Effect.gen(function* () {
@@ -92,7 +92,7 @@ const announcedUrl = (place: Place): string | undefined => {
     const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
     return database === databaseMark(place) && isAlive(pid) && URL.canParse(url) ? url : undefined
   } catch {
-    // No file, or one that is not an announcement, such as one that is being written: then there is no server yet.
+    // Without a file, or with an invalid one, such as a file that is being written, no server runs yet.
     return undefined
   }
 }
@@ -101,7 +101,7 @@ const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // A process of another user is alive too.
+    // The process belongs to another user, and is alive.
     return error instanceof Error && "code" in error && error.code === "EPERM"
   }
 }
@@ -155,7 +155,7 @@ const refusalOf = (url: string, status: number, { type, detail }: typeof Problem
     return Effect.fail(
       new NotAllowed({
         problem: `the server at ${url} does not accept the token in DETENT_TOKEN`,
-        nextStep: "set it to the one that the server was started with",
+        nextStep: "set it to the token that the server was started with",
       }),
     )
   if (status === 403) return Effect.fail(new NotAllowed({ problem: detail, nextStep: "set DETENT_TOKEN to a token of the role operate" }))
@@ -165,7 +165,7 @@ const refusalOf = (url: string, status: number, { type, detail }: typeof Problem
   return Effect.fail(new ServerRefused({ reason: tag, problem: message, url, exitCode }))
 }
 
-/** Whether processes of several machines can work here: then a server is one of a deployment. */
+/** Whether processes of several machines can work in the workspace. Then the next step names `detent serve`. */
 const isShared = (place: Place): boolean => isBucketLocation(place.data) || /^postgres/i.test(databaseOf(place) ?? "")
 
 /** The server that `--detach` needs. */
@@ -175,7 +175,7 @@ export const neededServer = (place: Place, system: SystemName): Effect.Effect<Ru
     if (server === undefined)
       return yield* new NothingFound({
         what: `server running in ${place.data}`,
-        nextStep: `start one with \`detent ${isShared(place) ? "serve" : "dev"}${placeText(place)}\`, or leave --detach out`,
+        nextStep: `start one with \`detent ${isShared(place) ? "serve" : "dev"}${placeText(place)}\`, or remove --detach`,
       })
     return server.systems.includes(system) ? server : yield* new SystemOff({ system })
   })

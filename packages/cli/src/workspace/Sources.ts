@@ -1,7 +1,7 @@
 /**
- * The folders whose documents a workspace may read. Starting a batch from a folder allows that folder; the list is kept with the data,
- * so that a process that resumes the batch may read them too, on another machine where the data is in a bucket. Ontology, shapes and
- * examples are copied when a batch starts: their files are in the list until it has started.
+ * The folders whose documents a workspace may read. Starting a batch from a folder allows that folder. The list is stored with the
+ * data, so that a process that resumes the batch may read the folder too, also on another machine where the data is in a bucket.
+ * Ontology, shapes and examples are copied when a batch starts: their files are in the list until it has started.
  */
 import { readFileSync, renameSync, statSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -18,12 +18,12 @@ import { madeFolder } from "./Folder.ts"
 
 const SourcesJson = Schema.fromJsonString(Schema.Struct({ readable: Schema.Array(Schema.String) }))
 
-/** Loaded where the data is in a bucket: most commands need none of it. */
+/** Loaded only where the data is in a bucket. */
 const loadShared = Effect.promise(() => import("@detent/workspace/SharedSources"))
 
 const fileOf = (data: string) => join(resolve(data), "sources.json")
 
-/** Those that are still there: a folder that was removed must not keep a workspace from being opened. */
+/** The allowed folders that still exist: a removed folder must not prevent opening the workspace. */
 export const knownSources = (data: string): Effect.Effect<ReadonlyArray<string>, WrongUsage | StorageError> =>
   Effect.gen(function* () {
     if (isBucketLocation(data)) return yield* (yield* loadShared).sharedSources(data)
@@ -36,7 +36,7 @@ export const knownSources = (data: string): Effect.Effect<ReadonlyArray<string>,
     return readable.filter((one) => isBucketLocation(one) || statSync(one, { throwIfNoEntry: false }) !== undefined)
   })
 
-/** The same for a process that is running. A list that is being replaced or is damaged allows nothing. */
+/** The current list, for a running process. A list that is being replaced or is damaged allows nothing. */
 export const sourcesNow = (data: string): ReadonlyArray<string> | Promise<ReadonlyArray<string>> => {
   if (isBucketLocation(data))
     return Effect.runPromise(
@@ -53,16 +53,16 @@ export const sourcesNow = (data: string): ReadonlyArray<string> | Promise<Readon
 
 /** The sources of a batch. */
 export interface ReadBySource {
-  /** Where its documents are. */
+  /** The folder of its documents. */
   readonly folder: string
-  /** Files that are copied when it starts. */
+  /** Files that are copied when the batch starts. */
   readonly files: ReadonlyArray<string>
 }
 
 /**
- * Starts a batch, and allows its folder. Other processes may begin with its documents as soon as it has started, so its folder is in
- * the list before; a start that is refused leaves the list as it was. A start whose outcome is not known, such as one whose answer was
- * lost, leaves the folder allowed.
+ * Starts a batch, and allows its folder. Other processes may read its documents as soon as it has started, so the folder is added to
+ * the list before the start; a refused start restores the list. A start with an unknown outcome, such as a lost answer, leaves the
+ * folder allowed.
  */
 export const allowedSource = <A, E, R>(data: string, { folder, files }: ReadBySource, start: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
@@ -77,7 +77,7 @@ export const allowedSource = <A, E, R>(data: string, { folder, files }: ReadBySo
     return yield* Effect.onExit(start, end)
   })
 
-/** Whether it is certain that nothing was started. */
+/** Whether the start was refused, so that certainly no batch was started. */
 const isRefusal = <E>(cause: Cause.Cause<E>): boolean => {
   if (!Cause.hasFails(cause)) return false
   const error = Cause.squash(cause)
@@ -112,7 +112,7 @@ const change = (data: string, asked: Change): Effect.Effect<void, WrongUsage | S
     })
   })
 
-/** The list of a bucket has no folders of one machine: no other machine has them. */
+/** Changes the list in a bucket. Local folders are listed under the name of their host, and are not removed. */
 const changeShared = (data: string, { added, removed }: Change): Effect.Effect<void, StorageError> =>
   Effect.gen(function* () {
     const { shareSource } = yield* loadShared
@@ -132,7 +132,7 @@ const unshareSources = (data: string, removed: ReadonlyArray<string>): Effect.Ef
     if (!isSame(readable, next)) yield* storage.set(uri, Schema.encodeSync(SourcesJson)({ readable: next }), ifGeneration(generation))
   }).pipe(Effect.scoped, Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))
 
-/** A concurrent reader finds the old list or the new one. */
+/** Replaces the file atomically: a concurrent reader finds the old list or the new list. */
 const replaceFile = (data: string, text: string): void => {
   const temporary = `${fileOf(data)}.${process.pid}`
   writeFileSync(temporary, text)

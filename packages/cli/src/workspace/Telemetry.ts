@@ -1,6 +1,6 @@
 /**
- * Sends traces, metrics and logs to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names, the last ones when the command ends. Logs are
- * written by the command itself. The code is loaded only where there is a collector.
+ * Sends traces, metrics and logs to the collector at OTEL_EXPORTER_OTLP_ENDPOINT, and the remaining ones when the command ends. The
+ * command also writes its own logs. The code is loaded only where a collector is configured.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

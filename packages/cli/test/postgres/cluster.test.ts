@@ -61,7 +61,7 @@ describe("servers as nodes of a cluster", () => {
             const [first] = await nodes()
             const drained = await detent(["cluster", "drain", first?.address ?? ""], { cwd, env })
             assert.strictEqual(drained.code, 0, drained.err)
-            assert.include(drained.out, "gives up its 150 shards")
+            assert.include(drained.out, "is draining its 150 shards")
             await waitFor(nodes, (found) => found.some(({ shards }) => shards === 300))
             const ready = await Promise.all(urls.map((one) => fetch(`${one}/health/ready`).then(({ status }) => status)))
             assert.deepStrictEqual([...ready].sort(), [200, 503])
