@@ -64,7 +64,10 @@ const readingIn = (
   const pathOf = (uri: Parameters<typeof pathIn>[1]) =>
     Effect.catchTag(pathIn(opened, uri, former), "AddressRefused", (refused) =>
       Effect.flatMap(
-        Effect.promise(() => foldersOf(allowedSince)),
+        Effect.tryPromise({
+          try: () => foldersOf(allowedSince),
+          catch: (cause) => new StorageFailed({ uri, operation: "open", retryable: true, cause }),
+        }),
         (since) => (since.length === 0 ? Effect.fail(refused) : pathIn([...opened, ...since], uri, former)),
       ),
     )

@@ -204,6 +204,26 @@ describe("a folder as storage", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("fails with the reason why the folders opened since cannot be read", () =>
+    Effect.gen(function* () {
+      const allowedSince = () => Promise.reject(new Error("the list of folders is away"))
+      const folder = folderOf(join(home, "opened-since"))
+      for (const storage of [
+        yield* FileStorage.make({ root: newRoot(), allowedSince }),
+        yield* FileStorage.makeReading({ allowedSince }),
+      ]) {
+        for (const failed of [
+          yield* Effect.flip(storage.get(blobIn(folder, "a.txt"))),
+          yield* Effect.flip(storage.info(blobIn(folder, "a.txt"))),
+          yield* Effect.flip(Stream.runDrain(storage.list(folder))),
+        ]) {
+          assert.deepInclude(failed, { _tag: "StorageFailed", operation: "open", retryable: true })
+          assert.include(failed.message, "the list of folders is away")
+        }
+      }
+    }).pipe(Effect.scoped),
+  )
+
   it.live("does not follow a link out of its folders", () =>
     Effect.gen(function* () {
       const [root, secrets] = [newRoot(), newRoot()]

@@ -144,7 +144,7 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
   const { root, allowedSince } = scope
   const opened = [...(root === undefined ? [] : [root]), ...(scope.readable ?? [])]
 
-  const readable = (uri: StorageUri | StorageFolder): Effect.Effect<void, AddressRefused> =>
+  const readable = (uri: StorageUri | StorageFolder): Effect.Effect<void, AddressRefused | StorageFailed> =>
     Effect.suspend(() => {
       // A single file can be opened too: then the folder is its address with a slash.
       const isIn = (folder: StorageFolder) => `${uri}/`.startsWith(folder) && uri.startsWith(client.start)
@@ -154,7 +154,10 @@ export const makeObjectStorage = <Session>(client: ObjectClient<Session>, scope:
           ? `no folder that begins with ${client.start} is opened; ${openingStep}`
           : `the opened folders are ${opened.join(", ")}; ${openingStep}`
       return Effect.flatMap(
-        Effect.promise(async () => (await allowedSince?.())?.some(isIn) === true),
+        Effect.tryPromise({
+          try: async () => (await allowedSince?.())?.some(isIn) === true,
+          catch: (cause) => new StorageFailed({ uri, operation: "open", retryable: true, cause }),
+        }),
         (isAllowed) =>
           isAllowed ? Effect.void : Effect.fail(new AddressRefused({ uri, problem: "is not in an opened folder", nextStep })),
       )

@@ -116,6 +116,7 @@ interface Store {
   readonly open: (options?: {
     readonly readable?: ReadonlyArray<StorageFolder>
     readonly forbidden?: ReadonlyArray<string>
+    readonly allowedSince?: () => Promise<ReadonlyArray<StorageFolder>>
   }) => Effect.Effect<
     {
       readonly storage: StorageService
@@ -131,20 +132,27 @@ const stores: ReadonlyArray<Store> = [
   {
     name: "Google Cloud Storage",
     root: gsRoot,
-    open: ({ readable = [], forbidden = [] } = {}) =>
+    open: ({ readable = [], forbidden = [], allowedSince } = {}) =>
       Effect.gen(function* () {
         const fake = yield* fakeGcs({ forbidden })
-        const storage = yield* GcsStorage.make({ root: gsRoot, readable, endpoint: fake.url, credentials: anonymous, retry: quick })
+        const storage = yield* GcsStorage.make({
+          root: gsRoot,
+          readable,
+          allowedSince,
+          endpoint: fake.url,
+          credentials: anonymous,
+          retry: quick,
+        })
         return { storage, fake, unfinished: fake.openSessions }
       }),
   },
   {
     name: "S3",
     root: s3Root,
-    open: ({ readable = [], forbidden = [] } = {}) =>
+    open: ({ readable = [], forbidden = [], allowedSince } = {}) =>
       Effect.gen(function* () {
         const fake = yield* fakeS3({ forbidden })
-        const storage = yield* S3Storage.make({ root: s3Root, readable, endpoint: fake.url, keys, retry: quick })
+        const storage = yield* S3Storage.make({ root: s3Root, readable, allowedSince, endpoint: fake.url, keys, retry: quick })
         return { storage, fake, unfinished: fake.openUploads }
       }),
   },
@@ -294,6 +302,22 @@ for (const { name, root, open } of stores) {
         assert.isTrue(Option.isNone(yield* storage.info(blobIn(root, "absent"))))
         const failed = yield* Effect.flip(storage.info(blobIn(missing, "absent")))
         assert.include(failed.message, "create the bucket, or correct its name")
+      }).pipe(Effect.scoped),
+    )
+
+    it.live("an address fails with the reason why the folders opened since cannot be read", () =>
+      Effect.gen(function* () {
+        const { storage, fake } = yield* open({ allowedSince: () => Promise.reject(new Error("the list of folders is away")) })
+        const beside = StorageFolder.make(`${root.slice(0, 5)}detent-test/documents/` as never)
+        for (const failed of [
+          yield* Effect.flip(storage.get(blobIn(beside, "a"))),
+          yield* Effect.flip(storage.info(blobIn(beside, "a"))),
+          yield* Effect.flip(Stream.runDrain(storage.list(beside))),
+        ]) {
+          assert.deepInclude(failed, { _tag: "StorageFailed", operation: "open", retryable: true })
+          assert.include(failed.message, "the list of folders is away")
+        }
+        assert.deepStrictEqual(fake.requests, [])
       }).pipe(Effect.scoped),
     )
 
