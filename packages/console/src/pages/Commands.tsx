@@ -32,7 +32,7 @@ const columns: ReadonlyArray<Column<Command>> = [
     width: "minmax(7rem,1.3fr)",
     cell: ({ machine, id }) =>
       machine === undefined ? (
-        "an operator"
+        "none"
       ) : (
         <span title={`${machine} / ${id}`}>
           {id} <span className="text-xs text-muted">{machine}</span>
@@ -296,7 +296,7 @@ const CommandDetails = ({ command }: { readonly command: Command }) => {
         <dt className="text-muted">Requested by</dt>
         <dd className="truncate">
           {machine === undefined || id === undefined ? (
-            "an operator"
+            "the application, without an instance"
           ) : (
             <Link href={`${instanceHref(machine, id)}${sequence < 0 ? "" : `?at=${sequence}`}`} className="text-accent hover:underline">
               {machine} / {id}

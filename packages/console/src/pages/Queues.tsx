@@ -131,7 +131,7 @@ const Waiting = ({ queue }: { readonly queue: string }) => {
                   >
                     {slot}
                   </Link>
-                  <span className="text-xs text-muted">{machine === undefined ? "an operator" : `${machine} / ${id}`}</span>
+                  <span className="text-xs text-muted">{machine === undefined ? "no instance" : `${machine} / ${id}`}</span>
                   {problem === undefined ? null : <span className="min-w-0 flex-1 truncate text-xs text-bad">{problem}</span>}
                   <span className="ml-auto text-xs text-muted">
                     {attempts > 0 ? `${attempts} tries · ` : ""}

@@ -199,7 +199,7 @@ const Items = ({ status }: { readonly status: UploadStatus }) => {
             onChoose={(value) => setQuery({ state: "failed", reason: value === reason ? undefined : value })}
           />
           <p className="text-xs text-muted">
-            Open an item to correct it, then retry. Without a correction, a retry stores the same item again.
+            Open an item to correct it, then retry. Without a correction, a retry reads the same item again.
           </p>
         </div>
       )}

@@ -10,7 +10,7 @@ const tones: Readonly<Record<Tone, string>> = {
   plain: "bg-sunken text-muted",
 }
 
-/** A status as a coloured word. The colour only repeats the word, for users who cannot see it. */
+/** A status as a coloured word. The word alone is enough for users who cannot see the colour. */
 export const Badge = ({ tone = "plain", children }: { readonly tone?: Tone; readonly children: ReactNode }) => (
   <span
     className={`inline-flex items-center justify-self-start align-middle gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap ${tones[tone]}`}
