@@ -242,10 +242,10 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
         return had ? version : Option.none()
       })
 
-    /** Fails unless the graph is at version `against`. */
+    /** Fails unless the graph is at version `against`. A graph without any version equals one whose batches are all withdrawn. */
     const isAt = (namespace: Namespace, before: Option.Option<GraphVersion>, against: ContentHash | undefined) => {
       const version = Option.getOrUndefined(before)?.version
-      return version === against ? Effect.void : Effect.fail(new GraphMoved({ namespace, version: version ?? contentHashOf("") }))
+      return version === against ? Effect.void : Effect.fail(new GraphMoved({ namespace, version: version ?? versionHash([]) }))
     }
 
     return {
@@ -317,17 +317,20 @@ const hiddenDocuments = (all: ReadonlyArray<BatchDocuments>): ReadonlyArray<Read
   )
 }
 
+const versionHash = (contributions: ReadonlyArray<Contribution>): ContentHash =>
+  contentHashOf(
+    JSON.stringify(
+      contributions.map(({ batchId, hash, documents }) => (documents === undefined ? [batchId, hash] : [batchId, hash, documents.hash])),
+    ),
+  )
+
 const versionOf = (
   namespace: Namespace,
   before: Option.Option<GraphVersion>,
   contributions: ReadonlyArray<Contribution>,
 ): GraphVersion => ({
   namespace,
-  version: contentHashOf(
-    JSON.stringify(
-      contributions.map(({ batchId, hash, documents }) => (documents === undefined ? [batchId, hash] : [batchId, hash, documents.hash])),
-    ),
-  ),
+  version: versionHash(contributions),
   previous: Option.map(before, ({ version }) => version),
   contributions,
 })

@@ -88,6 +88,17 @@ describe("the canonical graph", () => {
     }),
   )
 
+  it.effect("that has no version yet is at the same version as one whose batches are all withdrawn", () =>
+    Effect.gen(function* () {
+      const { storage, graph, add } = yield* opened
+      const { version: against } = yield* add(1, "a")
+      const emptied = Option.getOrThrow(yield* graph.withdraw(namespace, batch(1)))
+      const other = yield* contribution(storage, memory, 2, ["b"])
+      const moved = yield* Effect.flip(graph.contributeAt(Namespace.make("new"), other, Option.some(against)))
+      expect(moved).toMatchObject({ _tag: "GraphMoved", version: emptied.version })
+    }),
+  )
+
   it.effect("still reads an earlier version", () =>
     Effect.gen(function* () {
       const { graph, add } = yield* opened
