@@ -124,6 +124,12 @@ export const factReport = (
 
 const nameOf = ({ title, source, documentId }: ShownDocument): string => title ?? source ?? documentId
 
+const append = <A>(lists: Map<string, Array<A>>, key: string, item: A): void => {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [item])
+  else list.push(item)
+}
+
 /** The statements of the given documents, and the entities that these documents name. */
 const graphOf = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>) =>
   Effect.gen(function* () {
@@ -136,7 +142,7 @@ const graphOf = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySe
         if (types.includes(statementType)) {
           const document = from.find((one) => documents.has(one))
           if (document === undefined) return
-          statements.set(document, [...(statements.get(document) ?? []), statedIn(document, values)])
+          append(statements, document, statedIn(document, values))
           return
         }
         const label = values.get(labelPredicate)?.[0]
@@ -209,7 +215,7 @@ const openReviews = (shown: ReadonlyArray<ShownDocument>) =>
           ...(after === undefined ? {} : { after }),
         })
         for (const { fact } of page) {
-          if (runs.has(fact.runId)) found.set(fact.documentId, [...(found.get(fact.documentId) ?? []), reviewFact(fact)])
+          if (runs.has(fact.runId)) append(found, fact.documentId, reviewFact(fact))
         }
         const last = page.at(-1)
         isMore = page.length === pageSize
@@ -241,7 +247,7 @@ const heldByDocument = (
         quote,
         reason: message,
       }
-      held.set(id, [...(held.get(id) ?? []), fact])
+      append(held, id, fact)
     }
   }
   return held
