@@ -114,7 +114,7 @@ class Recording {
     }))
   }
 
-  /** The scope with a system that is told of each step. */
+  /** The scope with a system that gets a report of each step. */
   #observed(scope: AnyActorScope): AnyActorScope {
     const system = Object.create(scope.system) as { _sendInspectionEvent: (event: object) => void }
     system._sendInspectionEvent = (inspected) => {

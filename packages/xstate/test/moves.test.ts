@@ -2,7 +2,7 @@ import { Machine } from "@detent/machine"
 import { describe, expect, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { vi } from "vitest"
-import { assign, fromPromise, initialTransition, setup, transition } from "xstate"
+import { assign, type EventObject, fromPromise, initialTransition, setup, transition } from "xstate"
 import { fromXState, type XStateMachine } from "../src/index.ts"
 
 type Letter = { type: "a" } | { type: "b" } | { type: "c" } | { type: "d" } | { type: "e" } | { type: "f" }
@@ -117,16 +117,17 @@ describe("transitions that only move", () => {
 
 /** Assigns of states that are left and entered again, in the order of the calls, each with the event that it got. */
 const noting = () => {
-  const note = (text: string) =>
-    assign({ notes: ({ context, event }) => [...context.notes.slice(-9), `${text} ${event.type}`] as Array<string> })
-  return setup({
-    types: { context: {} as { notes: Array<string>; n: number }, events: {} as Letter },
+  const noted = (notes: ReadonlyArray<string>, text: string, event: EventObject) => [...notes.slice(-9), `${text} ${event.type}`]
+  const definition = setup({
+    types: { context: {} as { notes: ReadonlyArray<string>; n: number }, events: {} as Letter },
     guards: {
       early: ({ context }, { below }: { below: number }) => context.n < below,
       odd: ({ context }) => context.n % 2 === 1,
     },
     actions: { count: assign(({ context }) => ({ n: context.n + 1 })) },
-  }).createMachine({
+  })
+  const note = (text: string) => definition.assign({ notes: ({ context, event }) => noted(context.notes, text, event) })
+  return definition.createMachine({
     id: "noting",
     context: { notes: [], n: 0 },
     initial: "outer",
@@ -152,7 +153,7 @@ const noting = () => {
           two: { exit: note("leave two"), on: { c: "one", d: "last", e: { actions: ["count", note("stay")] } } },
           last: { type: "final", entry: note("enter last") },
         },
-        onDone: { target: "regions", actions: note("done") },
+        onDone: { target: "regions", actions: assign({ notes: ({ context, event }) => noted(context.notes, "done", event) }) },
       },
       regions: {
         type: "parallel",
@@ -161,7 +162,7 @@ const noting = () => {
           left: { initial: "one", states: { one: { on: { a: "two" } }, two: { type: "final", entry: note("left is done") } } },
           right: { initial: "one", states: { one: { on: { a: "two", b: { target: "two", actions: "count" } } }, two: { type: "final" } } },
         },
-        onDone: { target: "outer", actions: [note("both"), "count"] },
+        onDone: { target: "outer", actions: [assign({ notes: ({ context, event }) => noted(context.notes, "both", event) }), "count"] },
       },
     },
   })
