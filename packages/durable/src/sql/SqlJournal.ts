@@ -264,7 +264,7 @@ const clearOrigin = (dialect: Dialect, key: InstanceKey, through: number) => {
 const resentMillis = 24 * 3_600_000
 
 /**
- * Events with a sender's id are kept, so that a repeated id is recognized; events with a node's id are kept while the node may send them
+ * Events with a sender's id are kept, so that a repeated id is recognised; events with a node's id are kept while the node may send them
  * again. Self-sent events are journaled, so their ids are no longer needed.
  */
 const deleteEvents = (dialect: Dialect, key: InstanceKey, through: number, after: number, now: Fragment) => {

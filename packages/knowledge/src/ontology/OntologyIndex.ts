@@ -60,7 +60,7 @@ export class OntologyIndex {
     return this.ontology
   }
 
-  /** Serializes the ontology for another process. */
+  /** Serialises the ontology for another process. */
   pack(): PackedOntology {
     this.bytes ??= packOntology(this.ontology)
     return this.bytes
@@ -283,7 +283,7 @@ export class OntologyIndex {
 type Side = "domain" | "range"
 
 /**
- * An ontology serialized to bytes, in parts. Passing bytes to another process is a plain copy, while cloning the object takes half a
+ * An ontology serialised to bytes, in parts. Passing bytes to another process is a plain copy, while cloning the object takes half a
  * second for 100,000 classes.
  */
 export type PackedOntology = ReadonlyArray<Uint8Array>

@@ -36,7 +36,7 @@ export const documentOfIri = (iri: string): string => (iri.startsWith(documentPr
 export const entityIri = (document: DocumentId, mention: Mention): string =>
   `${entityPrefix}${document}:${entityDigest(mention.type, mention.name ?? mention.text)}`
 
-/** The last part of an entity's IRI in its document. Whitespace is normalized, so label and original words have the same digest. */
+/** The last part of an entity's IRI in its document. Whitespace is normalised, so label and original words have the same digest. */
 export const entityDigest = (type: string, label: string): string => digest(type, label.normalize("NFC").replace(/\s+/gu, " ").trim())
 
 /** The document and digest in the IRI of an entity in its document; undefined for any other IRI. */

@@ -1,5 +1,5 @@
 /**
- * The normalized form in which names are compared: without case, accents of Latin letters, punctuation, titles and legal endings.
+ * The normalised form in which names are compared: without case, accents of Latin letters, punctuation, titles and legal endings.
  * Letters of other scripts stay unchanged, so a form is never empty, and names in an unlisted script compare by their letters. The
  * rules that match two forms need only the forms and word frequencies.
  */

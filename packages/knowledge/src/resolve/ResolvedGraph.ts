@@ -203,7 +203,7 @@ interface ResolveOutput {
 /** Maximum number of listed merges: a batch may have as many merges as names. */
 const mergesListed = 1000
 
-/** Normalizes the sides of a merge, so that the list does not depend on the order of the documents. */
+/** Normalises the sides of a merge, so that the list does not depend on the order of the documents. */
 const inOrder = (merge: Merge): Merge => (merge.left <= merge.right ? merge : { ...merge, left: merge.right, right: merge.left })
 
 const byNames = (one: Merge, other: Merge): number => {

@@ -88,7 +88,7 @@ export class Resolver {
   #mentionCount = 0
   readonly #above: (type: string) => ReadonlySet<string>
   readonly #classes: ClassNames
-  /** The words of each class label, normalized like the words of a name. */
+  /** The words of each class label, normalised like the words of a name. */
   readonly #classWords = new Map<string, ReadonlyArray<ReadonlyArray<string>>>()
 
   /** `above` returns the superclasses of a class. Default: none. */

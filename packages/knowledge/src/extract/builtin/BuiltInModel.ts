@@ -99,7 +99,7 @@ export const untrainedModel = (ontology: OntologyIndex): BuiltInModel => ({
 })
 
 // The ranking of the choices of a sentence against each other and against choosing none. Trained by gradient descent over all examples
-// at once (AdaGrad), regularized toward the prior: the same examples always give the same weights, to the last bit.
+// at once (AdaGrad), regularised toward the prior: the same examples always give the same weights, to the last bit.
 
 /** The choices one sentence offers. The score of choosing none is 0. */
 export interface Choices {

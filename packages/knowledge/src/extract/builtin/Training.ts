@@ -95,8 +95,8 @@ const priorWeights = (): Weights => ({
 })
 
 /**
- * How strongly the weights are regularized toward the prior. At this strength forty examples move a weight only a little: on
- * held-out examples F1 is .325, against .320 with the prior weights and .309 without regularization.
+ * How strongly the weights are regularised toward the prior. At this strength forty examples move a weight only a little: on
+ * held-out examples F1 is .325, against .320 with the prior weights and .309 without regularisation.
  */
 const objectRegularization = 64
 const subjectRegularization = 200

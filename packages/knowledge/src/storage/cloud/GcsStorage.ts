@@ -63,7 +63,7 @@ const fields = "name,generation,size,md5Hash,metadata"
 
 interface Session {
   readonly upload: Upload
-  /** A secret: it authorizes the upload, so no message contains it. */
+  /** A secret: it authorises the upload, so no message contains it. */
   readonly address: string
 }
 

@@ -1,7 +1,7 @@
 /**
  * A storage on a bucket of an object store. This is the part that all stores share: access checks, reads that resume after a broken
  * connection, checksums, chunked uploads in bounded memory, and idempotent writes: every write carries a unique id in the metadata of
- * its object, so that a retry after a lost response recognizes its own write.
+ * its object, so that a retry after a lost response recognises its own write.
  */
 
 import { createHash } from "node:crypto"
@@ -83,7 +83,7 @@ export interface Upload {
   readonly writeId: string
 }
 
-/** The metadata by which a write recognizes its own object. */
+/** The metadata by which a write recognises its own object. */
 export const metadataOf = ({ writeId, expected }: Upload): Readonly<Record<string, string>> => ({
   [writeIdName]: writeId,
   ...(expected === undefined ? {} : { [beforeName]: expected.generation ?? "none" }),
