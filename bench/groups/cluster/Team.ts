@@ -4,8 +4,8 @@ import { type Abilities, type Player, startPlayer } from "../../measure/Player.t
 /** How many instances all processes of a contestant send to. */
 export const hotInstances = 50
 
-/** How many sends of a contestant are in flight, over all of its processes: three for each instance. */
-export const sendsUnderWay = 150
+/** How many sends of a process are in flight: one for each instance. More processes bring more callers. */
+export const sendsOfProcess = 50
 
 /** How many shards a cluster of Detent has. */
 const allShards = 300
@@ -48,6 +48,8 @@ export interface TeamPlan {
   readonly from: readonly [file: string, name: string]
   readonly database: string
   readonly ports: ReadonlyArray<number>
+  /** How many sends of each process are in flight. */
+  readonly senders: number
 }
 
 export interface Team {
@@ -70,12 +72,12 @@ export const withTeams = async <A>(plans: ReadonlyArray<TeamPlan>, use: (teams: 
 
 /** Starts the first process before the others: not every contestant can create its tables from several processes at once. */
 const startTeam = async (
-  { name, from: [file, ability], database, ports }: TeamPlan,
+  { name, from: [file, ability], database, ports, senders }: TeamPlan,
   started: (player: Player<Sending>) => void,
 ): Promise<Team> => {
   const module = new URL(`./contestants/${file}`, import.meta.url).href
   const start = async (port: number, member: number) => {
-    const options: MemberOptions = { database, member, members: ports.length, senders: sendsUnderWay / ports.length, port }
+    const options: MemberOptions = { database, member, members: ports.length, senders, port }
     const player = await startPlayer<Sending>(`${name}, process ${member}`, module, ability, { ...options })
     started(player)
     return player
