@@ -24,6 +24,9 @@ export const liveActors = (chart: Chart, machine: string) => (context: { readonl
     return Effect.scoped(follow(chart, instance.value, context.self))
   })
 
+/** How many events are read from the journal at once. */
+const pageSize = 100
+
 const follow = (chart: Chart, instance: Instance<Tagged, Tagged>, self: Self<Tagged>) =>
   Effect.gen(function* () {
     const events = yield* Queue.unbounded<Tagged>()
@@ -34,12 +37,17 @@ const follow = (chart: Chart, instance: Instance<Tagged, Tagged>, self: Self<Tag
     running.become((state as AnyChartState).children ?? {})
     yield* Stream.runForEach(instance.changes, () =>
       Effect.gen(function* () {
-        for (const entry of yield* instance.historyPage({ after: sequence })) {
-          sequence = entry.sequence
-          state = entry.state
-          const { children = {}, sent = [] } = state as AnyChartState
-          running.become(children)
-          for (const { to, n, event } of sent) running.send(to, n, event)
+        // Many events of another process can be one change.
+        for (let isMore = true; isMore; ) {
+          const page = yield* instance.historyPage({ after: sequence, limit: pageSize })
+          for (const entry of page) {
+            sequence = entry.sequence
+            state = entry.state
+            const { children = {}, sent = [] } = state as AnyChartState
+            running.become(children)
+            for (const { to, n, event } of sent) running.send(to, n, event)
+          }
+          isMore = page.length === pageSize
         }
       }),
     )

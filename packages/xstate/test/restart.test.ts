@@ -3,7 +3,7 @@ import { Mermaid } from "@detent/machine/diagram"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { type ActorRefFrom, assign, sendParent, sendTo, setup } from "xstate"
+import { type ActorRefFrom, assign, fromCallback, sendParent, sendTo, setup } from "xstate"
 import { fromXState } from "../src/index.ts"
 
 /** Engines one after the other on one store, as processes are. */
@@ -227,4 +227,52 @@ describe("after a restart", () => {
     expect(diagram).toContain("home.garden")
     expect(diagram).not.toContain("home.last")
   })
+})
+
+describe("while another process sends events", () => {
+  it.live("a callback gets all events that came in one change", () =>
+    Effect.gen(function* () {
+      const live = yield* lives
+      const heard: Array<number> = []
+      const talking = (note: (n: number) => void) =>
+        fromXState(
+          setup({
+            types: { context: {} as { sent: number }, events: {} as { type: "say"; n: number } },
+            actors: { listener: fromCallback<{ type: "say"; n: number }>(({ receive }) => receive(({ n }) => note(n))) },
+          }).createMachine({
+            id: "talking",
+            context: { sent: 0 },
+            invoke: { id: "listener", src: "listener" },
+            on: {
+              say: { actions: [assign({ sent: ({ context }) => context.sent + 1 }), sendTo("listener", ({ event }) => event)] },
+            },
+          }),
+        )
+      const numbers = Array.from({ length: 350 }, (_, n) => n)
+      yield* live(
+        Effect.gen(function* () {
+          const one = yield* (yield* Engine).start(
+            talking((n) => void heard.push(n)),
+            "t",
+          )
+          yield* live(
+            Effect.gen(function* () {
+              const other = yield* (yield* Engine).ensure(
+                talking(() => undefined),
+                "t",
+              )
+              yield* Effect.forEach(numbers, (n) => other.send({ type: "say", n }), { concurrency: "unbounded" })
+            }),
+          )
+          // The commit conflicts, so this process reads all events of the other at once.
+          yield* one.send({ type: "say", n: numbers.length })
+          const all = [...numbers, numbers.length]
+          yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => heard.length === all.length }).pipe(
+            Effect.timeoutOption("3 seconds"),
+          )
+          expect(heard).toEqual(all)
+        }),
+      )
+    }),
+  )
 })
