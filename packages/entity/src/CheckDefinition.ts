@@ -4,13 +4,13 @@ import { type Path, type Problem, problemLimit } from "./EntityWorkflowError.ts"
 import { nearest } from "./Nearest.ts"
 import { anyState, endsOf, processorName, sourcesOf, type TransitionDefinition, type WorkflowDefinition } from "./WorkflowDefinition.ts"
 
-/** The names a definition may use. */
+/** The names that a definition may use. */
 export interface KnownNames {
   readonly processors: object
   readonly criteria: object
 }
 
-/** The most pairs of a state and a transition from any state: more than any real workflow has. */
+/** The most pairs of a state and a transition from any state. Real workflows have fewer. */
 const expansionLimit = 1_000_000
 
 /** All problems, in the order of the definition. */
@@ -78,7 +78,7 @@ class Check {
     this.#add(["failure"], `${quote(failure)} is not a transition${meant(failure, names)}`)
   }
 
-  /** States that lead to each other by automatic transitions without any criterion never stop. */
+  /** Finds a cycle of automatic transitions without criteria, which would never end. */
   endlessChain() {
     const { states } = this.#definition
     const next = this.#unconditional()
@@ -97,7 +97,7 @@ class Check {
     }
   }
 
-  /** The state that each state always leads to: the target of its first automatic transition, if that has no criteria. */
+  /** The state that each state always leads to: the target of its first automatic transition, if that transition has no criteria. */
   #unconditional(): ReadonlyMap<string, { readonly to: string; readonly index: number }> {
     const { states, transitions, failure } = this.#definition
     const decided = new Set<string>()
@@ -132,7 +132,7 @@ class Check {
     }
   }
 
-  /** `arriving` are the transitions of this kind before it, by target and name. */
+  /** `arriving`: the earlier transitions whose processors run in the target, by target and name. */
   #inTarget({ name, to, criteriaAfter }: TransitionDefinition, index: number, arriving: Map<string, number>) {
     const path: Path = ["transitions", index, "processIn"]
     const what = `transition ${quote(name)}`
@@ -160,7 +160,8 @@ class Check {
   #registered(path: Path, what: string, kind: string, name: string, registered: object) {
     if (Object.hasOwn(registered, name)) return
     const names = Object.keys(registered)
-    const hint = meant(name, names) || (names.length === 0 ? "; none are" : `; register it, or use one of ${names.slice(0, 10).join(", ")}`)
+    const hint =
+      meant(name, names) || (names.length === 0 ? "; register it" : `; register it, or use one of ${names.slice(0, 10).join(", ")}`)
     this.#add(path, `${what} names the ${kind} ${quote(name)}, which is not registered${hint}`)
   }
 

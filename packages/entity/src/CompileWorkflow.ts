@@ -1,7 +1,7 @@
 /**
- * Compiles a plan to a machine. Each state of the workflow is a state of the machine. Manual transitions are events; automatic
- * ones are its automatic transitions, taken in one decision and one commit as long as their processors are pure; criteria are
- * its guards; processors with effects are its effect slots, run by the work of the state.
+ * Compiles a plan to a machine. Each state of the workflow is a state of the machine. Manual transitions are events. Automatic
+ * transitions are the machine's automatic transitions, taken in one decision and one commit as long as their processors are pure.
+ * Criteria are guards. Processors with effects are effect slots, run by the work of the state.
  */
 import { Event, type Persistence, Slot, State } from "@detent/machine"
 import {
@@ -27,10 +27,10 @@ export interface CompileOptions {
   readonly persistence?: Persistence<string> | undefined
 }
 
-/** The entity is stored with every transition: recovery reads the result of a processor instead of running it again. */
+/** Stores the entity with every transition: recovery reads the result of a processor instead of running the processor again. */
 const everyTransition: Persistence<string> = { snapshot: { _tag: "EveryTransition" } }
 
-// Work fails only where the store does: it is restarted until the store answers.
+// Work fails only if the store fails, so it is restarted until the store answers.
 const supervision = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("30 seconds")])
 
 export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
@@ -66,7 +66,7 @@ export const compileWorkflow = (plan: Plan, options: CompileOptions) => {
   return fromDeclarations(declarations)
 }
 
-/** Without a pending transition the instance has no work and need not be in memory. Starting processors enters the state again. */
+/** Without a pending transition, the instance has no work and can be passivated. Starting processors enters the state again. */
 const isPending = (state: Tagged): boolean => (state as AnyState).pending !== undefined
 
 const statesOf = ({ definition, registry, states }: Plan) => {
@@ -85,7 +85,7 @@ const eventsOf = ({ transitions, registry }: Plan) => {
   })
 }
 
-/** Criteria and processors that the workflow uses, as slots of the machine: tests can stand in for them. */
+/** The criteria and processors of the workflow as slots of the machine, so that tests can replace them. */
 const slotsOf = ({ transitions, registry }: Plan): Pick<Declarations, "guardSlots" | "effectSlots" | "handlers"> => {
   const criteria = [...new Set(transitions.flatMap((one) => one.criteria))]
   const steps = new Map(transitions.flatMap((one) => one.steps).map(({ name, processor }) => [name, processor]))
@@ -161,7 +161,7 @@ const declareState = (here: StatePlan, decisions: Decisions): DeclaredState => {
 
 const isEntering = ({ state }: Context): boolean => state.entering === true
 
-/** The states a transition may lead to: its target; the same state, with processors running or an error; the target of failures. */
+/** The states that a transition may lead to: its target; the same state, with running processors or an error; the failure target. */
 const outcomesOf = ({ to, steps }: PlannedTransition, { state, failure }: StatePlan): ReadonlyArray<string> =>
   steps.length === 0 ? [to] : [to, state, ...(failure === undefined ? [] : [failure.to])]
 

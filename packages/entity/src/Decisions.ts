@@ -1,7 +1,7 @@
 /**
- * The decisions of the machine that a workflow is compiled to, on events and criteria. They are pure.
- * Processors with effects are not run here: the state records that they are pending, its work runs them after the commit, and
- * their result comes back as an event.
+ * The pure decisions of the machine that a workflow is compiled to, on events and criteria. A decision does not run processors with
+ * effects: the state records that they are pending, the work of the state runs them after the commit, and sends their result as an
+ * event.
  */
 import { refuse } from "@detent/machine"
 import type { EntityError } from "./EntityError.ts"
@@ -18,10 +18,10 @@ export interface Context<E = unknown> {
   readonly guards: { readonly [criterion: string]: ((parameters: { readonly entity: object }) => boolean) | undefined }
 }
 
-/** More automatic transitions with effects in a row than this are endless. Those without effects are bounded by the machine. */
+/** More automatic transitions with effects in a row count as endless. The machine limits those without effects. */
 const chainLimit = 1000
 
-/** Every automatic transition has been tried. */
+/** The value of `tried` when every automatic transition has been tried. */
 const allTried = Number.MAX_SAFE_INTEGER
 
 type Refusal = ReturnType<typeof refuse>
@@ -30,7 +30,7 @@ export class Decisions {
   readonly #plan: Plan
   readonly #check: EntityCheck
   readonly #judge: Judge
-  /** The machine asks whether a transition is due and then, with the same context, where it leads: judged once for both. */
+  /** The verdict of `isDue`, which `automatic` reuses: the machine calls both with the same context. */
   #due: { readonly context: Context; readonly verdict: Verdict } | undefined = undefined
 
   constructor(plan: Plan, check: EntityCheck) {
@@ -43,7 +43,7 @@ export class Decisions {
   manual(transition: PlannedTransition, context: Context<TransitionInput<object>>): AnyState | Refusal {
     const { state, event, at } = context
     const { patch, argument } = event
-    // Requested twice, it is done once.
+    // A second request while the transition runs is refused.
     if (state.pending?.transition === transition.name) return refuse(`${transition.name} is running already`)
     const entity = patch === undefined ? state.entity : { ...state.entity, ...patch }
     const problem = patch === undefined ? undefined : this.#check(entity)
@@ -63,7 +63,7 @@ export class Decisions {
     }
   }
 
-  /** The entity is changed; the automatic transitions of its state are tried again. */
+  /** Changes the entity. The automatic transitions of its state are then tried again. */
   update({ state, event }: Context<{ readonly patch: object }>): AnyState | Refusal {
     const entity = { ...state.entity, ...event.patch }
     const problem = this.#check(entity)
@@ -73,7 +73,7 @@ export class Decisions {
     return pending === undefined ? changed : { ...changed, pending: { ...pending, updates: { ...pending.updates, ...event.patch } } }
   }
 
-  /** Whether an automatic transition is to be tried now. */
+  /** Whether an automatic transition is taken now. */
   isDue(transition: PlannedTransition, position: number, context: Context): boolean {
     const { state, at } = context
     if (state.pending !== undefined || (state.tried ?? 0) > position) return false
@@ -82,10 +82,10 @@ export class Decisions {
     return this.#due !== undefined
   }
 
-  /** Where an automatic transition that is due leads. */
+  /** The state that a due automatic transition leads to. */
   automatic(transition: PlannedTransition, context: Context): AnyState {
     const { state, at } = context
-    // A replay does not ask whether it is due: the answer is recorded, so all its criteria hold.
+    // A replay does not call `isDue`: the journal records that the transition was taken, so all its criteria held.
     const verdict =
       this.#due?.context === context
         ? this.#due.verdict
@@ -107,7 +107,7 @@ export class Decisions {
     }
   }
 
-  /** The processors are done: criteria that apply afterwards are asked, and the draft is stored. */
+  /** The processors are done: checks criteria that apply afterwards, and stores the draft. */
   processed(context: Context<ProcessedEvent>): AnyState | Refusal {
     const { state, event, at } = context
     const { pending } = state
@@ -123,7 +123,7 @@ export class Decisions {
     return marked(state, pending.error === undefined ? reached : { ...reached, error: pending.error })
   }
 
-  /** A processor failed: the error is recorded, and if it is not tried again, the failure transition is taken. */
+  /** A processor failed: records the error and, after the last attempt, takes the failure transition. */
   failed(context: Context<FailedEvent>): AnyState | Refusal {
     const { state, event, at } = context
     const { pending } = state
@@ -139,12 +139,12 @@ export class Decisions {
     return { ...rested, error: alsoFailed(pending.error, transition, message) }
   }
 
-  /** The state without its mark to be entered again. */
+  /** The state without the mark `entering`. */
   reentered(state: AnyState): AnyState {
     return without(state, "entering")
   }
 
-  /** The transition has failed for good. Automatic transitions are not tried again before the entity changes. */
+  /** The transition has failed permanently. Automatic transitions are not tried again until the entity changes. */
   #giveUp(context: Context, state: AnyState, transition: PlannedTransition, error: EntityError, changed = false): AnyState {
     const here = this.#plan.states.get(state._tag)
     const failure = here?.failure
@@ -165,7 +165,7 @@ export class Decisions {
   }
 }
 
-/** Criteria are guards of the machine: their answers are recorded with the event, and a replay uses those. */
+/** Criteria are guards of the machine: their answers are recorded with the event, and a replay uses the recorded answers. */
 const asking = (context: Context): Ask => {
   let guards: Context["guards"] | undefined
   return (criterion, entity) => {
@@ -184,13 +184,13 @@ const errorOf = (transition: PlannedTransition, failed: Extract<Verdict, { reado
 
 const overRun = (run: number): Refusal => refuse(`run ${run} of its processors has ended`)
 
-/** The failure transition failed too: the first failure stays the error of the entity. */
+/** The failure transition failed too: the entity keeps the first error, with the second message added. */
 const alsoFailed = (error: EntityError, { name }: PlannedTransition, message: string): EntityError => ({
   ...error,
   message: `${error.message}; then ${name} failed as well: ${message}`,
 })
 
-/** The draft is dropped. Unless the entity has changed meanwhile, only the automatic transitions after this one are tried. */
+/** Drops the draft. If the entity has not changed meanwhile, only the automatic transitions after this one are tried. */
 const unmet = (
   state: AnyState,
   pending: Pending<object>,
@@ -209,29 +209,29 @@ const unmet = (
   return position < 0 || pending.updates !== undefined ? rested : { ...rested, tried: position + 1 }
 }
 
-/** The pending transition is no longer part of the workflow: the transitions of the new definition are tried. */
+/** The workflow no longer has the pending transition: the transitions of the new definition are tried. */
 const removed = (state: AnyState, pending: Pending<object>, at: number): AnyState => {
   const message = `${state._tag} no longer has the transition ${pending.transition}`
   return { ...without(state, "pending", "tried"), error: { transition: pending.transition, message, attempts: 0, at } }
 }
 
-// The states that decisions lead to, with the bookkeeping of each. Fields that do not apply are absent.
+// The states that decisions lead to, with their bookkeeping. Fields that do not apply are absent.
 
-/** A manual transition has been taken. */
+/** The state after a manual transition. */
 export const entered = (state: AnyState, to: string, entity: object): AnyState =>
   marked(state, state.runs === undefined ? { _tag: to, entity } : { _tag: to, entity, runs: state.runs })
 
-/** An automatic transition has been taken: the chain of automatic transitions continues. */
+/** The state after an automatic transition, which continues the chain of automatic transitions. */
 export const stepped = (state: AnyState, to: string, entity: object): AnyState => {
   const { runs, chain } = state
   if (runs === undefined) return { _tag: to, entity }
   return chain === undefined ? { _tag: to, entity, runs } : { _tag: to, entity, runs, chain }
 }
 
-/** Marks a state that was reached from itself to be entered again: the machine would otherwise stay in it. */
+/** Marks a state that is its own target, so that the machine enters it again instead of staying. */
 export const marked = (from: AnyState, to: AnyState): AnyState => (from._tag === to._tag ? { ...to, entering: true } : to)
 
-/** The processors of a transition are to be run: where the entity is, or in the target of the transition. */
+/** The state in which the processors of a transition run: the current state, or the target of the transition. */
 export const started = (
   state: AnyState,
   { name, to, inTarget }: PlannedTransition,

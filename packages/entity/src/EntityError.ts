@@ -8,18 +8,18 @@ export const EntityError = Schema.Struct({
   /** The criterion that did not hold for the result of the processors. */
   criterion: Schema.optionalKey(Schema.String),
   message: Schema.String,
-  /** The failure and its causes, one in a line, the outermost first: where the message alone does not say what was wrong. */
+  /** The failure and its causes, one per line, outermost first. Absent where the failure has no cause. */
   cause: Schema.optionalKey(Schema.String),
   /** How often the processor has been tried. */
   attempts: Schema.Int,
-  /** When it was recorded, in milliseconds since 1970. */
+  /** When the error was recorded, in milliseconds since 1970. */
   at: Schema.Finite,
 })
 export type EntityError = typeof EntityError.Type
 
 const longest = 2000
 
-/** A failure as text that can be stored, for any value that was thrown. */
+/** The text of any thrown value, short enough to be stored. */
 export const failureMessage = (failure: unknown): string => {
   const text = textOf(failure)
   return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
@@ -28,8 +28,8 @@ export const failureMessage = (failure: unknown): string => {
 const causeLimit = 10
 
 /**
- * A failure with its causes, each as `Name: message` in a line. Undefined where it has none. Stack
- * traces are left out, because errors are shown to the users of an API.
+ * A failure with its causes, each as `Name: message` in one line. Undefined where it has no causes. Omits stack traces, because users of
+ * an API see these errors.
  */
 export const failureCause = (failure: unknown): string | undefined => {
   const lines: Array<string> = []
@@ -49,7 +49,7 @@ const propertyOf = (failure: unknown, name: string): unknown => {
   try {
     return typeof failure === "object" && failure !== null ? Reflect.get(failure, name) : undefined
   } catch {
-    // A getter of the failure threw: its value cannot be shown.
+    // A getter of the failure threw, so the value is unknown.
     return undefined
   }
 }

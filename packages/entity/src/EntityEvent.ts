@@ -7,9 +7,9 @@ import { type EntityStruct, patchOf } from "./EntityState.ts"
 
 /** The input of a manual transition. */
 export interface TransitionInput<out Entity> {
-  /** Changes to the entity that the transition starts from; stored with it or not at all. */
+  /** Changes to the entity before the transition; stored with the transition or not at all. */
   readonly patch?: Partial<Entity>
-  /** Other input of its processors. */
+  /** Other input for the processors. */
   readonly argument?: Schema.Json
 }
 
@@ -41,13 +41,13 @@ export interface ProcessedEvent {
 export interface FailedEvent {
   readonly _tag: typeof failedTag
   readonly run: number
-  /** Empty where no processor failed, but a step after them. */
+  /** Empty where the machine could not accept the result of the processors. */
   readonly processor: string
   readonly message: string
   /** The failure and its causes. */
   readonly cause?: string
   readonly attempts: number
-  /** It is not tried again. */
+  /** Whether this was the last attempt. */
   readonly last: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * The data of an instance of an entity workflow besides the name of its state: the entity, the error of the last transition
- * that failed, and which of its automatic transitions the state has tried.
+ * The state of an instance of an entity workflow: the entity, the error of the last failed transition, the pending transition, and
+ * which automatic transitions have been tried.
  */
 import { State } from "@detent/machine"
 import { hidden, redactor } from "@detent/machine/internal"
@@ -13,12 +13,12 @@ export interface Pending<out Entity> {
   readonly transition: string
   /** The number of this run of processors, unique in the instance. */
   readonly run: number
-  /** The entity is in the target of the transition already. */
+  /** Whether the entity is already in the target of the transition. */
   readonly arrived?: true
   /** The input of a manual transition. */
   readonly argument?: Schema.Json
   readonly patch?: Partial<Entity>
-  /** Changes by updates since it began: they are merged into the result. */
+  /** Changes by updates since the transition began, which are merged into its result. */
   readonly updates?: Partial<Entity>
   /** For the failure transition: the failure that it handles. */
   readonly error?: EntityError
@@ -28,7 +28,7 @@ export interface Pending<out Entity> {
 export interface EntityState<out Tag extends string, out Entity> {
   readonly _tag: Tag
   readonly entity: Entity
-  /** Why the last transition that was tried failed; in the state a failure led to, that failure. */
+  /** Why the last attempted transition failed; in the target of the failure transition, the failure that led there. */
   readonly error?: EntityError
   /** The transition in progress. */
   readonly pending?: Pending<Entity>
@@ -38,7 +38,7 @@ export interface EntityState<out Tag extends string, out Entity> {
   readonly runs?: number
   /** How many automatic transitions with effects have followed each other. */
   readonly chain?: number
-  /** The state is to be entered again, which ends its work. Never visible outside of a decision. */
+  /** Marks the state to be entered again, which ends its work. Never visible outside of a decision. */
   readonly entering?: true
 }
 
@@ -47,7 +47,7 @@ export type AnyState = EntityState<string, object>
 
 export type EntityStruct = Schema.Struct<Schema.Struct.Fields>
 
-/** The entity with every field optional. It is hidden as a whole where the entity is. */
+/** The schema of the entity with every field optional. The patch is sensitive as a whole if the entity is. */
 export const patchOf = (entity: EntityStruct): EntityStruct => {
   const patch = entity.mapFields(Struct.map(Schema.optionalKey)) as unknown as EntityStruct
   return redactor(entity)({}) === hidden ? (State.sensitive(patch) as EntityStruct) : patch

@@ -1,7 +1,7 @@
 /**
- * An entity workflow is a process over one kind of entity, given as data: states, and named transitions with processors (work
- * on the entity) and criteria (conditions), some automatic, some manual. It compiles to a machine, so it
- * is run, stored, drawn, simulated and watched like any other.
+ * An entity workflow is a process over one kind of entity, given as data: states, and named automatic and manual transitions with
+ * processors (work on the entity) and criteria (conditions). It compiles to a machine, so it is run, stored, drawn, simulated and
+ * watched like any other machine.
  *
  * ```ts
  * const Approval = EntityWorkflow.make(registry, {
@@ -49,10 +49,10 @@ export type WorkflowMachine<Entity, State extends string, Manual extends string,
 >
 
 /**
- * @template Entity what the workflow is about
+ * @template Entity the type of the entity
  * @template State the names of its states
  * @template Manual the names of its manual transitions
- * @template R the services its processors need
+ * @template R the services that its processors need
  */
 export interface EntityWorkflow<in out Entity, State extends string, Manual extends string, R> {
   readonly name: string
@@ -66,7 +66,7 @@ export interface EntityWorkflow<in out Entity, State extends string, Manual exte
   update(patch: Partial<Entity>): UpdateEvent<Entity>
 }
 
-/** A transition as TypeScript checks it: states, processors and criteria by name. */
+/** A transition whose names of states, processors and criteria TypeScript checks. */
 export interface TransitionOptions<State extends string, ProcessorName extends string, CriterionName extends string> {
   readonly name: string
   readonly from: typeof anyState | State | ReadonlyArray<State>
@@ -75,12 +75,12 @@ export interface TransitionOptions<State extends string, ProcessorName extends s
   readonly processors?: ReadonlyArray<ProcessorName | { readonly name: ProcessorName; readonly retry: RetryPolicy }>
   readonly criteria?: ReadonlyArray<CriterionName>
   readonly criteriaAfter?: boolean
-  /** The state the entity is in while processors with effects run. Default: `source`. */
+  /** The state of the entity while processors with effects run. Default: `source`. */
   readonly processIn?: "source" | "target"
   readonly description?: string
 }
 
-/** A workflow as TypeScript checks it. */
+/** A workflow whose names TypeScript checks. */
 export interface WorkflowOptions<State extends string, T extends ReadonlyArray<{ readonly name: string }>> {
   readonly name: string
   readonly version?: number
@@ -100,7 +100,7 @@ export interface MakeOptions {
 type ManualNames<T extends ReadonlyArray<unknown>> =
   Extract<T[number], { readonly manual: true }> extends { readonly name: infer N } ? N & string : never
 
-/** Makes a workflow. Throws an {@link EntityWorkflowError} that lists every problem the compiler cannot find. */
+/** Makes a workflow. Throws an {@link EntityWorkflowError} with every problem that TypeScript cannot find. */
 export const make = <
   G extends AnyRegistry,
   const State extends string,

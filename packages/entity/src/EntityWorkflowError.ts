@@ -1,11 +1,11 @@
-/** Why an entity workflow could not be made: every problem that was found, each with its place in the file. */
+/** Why an entity workflow is not valid: all problems, each with its place in the file. */
 import * as Schema from "effect/Schema"
 
 export const WorkflowProblem = Schema.Struct({
-  /** Where in the data, such as `transitions[3].to`. */
+  /** The path in the data, such as `transitions[3].to`. */
   path: Schema.String,
   problem: Schema.String,
-  /** Where in the text, counted from 1, where there is one. */
+  /** The position in the text, counted from 1. Absent where the workflow was not read from text. */
   line: Schema.optionalKey(Schema.Int),
   column: Schema.optionalKey(Schema.Int),
 })
@@ -17,7 +17,7 @@ const shown = 20
 export const problemLimit = 100
 
 export class EntityWorkflowError extends Schema.TaggedError<EntityWorkflowError>()("EntityWorkflowError", {
-  /** The file, or else the name of the workflow. */
+  /** The file, or the name of the workflow where there is no file. */
   source: Schema.String,
   problems: Schema.Array(WorkflowProblem),
 }) {
@@ -35,12 +35,12 @@ export class EntityWorkflowError extends Schema.TaggedError<EntityWorkflowError>
 /** A step into data: the name of a field, or a position in a list. */
 export type Path = ReadonlyArray<string | number>
 
-/** A problem before its place in the text is known. */
+/** A problem without its position in the text. */
 export interface Problem {
   readonly path: Path
   readonly problem: string
 }
 
-/** A path as it is written in code. */
+/** A path in the notation of JavaScript. */
 export const pathText = (path: Path): string =>
   path.map((step, index) => (typeof step === "number" ? `[${step}]` : index === 0 ? step : `.${step}`)).join("")

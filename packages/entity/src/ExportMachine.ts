@@ -1,6 +1,6 @@
 /**
- * The structure of any machine as an entity workflow: events become manual transitions, automatic transitions stay automatic,
- * guards become criteria and requested effects processors. Parts that a workflow cannot express are listed.
+ * Exports the structure of any machine as an entity workflow: events become manual transitions, automatic transitions stay automatic,
+ * guards become criteria, and requested effects become processors. Parts that a workflow cannot express are listed.
  */
 import type { Blueprint } from "@detent/machine"
 import * as Result from "effect/Result"
@@ -27,7 +27,7 @@ export const exportMachine = (source: { readonly blueprint: Blueprint } | Bluepr
     for (const request of requestsOnEnter) omitted.push(`${request} on entering ${tag}`)
     for (const request of requestsOnExit) omitted.push(`${request} on leaving ${tag}`)
   }
-  for (const { name } of blueprint.stateGroups) omitted.push(`the group ${name}: its states stand for themselves`)
+  for (const { name } of blueprint.stateGroups) omitted.push(`the group ${name}: its states are exported without it`)
   const states = blueprint.states.map((state) => state.tag)
   const data = {
     name: blueprint.name,
@@ -70,7 +70,7 @@ const transitionsOf = (one: TransitionBlueprint, names: Names, omitted: Array<st
 const causeOf = (one: TransitionBlueprint): string =>
   one._tag === "Always" ? "an automatic transition" : one._tag === "Timeout" ? one.name : one.event
 
-/** A workflow distinguishes the transitions of a state by name alone. */
+/** Makes names unique: a workflow distinguishes the transitions of a state by name alone. */
 class Names {
   readonly #used = new Set<string>()
 

@@ -1,14 +1,13 @@
 /**
- * A reader of JSON that records the position of every value, so that a problem can be shown in the text. It is
- * stricter than `JSON.parse`: the same key twice is a problem, and nesting is bounded, so that a hostile file cannot exhaust
- * the stack.
+ * A JSON parser that records the position of every value, so that a problem can name its place in the text. It is stricter than
+ * `JSON.parse`: a duplicate key is a problem, and nesting is bounded, so that a hostile file cannot exhaust the stack.
  */
 import type { Path } from "./EntityWorkflowError.ts"
 
 /** A workflow needs five levels. */
 const deepest = 64
 
-/** Counted from 1, in characters as JavaScript counts them. */
+/** Counted from 1, in UTF-16 code units. */
 export interface Position {
   readonly line: number
   readonly column: number
@@ -23,19 +22,19 @@ export interface JsonText {
   readonly value: unknown
   /** Problems that do not prevent reading the text. */
   readonly problems: ReadonlyArray<JsonProblem>
-  /** Where the value of a path begins, or the name of a field that should not be there; for a missing value, where it should be. */
+  /** The position of the value at a path, of the field's name if the value is an object or a list, or of the parent of a missing value. */
   readonly positionOf: (path: Path) => Position
 }
 
-/** A value with its place. */
+/** A value with its position. */
 interface Located {
   readonly value: unknown
   readonly offset: number
-  /** The values inside, with the offset of the name where it has one. */
+  /** The fields or elements of the value, with the offset of the field's name. */
   readonly inside: ReadonlyMap<string | number, { readonly key: number; readonly located: Located }> | undefined
 }
 
-/** Reads a text, or returns where it stops being JSON. */
+/** Parses a text. Returns the position and the problem where it is not JSON. */
 export const parse = (text: string): JsonText | JsonProblem => {
   const reader = new Reader(text)
   try {
@@ -56,7 +55,7 @@ const offsetOf = (root: Located, path: Path): number => {
   for (const [index, step] of path.entries()) {
     const found = at.inside?.get(step)
     if (found === undefined) return at.offset
-    // The last step is the one in question: its name is more telling than its value.
+    // For a problem with an object or a list, the name of the field is a better place than its opening bracket.
     if (index === path.length - 1) return typeof step === "string" && isContainer(found.located) ? found.key : found.located.offset
     at = found.located
   }
@@ -98,7 +97,7 @@ class Reader {
   }
 
   readAll(): Located {
-    // The byte order mark that some editors write.
+    // Skips the byte order mark that some editors write.
     if (this.#text.startsWith("\ufeff")) this.#at = 1
     const root = this.#value(0)
     this.#skipSpace()
@@ -123,7 +122,7 @@ class Reader {
   }
 
   #object(offset: number, depth: number): Located {
-    // Without a prototype, also __proto__ is an ordinary field.
+    // Without a prototype, __proto__ is an ordinary field.
     const value = Object.create(null) as Record<string, unknown>
     const inside = new Map<string, { readonly key: number; readonly located: Located }>()
     this.#at++

@@ -1,4 +1,4 @@
-/** Decides whether a transition is taken, and with which entity: asks its criteria and runs its pure processors. */
+/** Decides whether a transition is taken, and with which entity: checks its criteria and runs its pure processors. */
 import { schemaProblem } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
 import { failureMessage } from "./EntityError.ts"
@@ -6,15 +6,15 @@ import type { PlannedTransition, UntypedRegistry } from "./Plan.ts"
 import type { PureContext } from "./Processor.ts"
 
 export type Verdict =
-  /** Taken, with this entity. */
+  /** The transition is taken, with this entity. */
   | { readonly _tag: "Taken"; readonly entity: object }
-  /** To be taken once its processors have done their work. */
+  /** The transition is taken once its processors are done. */
   | { readonly _tag: "Work" }
   /** This criterion does not hold. */
   | { readonly _tag: "Unmet"; readonly criterion: string }
   | { readonly _tag: "Failed"; readonly processor: string; readonly message: string }
 
-/** Asks a criterion inside a decision. The answer is recorded, and a replay uses it. */
+/** Evaluates a criterion inside a decision. The answer is recorded, and a replay uses it. */
 export type Ask = (criterion: string, entity: object) => boolean
 
 const work: Verdict = { _tag: "Work" }
@@ -30,7 +30,7 @@ export const makeJudge = (check: EntityCheck): Judge => {
     }
     if (effectful) return work
     if (steps.length === 0 && !criteriaAfter) return { _tag: "Taken", entity }
-    // A copy: a processor that changes it in place must not change the stored entity.
+    // A copy, because a processor that mutates its argument must not change the stored entity.
     let draft: object = { ...entity }
     for (const { name, processor } of steps) {
       if (processor._tag !== "Pure") continue

@@ -1,4 +1,4 @@
-/** From data or text to a valid definition, or to the list of its problems. */
+/** Decodes and checks data or text. Returns a valid definition, or the list of its problems. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as SchemaIssue from "effect/SchemaIssue"
@@ -10,7 +10,7 @@ import { TransitionDefinition, WorkflowDefinition } from "./WorkflowDefinition.t
 
 type Loaded = Result.Result<WorkflowDefinition, EntityWorkflowError>
 
-/** Checks data of any kind. */
+/** Loads a definition from data of any type. */
 export const loadData = (data: unknown, known: KnownNames): Loaded => {
   const checked = check(data, known)
   if (Result.isSuccess(checked)) return Result.succeed(checked.success)
@@ -23,7 +23,7 @@ export const loadData = (data: unknown, known: KnownNames): Loaded => {
   )
 }
 
-/** Checks a text. Problems have their line and column in it. */
+/** Loads a definition from text. Problems have their line and column in the text. */
 export const loadText = (text: string, source: string, known: KnownNames): Loaded => {
   const failed = (problems: ReadonlyArray<WorkflowProblem>) => Result.fail(new EntityWorkflowError({ source, problems }))
   const parsed = JsonText.parse(text)
@@ -56,7 +56,7 @@ const check = (data: unknown, known: KnownNames): Result.Result<WorkflowDefiniti
 const fieldNames = Object.keys(WorkflowDefinition.fields)
 const transitionFieldNames = Object.keys(TransitionDefinition.fields)
 
-/** An unknown field is usually a misspelt one. */
+/** Describes a schema issue. For an unknown field, suggests the nearest known name. */
 const describe = (path: Path, message: string): Problem => {
   if (message !== "Expected no excess property") return { path, problem: `${pathText(path)}: ${message}` }
   const name = String(path.at(-1))

@@ -1,6 +1,6 @@
 /** Suggestions for misspelt names. */
 
-/** The nearest of the known names, where one is near enough to be a typing error. */
+/** The nearest known name, if it is near enough to be a typing error. */
 export const nearest = (name: string, known: Iterable<string>): string | undefined => {
   let best: string | undefined
   let least = Math.max(1, Math.floor(name.length / 3)) + 1
@@ -15,13 +15,13 @@ export const nearest = (name: string, known: Iterable<string>): string | undefin
   return best
 }
 
-/** Says that a key is not known, with the nearest known one, or with all of them where none is near. `place` is its path. */
+/** The error for an unknown key, with the nearest known key, or with all known keys where none is near. `place` is the key's path. */
 export const unknownKeyText = (place: string, known: ReadonlyArray<string>): string => {
   const near = nearest(place.slice(place.lastIndexOf(".") + 1), known)
   return near === undefined ? `${place} is not known; use one of ${known.join(", ")}` : `${place} is not known; did you mean ${near}?`
 }
 
-/** How many characters have to be added, removed, replaced, or swapped with their neighbour. */
+/** The edit distance: the number of characters to add, remove, replace, or swap with their neighbour. */
 const distanceBetween = (a: string, b: string): number => {
   let before: Array<number> = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -24,24 +24,24 @@ export interface PlannedTransition {
   readonly criteria: ReadonlyArray<string>
   readonly criteriaAfter: boolean
   readonly steps: ReadonlyArray<Step>
-  /** One of its processors has effects: they run after a commit of their own. */
+  /** Whether one of its processors has effects. Then all of them run after a separate commit. */
   readonly effectful: boolean
-  /** The entity is in the target while they run. */
+  /** Whether the entity is in the target while the processors run. */
   readonly inTarget: boolean
 }
 
 /** The transitions of a state. */
 export interface StatePlan {
   readonly state: string
-  /** Tried in this order. */
+  /** In the order in which they are tried. */
   readonly automatic: ReadonlyArray<PlannedTransition>
   readonly manual: ReadonlyArray<PlannedTransition>
   readonly failure: PlannedTransition | undefined
-  /** Work may run in it. */
+  /** Whether processors may run in the state. */
   readonly works: boolean
-  /** All of the above by name. */
+  /** All transitions that leave the state, by name. */
   readonly byName: ReadonlyMap<string, PlannedTransition>
-  /** Transitions that lead here and whose processors run here. */
+  /** Transitions to this state whose processors run in it. */
   readonly arriving: ReadonlyMap<string, PlannedTransition>
 }
 
@@ -54,7 +54,7 @@ export interface Plan {
   readonly transitions: ReadonlyArray<PlannedTransition>
 }
 
-/** Plans a definition that was checked. */
+/** Plans a checked definition. */
 export const plan = (definition: WorkflowDefinition, registry: UntypedRegistry): Plan => {
   const ends = endsOf(definition)
   const transitions = definition.transitions.map((transition) => {
@@ -109,7 +109,7 @@ export const pendingTransition = (
   { transition, arrived }: { readonly transition: string; readonly arrived?: true },
 ): PlannedTransition | undefined => (arrived === true ? here?.arriving : here?.byName)?.get(transition)
 
-/** Transitions of a state, in the order of the definition. One that names the state comes before one from any state. */
+/** Transitions of a state, in the order of the definition. One that names the state replaces one of the same name from any state. */
 const transitionsByState = ({ transitions, failure }: WorkflowDefinition, planned: ReadonlyArray<PlannedTransition>) => {
   const named = new Map<string, Array<number>>()
   const wild: Array<number> = []
@@ -129,7 +129,7 @@ const transitionsByState = ({ transitions, failure }: WorkflowDefinition, planne
     const ownNames = new Set(own.map((index) => transitions[index]?.name))
     const others = wild.filter((index) => {
       const one = transitions[index]
-      // As an automatic transition it would lead from its target to itself without end.
+      // An automatic transition from any state is excluded in its own target, where it would repeat endlessly.
       const circular = one?.to === state && one.manual !== true && one.name !== failure
       return !circular && !ownNames.has(one?.name)
     })

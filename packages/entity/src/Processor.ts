@@ -1,7 +1,7 @@
 /**
- * A processor is one piece of work on an entity during a transition. A pure one is a function and runs inside the decision,
- * so a chain of them costs one commit. One with effects runs after the commit while the entity is still in its state; it may
- * run again after a crash, and gets an idempotency key.
+ * A processor is one piece of work on an entity during a transition. A pure processor is a function that runs inside the decision, so
+ * a chain of them needs one commit. A processor with effects runs after the commit while the entity is still in its state. It may run
+ * again after a crash, and gets an idempotency key.
  *
  * ```ts
  * Processor.pure((invoice, { at }) => ({ ...invoice, receivedAt: at }))
@@ -16,7 +16,7 @@ import type { RetryPolicy } from "./WorkflowDefinition.ts"
 interface ProcessorContext {
   /** The argument of a manual transition. */
   readonly argument: Schema.Json | undefined
-  /** For the processors of the failure transition: the error. */
+  /** The error that the failure transition handles; undefined in other transitions. */
   readonly error: EntityError | undefined
 }
 
@@ -26,21 +26,21 @@ export interface PureContext extends ProcessorContext {
 }
 
 export interface EffectContext extends ProcessorContext {
-  /** The instance whose entity it is. */
+  /** The id of the instance. */
   readonly id: string
-  /** The same for every attempt at this piece of work, also after a crash; another one for every other piece of work. */
+  /** The idempotency key: the same for every attempt of this processor in this run, also after a crash. */
   readonly key: string
   /** Counts from 1. */
   readonly attempt: number
 }
 
-/** A function of the entity. It fails by throwing, and is not retried: it would fail again. */
+/** A function of the entity. It fails by throwing, and is not retried, because it would fail again. */
 export interface PureProcessor<in out A> {
   readonly _tag: "Pure"
   readonly run: (entity: A, context: PureContext) => A
 }
 
-/** Work in the outside world. */
+/** Work with side effects. */
 export interface EffectProcessor<in out A, out E, out R> {
   readonly _tag: "Effect"
   readonly run: (entity: A, context: EffectContext) => Effect.Effect<A, E, R>
@@ -49,12 +49,12 @@ export interface EffectProcessor<in out A, out E, out R> {
 
 export type Processor<A, E = unknown, R = unknown> = PureProcessor<A> | EffectProcessor<A, E, R>
 
-/** Makes a processor of a synchronous pure function, which throws where it fails. */
+/** Makes a processor from a synchronous pure function, which throws to fail. */
 export const pure = <A>(run: (entity: A, context: PureContext) => A): PureProcessor<A> => ({ _tag: "Pure", run })
 
 const once: RetryPolicy = { attempts: 1 }
 
-/** Makes a processor of an Effect. Default: it is tried once. */
+/** Makes a processor from an Effect. Default retry: one attempt. */
 export const effect = <A, E, R>(
   run: (entity: A, context: EffectContext) => Effect.Effect<A, E, R>,
   options: { readonly retry?: RetryPolicy } = {},

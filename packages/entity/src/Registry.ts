@@ -1,6 +1,6 @@
 /**
- * A registry holds the objects that workflow files refer to: the schema of an entity, and its processors and criteria by name. A file that
- * uses no other names can be loaded while the system runs.
+ * A registry holds the objects that workflow files refer to: the schema of an entity, and its processors and criteria by name. A file
+ * that uses only these names can be loaded while the system runs.
  *
  * ```ts
  * const registry = Registry.make(Invoice, {
@@ -18,14 +18,14 @@ export interface CriterionContext {
   readonly at: number
 }
 
-/** A question about an entity. It is a pure function. */
+/** A condition on an entity, as a pure function. */
 export type Criterion<in A> = (entity: A, context: CriterionContext) => boolean
 
 export interface Processors<A> {
   readonly [name: string]: Processor<A>
 }
 
-/** The schema of an entity: a struct that needs no services to be read. */
+/** The schema of an entity: a struct whose decoding needs no services. */
 export type EntitySchema<F extends Schema.Struct.Fields> = Schema.Struct<F> & Schema.Codec<Schema.Struct.Type<F>, unknown>
 
 /**
@@ -48,7 +48,7 @@ export const make = <
   registered: { readonly processors?: P; readonly criteria?: { readonly [K in C]: Criterion<Schema.Struct.Type<F>> } },
 ): Registry<F, P, C> => ({ entity, processors: registered.processors ?? ({} as P), criteria: registered.criteria ?? ({} as never) })
 
-/** Any registry. Where a generic function takes this, the types of a registry made in its argument are still inferred. */
+/** Any registry. A generic function with this constraint still infers the types of a registry that is made in its argument. */
 export interface AnyRegistry {
   readonly entity: unknown
   readonly processors: object

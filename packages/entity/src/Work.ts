@@ -1,7 +1,7 @@
 /**
- * The work of a state: runs the processors of the transition that is pending, one after the other on a draft, and sends
- * the result to the machine. It starts when the pending transition is stored, starts again after a crash, and ends when the
- * state is left. A replay does not run it.
+ * The work of a state: runs the processors of the pending transition, one after the other on a draft, and sends the result to the
+ * machine. The work starts when the pending transition is stored, starts again after a crash, and ends when the instance leaves the
+ * state. A replay does not run it.
  */
 
 import type { Self } from "@detent/machine"
@@ -30,7 +30,7 @@ export interface WorkContext {
   readonly self: Self<ProcessedEvent | FailedEvent>
 }
 
-/** A running transition: the data its processors share. */
+/** A running transition: the data that its processors share. */
 interface Run {
   readonly plan: Plan
   readonly check: EntityCheck
@@ -45,7 +45,7 @@ export const work =
     const { pending, _tag } = context.state
     if (pending === undefined) return Effect.void
     const transition = pendingTransition(plan.states.get(_tag), pending)
-    // The workflow has changed since: the machine records that and continues with the new definition.
+    // The definition has changed since: the machine records that and continues with the new definition.
     if (transition === undefined) return report(context, { _tag: processedTag, run: pending.run, entity: context.state.entity })
     return runAll({ plan, check, context, pending, transition })
   }
@@ -62,7 +62,7 @@ const runAll = (run: Run): Effect.Effect<void, unknown, unknown> =>
     yield* report(context, { _tag: processedTag, run: pending.run, entity: draft })
   })
 
-/** Runs one processor with the retries of its policy. Without a result it has failed for good, and the machine has recorded that. */
+/** Runs one processor with the retries of its policy. Returns undefined if it failed permanently; the machine has recorded the failure. */
 const runStep = (run: Run, position: number, step: Step, draft: object): Effect.Effect<object | undefined, unknown, unknown> =>
   Effect.gen(function* () {
     const { context, pending, check } = run
@@ -89,7 +89,7 @@ const runStep = (run: Run, position: number, step: Step, draft: object): Effect.
     }
   })
 
-/** How often a processor has been tried in this run before the process was restarted. */
+/** The attempts of a processor in this run before the process was restarted. */
 const attemptsBefore = ({ context, transition }: Run, step: Step): number => {
   const { error } = context.state
   return error?.transition === transition.name && error.processor === step.name ? error.attempts : 0
@@ -114,8 +114,8 @@ const runOnce = (
 }
 
 /**
- * Sends an event to the machine. A refusal means that this run has ended: another event has changed the entity. Where the
- * machine cannot decide on the result of the processors, they have failed.
+ * Sends an event to the machine. A refusal means that this run has ended, because another event has changed the entity. If the machine
+ * cannot decide on the result of the processors, they count as failed.
  */
 const report = ({ self }: WorkContext, event: ProcessedEvent | FailedEvent): Effect.Effect<void, unknown> =>
   Effect.catchTags(self.send(event), {
@@ -131,9 +131,7 @@ const giveUp = (self: WorkContext["self"], event: ProcessedEvent | FailedEvent, 
   return self.send({ _tag: failedTag, run: event.run, processor: "", message: failureMessage(error), attempts: 1, last: true })
 }
 
-// The arithmetic of retry policies.
-
-/** The time between a failed attempt, counted from 1, and the next one. */
+/** The delay after a failed attempt, counted from 1, before the next attempt. */
 export const delayAfter = (policy: RetryPolicy, attempt: number): Duration.Duration => {
   const first = millisOf(policy.delay ?? "1 second")
   const grown = policy.backoff === "exponential" ? first * (policy.factor ?? 2) ** (attempt - 1) : first
@@ -141,5 +139,5 @@ export const delayAfter = (policy: RetryPolicy, attempt: number): Duration.Durat
   return Duration.millis(Math.min(grown, longest))
 }
 
-// The definition's schema has checked the text.
+// The schema of the definition has checked the text, so it is a valid duration.
 const millisOf = (given: string | number): number => Duration.toMillis(Duration.fromInputUnsafe(given as Duration.Input))

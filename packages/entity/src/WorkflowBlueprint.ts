@@ -1,4 +1,4 @@
-/** How a workflow is drawn: its own states and transitions, with processors and criteria at the edges. */
+/** The blueprint of a workflow for drawings: its own states and transitions, with processors and criteria at the edges. */
 import type { Blueprint } from "@detent/machine"
 import { updateTag } from "./EntityEvent.ts"
 import { anyState, endsOf, processorName, sourcesOf, type TransitionDefinition, type WorkflowDefinition } from "./WorkflowDefinition.ts"

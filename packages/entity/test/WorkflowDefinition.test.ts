@@ -18,7 +18,7 @@ describe("the JSON Schema", () => {
     const { $defs } = JSON.parse(schemaText())
     expect($defs.Transition.additionalProperties).toBe(false)
     expect($defs.EntityWorkflow.additionalProperties).toBe(false)
-    expect($defs.Transition.properties.criteriaAfter.description).toContain("Judge the entity after the processors")
+    expect($defs.Transition.properties.criteriaAfter.description).toContain("check the entity after the processors")
   })
 })
 
@@ -128,7 +128,7 @@ describe("a machine exported as a workflow", () => {
       "Ping of Fast: it stays",
       "Kill of Slow: it stops the machine",
       "the timeout timeout of Fast",
-      "the group Running: its states stand for themselves",
+      "the group Running: its states are exported without it",
     ])
     const stubs = Registry.make(Ticket, { criteria: { fuelled: () => true } })
     const read = Effect.runSync(EntityWorkflow.fromJson(EntityWorkflow.toJson({ definition }), stubs))

@@ -1,13 +1,13 @@
-/** The status of a batch: its state, its items by result, its rate and when it will be done. */
+/** The status of a batch: its state, its items by result, its rate and its estimated end. */
 import type { EntityError, EntityState } from "@detent/entity"
 import type { UploadBatch } from "./batch/UploadBatch.ts"
 import { criteria } from "./batch/UploadBatchWorkflow.ts"
 import type { BatchRow } from "./store/Rows.ts"
 
 export interface ItemCounts {
-  /** As many as validation counted in the file; 0 before that. */
+  /** The number of items that validation counted in the file; 0 before that. */
   readonly total: number
-  /** Still in the file. */
+  /** Items that have not been extracted yet. */
   readonly waiting: number
   readonly stored: number
   readonly failed: number
@@ -20,21 +20,21 @@ export interface BatchStatus {
   readonly state: string
   /** The transition whose processors are running. */
   readonly step: string | undefined
-  /** No work is in progress: it is completed, partially completed or failed, or waits because a criterion does not hold. */
+  /** Whether no work is in progress: the batch is completed, partially completed or failed, or waits for a criterion to hold. */
   readonly isResting: boolean
   readonly items: ItemCounts
-  /** Since extraction began or resumed. */
+  /** The rate since extraction began or resumed. */
   readonly itemsPerSecond: number | undefined
   /** In milliseconds since 1970, while items are being extracted. */
   readonly estimatedCompletionAt: number | undefined
-  /** Whether a retry would be accepted now: `retryFailed` of a partially completed batch, `retryBatch` of a failed one. */
+  /** Whether a retry would be accepted now: `retryFailed` of a partially completed batch, `retryBatch` of a failed batch. */
   readonly canRetry: boolean
-  /** Why the last transition that was tried failed: which processor failed, or which criterion did not hold. */
+  /** Why the last attempted transition failed: which processor failed, or which criterion did not hold. */
   readonly problem: EntityError | undefined
   readonly batch: UploadBatch
 }
 
-/** Everything a batch does by itself is the work of processors: without any, it waits for a request. */
+/** A batch works only in processors: without a pending transition, it waits for a request. */
 export const isResting = ({ pending }: EntityState<string, UploadBatch>): boolean => pending === undefined
 
 export const statusOf = (state: EntityState<string, UploadBatch>, row: BatchRow, now: number): BatchStatus => {
@@ -66,7 +66,7 @@ const canRetry = (state: EntityState<string, UploadBatch>, at: number): boolean 
 
 const isExtracting = ({ pending }: EntityState<string, UploadBatch>): boolean => pending?.transition === "start_extraction"
 
-/** Items in a millisecond; unknown until some have been stored. */
+/** Items per millisecond; undefined until some have been stored. */
 const rateOf = ({ next_index, run_start_index, run_started_at, updated_at }: BatchRow): number | undefined => {
   if (run_started_at === null || next_index <= run_start_index || updated_at <= run_started_at) return undefined
   return (next_index - run_start_index) / (updated_at - run_started_at)

@@ -9,7 +9,7 @@ export interface ItemStep {
   readonly state: "ingested" | "validated" | "stored" | "failed"
   /** In milliseconds since 1970. */
   readonly at: number
-  /** Which try it belongs to, counted from 1. */
+  /** The attempt that the state belongs to, counted from 1. */
   readonly attempt: number
   /** Why it failed. */
   readonly problem: ItemProblem | undefined
@@ -17,17 +17,17 @@ export interface ItemStep {
 
 type ItemState = EntityState<string, HNItemEntity>
 
-/** The steps of an item that began with a state, then took these events. */
+/** The steps of an item with this first state and these events. */
 export const stepsOf = (
   first: ItemState,
   events: ReadonlyArray<Pick<HistoryEntry<ItemState, unknown>, "at" | "state">>,
-): ReadonlyArray<ItemStep> => [...stepsOfTry(first.entity), ...events.flatMap(({ state, at }) => stepsOfTry(state.entity, at))]
+): ReadonlyArray<ItemStep> => [...stepsOfAttempt(first.entity), ...events.flatMap(({ state, at }) => stepsOfAttempt(state.entity, at))]
 
-/** A try ends in one decision, so the entity after it has the times of all its steps. */
-const stepsOfTry = (entity: HNItemEntity, decidedAt = 0): ReadonlyArray<ItemStep> => {
+/** An attempt ends in one decision, so the entity after it has the times of all its steps. */
+const stepsOfAttempt = (entity: HNItemEntity, decidedAt = 0): ReadonlyArray<ItemStep> => {
   const { attempts: attempt, problem, duplicateOf, storedAt, failedAt } = entity
   const end = storedAt ?? failedAt ?? decidedAt
-  // Items that were stored before these times were recorded have the time of their end.
+  // Items of earlier releases have no such times: the time of their end is used.
   const { ingestedAt = end, validatedAt = end } = entity
   const wasValid = storedAt !== undefined || duplicateOf !== undefined
   return [

@@ -12,7 +12,7 @@ export interface Received extends HashedFile {
   readonly path: string
 }
 
-/** A place for one file. The file is there as a whole or not at all. */
+/** A place for one file, which is stored completely or not at all. */
 export interface Target {
   readonly path: string
   readonly store: <E, R>(name: string, bytes: Stream.Stream<Uint8Array, E, R>) => Effect.Effect<void, E | FileUnreadable, R>
@@ -43,7 +43,7 @@ export const receive = <E, R>(
 const failing = <A>(name: string, run: () => Promise<A>): Effect.Effect<A, FileUnreadable> =>
   Effect.tryPromise({ try: run, catch: (cause) => new FileUnreadable({ file: name, problem: String(cause), while: "receiving" }) })
 
-/** A file of this machine. */
+/** A local file. */
 export const localTarget = (path: string): Target => ({
   path,
   store: (name, bytes) => {
@@ -54,7 +54,7 @@ export const localTarget = (path: string): Target => ({
         failing(name, () => open(partial, "w")),
         (file) =>
           Effect.andThen(
-            // All of it: a plain write may write less than it is given, as on a disk that is nearly full.
+            // `appendFile` writes all bytes: a plain write may write fewer, as on a disk that is nearly full.
             Stream.runForEach(bytes, (chunk) => failing(name, () => file.appendFile(chunk))),
             failing(name, () => file.sync()),
           ),
@@ -66,13 +66,13 @@ export const localTarget = (path: string): Target => ({
   },
 })
 
-/** A file that all machines reach. */
+/** A file in the storage that all machines share. */
 export const sharedTarget = (files: SharedFiles, path: string): Target => ({
   path,
   store: (name, bytes) => files.store(path, name, bytes),
 })
 
-/** The new name is as durable as the bytes: a batch must not outlive its file. Windows keeps folders by itself, and opens none. */
+/** Makes the new name as durable as the bytes: a batch must not outlive its file. Windows cannot open folders, and needs no sync. */
 const syncFolder = async (path: string): Promise<void> => {
   if (process.platform === "win32") return
   const folder = await open(path, "r")

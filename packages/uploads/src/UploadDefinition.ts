@@ -24,48 +24,52 @@ import type { Integrity, ItemKind, KindContent } from "./item/ItemKind.ts"
 import type { ItemProblem, ProblemReason } from "./item/ItemProblem.ts"
 import { bad, isStorable, kindOf } from "./item/ReadItem.ts"
 
-/** The schema of items: an object that needs no services to be read. */
+/** The schema of items: an object whose decoding needs no services. */
 export type ItemSchema = Schema.Codec<object, unknown>
 
-/** A field whose values are of a type, or absent. */
+/** The fields whose values have this type or are absent. */
 type FieldsOf<Item, Value> = { [K in keyof Item & string]: Exclude<Item[K], undefined> extends Value ? K : never }[keyof Item & string]
 
-/** A field of an item, or a function of it. */
+/** A field of an item, or a function of the item. */
 type Picked<Item, Value> = FieldsOf<Item, Value> | ((item: Item) => Value | undefined)
 
 type Comparable = string | number | boolean
 
 /** The search index of stored items. */
 export interface ItemIndex<Item, Field extends string> {
-  /** The text whose words are found: fields, joined by spaces, or a function. */
+  /** The text that is searched for words: fields, joined by spaces, or a function. */
   readonly text?: ReadonlyArray<FieldsOf<Item, string>> | ((item: Item) => string)
-  /** Fields that `where` of a search compares. Each element of a list counts. */
+  /** Fields that the `where` of a search can use. A list matches with any of its elements. */
   readonly fields?: ReadonlyArray<Field>
-  /** The number that searches are ordered by, the largest first, and that `from` and `until` compare. Default: the order of storing. */
+  /**
+   * The number that `from` and `until` compare, and by which searches without words and fields are ordered, largest first. Default: 0
+   * for every item, so that the last stored items come first.
+   */
   readonly time?: Picked<Item, number>
 }
 
 /** Settings that any upload can have. */
 export interface UploadSettings<Item> {
-  /** Checks every item that fits the schema; returns the reason to refuse it. */
+  /** Checks every item that fits the schema. Returns the reason to refuse the item, or undefined. */
   readonly check?: (item: Item) => string | undefined
   /** Called when a batch of this kind is completed, partially completed or failed: at least once, always with the same `key`. */
   readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
   /**
-   * How extraction makes sure that the file is still the one that was validated: its size and time of writing (`time`, the
-   * default); its size alone (`size`), for file systems without reliable times; or its MD5 as well (`hash`), which reads it once more.
+   * How extraction checks that the file has not changed since validation: by its size and modification time (`time`); by its size
+   * alone (`size`), for file systems without reliable times; or also by its MD5 (`hash`), which reads the file once more.
+   * Default: `time`.
    */
   readonly integrity?: Integrity
   /**
    * The module that exports this definition: `import.meta.url`. Worker processes then load it and read the items, each within a
-   * limit of time and memory, so that an item that takes forever fails alone. It must be safe to import: worker processes have no
-   * access to environment variables. Definitions of `detent.config.ts` need none. Default: items are read by the process itself.
+   * limit of time and memory, so that an item that never ends fails alone. The module must be safe to import: worker processes have
+   * no access to environment variables. Definitions in `detent.config.ts` do not need it. Default: the process itself reads the items.
    */
   readonly module?: string | URL
 }
 
 export interface UploadOptions<S extends ItemSchema, Field extends string> extends UploadSettings<S["Type"]> {
-  /** Names the kind in the API, on the command line and in the database: letters, digits, - and _. */
+  /** The name of the kind in the API, on the command line and in the database: letters, digits, - and _. */
   readonly name: string
   readonly schema: S
   /** The id of an item, unique in its kind: the same id in a later upload replaces the item. */
@@ -76,15 +80,15 @@ export interface UploadOptions<S extends ItemSchema, Field extends string> exten
 /** An upload whose items are of any type. */
 export interface AnyUpload {
   readonly name: string
-  /** Field names that `where` of a search accepts. */
+  /** Field names that the `where` of a search accepts. */
   readonly fields: ReadonlyArray<string>
-  /** A complete definition. Made by {@link defineUpload}. */
+  /** The kind of its items, made by {@link defineUpload}. */
   readonly kind: ItemKind
 }
 
 /**
  * @template Item the type of its items
- * @template Field the fields that a search compares
+ * @template Field the fields that a search can use
  */
 export interface UploadDefinition<in out Item, out Field extends string> extends AnyUpload {
   readonly fields: ReadonlyArray<Field>
@@ -95,10 +99,10 @@ export interface UploadDefinition<in out Item, out Field extends string> extends
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
-/** Hacker News has the first as its name, and the second would have the name of its machine. */
+/** The name of Hacker News, and the name whose machine would be `HNItem`, the machine of Hacker News. */
 const taken = ["HackerNews", "HN"]
 
-/** Throws where the name cannot be one. */
+/** Defines an upload. Throws a TypeError for an invalid or reserved name. */
 export const defineUpload = <
   const S extends ItemSchema,
   const Field extends FieldsOf<S["Type"], Comparable | ReadonlyArray<Comparable>> = never,
@@ -108,11 +112,11 @@ export const defineUpload = <
   const { name, schema, index } = options
   if (!namePattern.test(name))
     throw new TypeError(`${JSON.stringify(name)} cannot name an upload; use up to 64 letters, digits, - and _, with a letter first`)
-  if (taken.includes(name)) throw new TypeError(`${name} is the upload of Hacker News, which is shipped; choose another name`)
+  if (taken.includes(name)) throw new TypeError(`${name} is reserved for the built-in upload of Hacker News; choose another name`)
   return definitionOf(itemKind(options), schema, index?.fields ?? [])
 }
 
-/** How items are read, kept and found, by the options of their upload. */
+/** The kind of an upload's items: how they are read, stored and found. */
 export const itemKind = <S extends ItemSchema, Field extends string>(options: UploadOptions<S, Field>): ItemKind => {
   const { name, schema, index = {} } = options
   const id = picked(options.id)
@@ -138,7 +142,7 @@ export const itemKind = <S extends ItemSchema, Field extends string>(options: Up
       text: text(item),
       tokens: fields.flatMap((field) => tokensOf(field, (item as Readonly<Record<string, unknown>>)[field])),
     }),
-    // Made by the function above.
+    // `contentOf` above made the content.
     jsonOf: (content) => (content as KindContent).content,
     fields,
     ...settingsOf(options),
@@ -161,7 +165,7 @@ export const definitionOf = <Item, Field extends string>(
 type Untyped = (item: object) => unknown
 type TextOf = ReadonlyArray<string> | ((item: object) => string)
 
-/** The types are erased here: items of a kind come from its own reader. */
+/** Erases the type of items: the functions only get items that the kind's own reader returned. */
 const settingsOf = <Item>({
   check,
   notify,
@@ -174,7 +178,7 @@ const settingsOf = <Item>({
   module: module === undefined ? undefined : String(module),
 })
 
-/** Settings that are not given stay. The module has the definition with the check that it has there, not with another. */
+/** Keeps settings that are not given. A new check removes the module, whose definition has the old check. */
 const changesOf = <Item>(settings: UploadSettings<Item>): Partial<ItemKind> => {
   const { check, notify, integrity, module } = settingsOf(settings)
   return {
@@ -202,10 +206,10 @@ const textOf = (text: TextOf | undefined): ((item: object) => string) => {
   return (item) => picks.map((pick) => pick(item) ?? "").join(" ")
 }
 
-/** An id longer than this is not an id, and would not fit into an index of PostgreSQL. */
+/** A longer id would not fit into an index of PostgreSQL. */
 const longestId = 500
 
-/** Finds the keys that a schema does not know, at any depth. Other problems of the value are left to the reader. */
+/** Finds the keys that a schema does not know, at any depth. The reader reports other problems of the value. */
 const unknownKeys = (json: ItemSchema): ItemKind["unknownKeys"] => {
   const decode = Schema.decodeUnknownResult(json, { onExcessProperty: "error", errors: "all" })
   return (value) => {

@@ -1,4 +1,4 @@
-/** Batches and their items in pages. */
+/** Pages of batches and of their items. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import { itemInstanceId } from "./item/HNItemEntity.ts"
@@ -26,28 +26,28 @@ export interface BatchPage {
 }
 
 export interface EntryQuery {
-  /** `processing`: those that are being tried again. */
+  /** `processing`: items whose retry is in progress. */
   readonly state?: EntryState
   /** At most 1000. Default: 100. */
   readonly limit?: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: number
 }
 
 /** An item of a file, and its result. */
 export interface Entry {
-  /** Its place among the items of the file, counted from 0. */
+  /** The position of the item in its file, counted from 0. */
   readonly index: number
   readonly line: number
   /** In bytes from the start of the text. */
   readonly offset: number
   readonly state: EntryState
   readonly hnId: number | undefined
-  /** Its id as text, of any kind, where it has one. */
+  /** The id of the item as text, for every kind, if it has one. */
   readonly id: string | undefined
   readonly problem: ItemProblem | undefined
   readonly attempts: number
-  /** The instance that holds its history. */
+  /** The instance with the history of the item. */
   readonly instanceId: string
 }
 

@@ -49,11 +49,11 @@ export interface StartOptions {
   readonly batchId?: string
   /** Name of the file. Default: the last part of its path. */
   readonly fileName?: string
-  /** The declared content type, such as a request's header. Default: found by reading the file. */
+  /** The declared content type, such as a request's header. Default: detected from the content of the file. */
   readonly contentType?: string
   /** Accepts a file whose content was uploaded before. */
   readonly force?: boolean
-  /** The kind of its items: an upload definition, or its name. Default: the first that the service was given. */
+  /** The kind of its items: an upload definition, or its name. Default: the first kind of the service. */
   readonly kind?: string | AnyUpload
   /** The MD5 that the file must have, in hex: a file that was damaged in transit is refused. */
   readonly md5?: string
@@ -63,48 +63,48 @@ export type StartError = FileProblem | UploadUnknown | AlreadyUploaded | BatchEx
 
 export type CorrectError = BatchNotFound | ItemNotFailed | ItemStillInvalid | UploadUnknown | PersistenceFailed
 
-/** An item of a file with the states it has been in. */
+/** An item of a file with the history of its states. */
 export interface ItemHistory {
   readonly entry: Entry
   readonly steps: ReadonlyArray<ItemStep>
-  /** The text of a failed item, as its file or a correction has it; undefined where it was not kept. */
+  /** The text of a failed item in its file or in a correction; undefined where it was not kept. */
   readonly source: string | undefined
 }
 
-/** An upload that the service was given. */
+/** A kind of uploads that the service knows. */
 export interface KnownUpload {
   readonly name: string
-  /** The fields that `where` of a search compares. */
+  /** The fields that the `where` of a search can use. */
   readonly fields: ReadonlyArray<string>
-  /** Whether it is the default kind of files. */
+  /** Whether this is the default kind of uploads. */
   readonly isDefault: boolean
 }
 
 /** Uploads of one kind, with the type of its items. */
 export interface KindUploads<Item, Field extends string> {
-  /** Uploads a file of this machine as this kind. */
+  /** Uploads a local file as this kind. */
   start(file: string, options?: Omit<StartOptions, "kind">): Effect.Effect<BatchStatus, StartError>
   /** Stores the bytes as a file and uploads it as this kind. */
   receive<E, R>(
     bytes: Stream.Stream<Uint8Array, E, R>,
     options: Omit<StartOptions, "kind"> & { readonly fileName: string },
   ): Effect.Effect<BatchStatus, StartError | E, R>
-  /** Replaces the content of a failed item. An item that would fail again is refused with the reason. */
+  /** Replaces the content of a failed item. Content that would fail again is refused with the reason. */
   correct(batchId: string, index: number, item: Item): Effect.Effect<void, CorrectError>
-  /** A stored item. */
+  /** Finds a stored item. */
   item(id: string | number): Effect.Effect<Option.Option<StoredKindItem<Item>>, UploadUnknown | PersistenceFailed>
-  /** Stored items by words, fields and time. */
+  /** Searches stored items by words, fields and time. */
   search(query: KindQuery<Field>): Effect.Effect<KindPage<Item>, UploadUnknown | FieldNotIndexed | PersistenceFailed>
 }
 
 export interface UploadsService {
-  /** The uploads that the service was given, and Hacker News. */
+  /** The given kinds of uploads, and Hacker News. */
   readonly kinds: ReadonlyArray<KnownUpload>
   /** Uploads of one kind, typed by its definition. */
   of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field>
-  /** Uploads of the kind of a name, with items as JSON: for programs that work with any kind. */
+  /** Uploads of the kind with this name, with items as JSON: for programs that work with any kind. */
   named(kind: string): Effect.Effect<KindUploads<JsonObject, string>, UploadUnknown>
-  /** Uploads a file of this machine. Returns when the batch is stored; the batch then runs by itself. */
+  /** Uploads a local file. Returns when the batch is stored; the engine then runs the batch. */
   start(file: string, options?: StartOptions): Effect.Effect<BatchStatus, StartError>
   /** Stores the bytes as a file and uploads it. */
   receive<E, R>(
@@ -116,28 +116,28 @@ export interface UploadsService {
   watch(batchId: string, interval?: Duration.Input): Stream.Stream<BatchStatus, BatchNotFound | ReadError>
   /** Waits until no work is in progress: the batch is completed, partially completed or failed, or held. */
   finished(batchId: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** Batches, the newest first. */
+  /** Batches, newest first. */
   batches(options?: { readonly limit?: number; readonly after?: number }): Effect.Effect<BatchPage, PersistenceFailed>
   /** The items of a batch with their results, in the order of the file. */
   items(batchId: string, query?: EntryQuery): Effect.Effect<EntryPage, BatchNotFound | PersistenceFailed>
-  /** An item of a batch with its history: ingested, validated, stored or failed, with times, of every try. */
+  /** An item of a batch with its history: ingested, validated, stored or failed, with the times of every attempt. */
   history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError>
-  /** Replaces the content of a failed item, as JSON. The next retry uses it. An item that would fail again is refused with the reason. */
+  /** Replaces the content of a failed item, as JSON, for the next retry. Content that would fail again is refused with the reason. */
   correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError>
   /**
-   * Retries the failed items of a partially completed batch, and only these. The batch takes the same `eventId` once, also in the
-   * requests below.
+   * Retries only the failed items of a partially completed batch. `eventId` is a dedupe id, here and in the requests below: the batch
+   * takes an event with the same id once.
    */
   retryFailed(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** Retries a failed batch from the stage that failed. Refused after three failures or 24 hours. */
   retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
   /** Stops the batch's work and marks it as failed. Stored items stay. */
   markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** `markFailed` with the reason that the user cancelled it; `reason` says why. */
+  /** Like `markFailed`, and records that a user cancelled the batch, with the reason. */
   cancel(batchId: string, reason?: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** A stored item of Hacker News. `of(upload).item` finds items of any kind. */
+  /** Finds a stored item of Hacker News. `of(upload).item` finds items of any kind. */
   item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
-  /** Stored items of Hacker News by type, author, time and words. `of(upload).search` finds items of any kind. */
+  /** Searches stored items of Hacker News by type, author, time and words. `of(upload).search` finds items of any kind. */
   search(query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed>
 }
 
@@ -151,7 +151,7 @@ interface KnownFile extends Omit<StartOptions, "kind"> {
 
 export interface UploadServiceOptions {
   readonly workflow: BatchWorkflow
-  /** The kind of files for which none is named. */
+  /** The kind of files for which the caller names none. */
   readonly defaultKind: string
 }
 
@@ -174,7 +174,7 @@ export class UploadService implements UploadsService {
     return this.#uploadsOf(
       upload.name,
       kindNamed(this.#uploading, upload.name),
-      // The items of a table are of the type that its definition decodes. The schema may have changed since an item was stored.
+      // The definition decodes the items of its table to this type. Decoding may fail: the schema may have changed since.
       (item) => store.decoding("searchKind", () => decode(item) as Item),
       (item) => encode(item as object),
     )
@@ -248,15 +248,15 @@ export class UploadService implements UploadsService {
       const batchId = options.batchId ?? (yield* freshId)
       const { limits, readOnce, folder, files, shared } = this.#uploading
       const kind = yield* this.#kind(options.kind)
-      // Before the bytes are read: a file of another type is refused immediately.
+      // Checked before the bytes are read, so that a file of another type is refused immediately.
       yield* checkContentType(options.fileName, options.contentType)
       if (yield* this.#isBegun(batchId)) return yield* Effect.fail(new BatchExists({ batchId }))
-      // The name is unique: another request may send a batch of the same id at the same time.
+      // A unique name, because a concurrent request may send a batch with the same id.
       const name = `${fileNameOf(batchId)}-${yield* freshNumber}`
       const target = shared === undefined ? localTarget(resolve(join(folder, name))) : sharedTarget(shared, shared.addressOf(name))
       const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.limit)
       const remove = Effect.promise(() => files.remove(path))
-      // A file that became no batch is removed. After the claim an error does not prove that the batch has not begun, so the file stays.
+      // Removes the file if the claim fails. An error after the claim does not prove that the batch has not begun, so the file stays.
       const batch = yield* Effect.onError(this.#claim({ ...options, kind, batchId, path, hashed }), () => remove)
       const status = yield* this.#begin(batch, hashed)
       if (status.batch.filePath !== path) yield* remove
@@ -264,7 +264,7 @@ export class UploadService implements UploadsService {
     })
   }
 
-  /** Copies a file of this machine to where all machines reach it. */
+  /** Copies a local file to the storage that all machines share. */
   #share(path: string, options: StartOptions & { readonly fileName: string }): Effect.Effect<BatchStatus, StartError> {
     const { fileName } = options
     const unreadable = (cause: unknown) =>
@@ -317,7 +317,7 @@ export class UploadService implements UploadsService {
     })
   }
 
-  /** The id of a new batch, or of one that a process entered and died before it began. */
+  /** The id of a new batch, or of a batch whose process died between the claim and the start. */
   #claimId({ kind: { name: kind }, batchId, fileName, hashed: { md5 }, force = false }: KnownFile): Effect.Effect<string, StartError> {
     return Effect.gen({ self: this }, function* () {
       const { store, engine } = this.#uploading
@@ -440,11 +440,11 @@ export class UploadService implements UploadsService {
   }
 
   retryFailed(batchId: string, eventId?: string) {
-    return this.#ask(batchId, "retry_failed_items", eventId)
+    return this.#request(batchId, "retry_failed_items", eventId)
   }
 
   retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError> {
-    return Effect.catchTag(this.#ask(batchId, "retry_batch", eventId), "TransitionRefused", (refused) =>
+    return Effect.catchTag(this.#request(batchId, "retry_batch", eventId), "TransitionRefused", (refused) =>
       Effect.flatMap(this.status(batchId), ({ batch: { retryCount, lastRetryAt = 0 }, state }) =>
         Effect.fail(state === "failed" ? new BatchNotRetryable({ batchId, retryCount, lastRetryAt }) : refused),
       ),
@@ -469,7 +469,7 @@ export class UploadService implements UploadsService {
     }).pipe(notFound(batchId))
   }
 
-  #ask(batchId: string, transition: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError> {
+  #request(batchId: string, transition: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError> {
     return Effect.gen({ self: this }, function* () {
       const { instance } = yield* this.#find(batchId)
       yield* instance.send(this.#workflow.trigger(transition), sentUnder(eventId))
@@ -509,10 +509,10 @@ const checkFields = (upload: string, known: ReadonlyArray<string>, where: object
   return field === undefined ? Effect.void : Effect.fail(new FieldNotIndexed({ upload, field, known }))
 }
 
-/** More tries than an item ever has. */
+/** More attempts than an item ever has. */
 const historyLimit = 1000
 
-/** The part of the status that is watched; the estimated time changes with every read. */
+/** The part of the status whose changes are watched. Excludes the estimated end, which changes with every read. */
 const visible = ({ state, step, items, problem }: BatchStatus) => [state, step, items, problem]
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT"
@@ -523,5 +523,5 @@ const freshNumber = Effect.map(Effect.all([Random.nextIntBetween(0, 2 ** 32), Ra
 
 const freshId = Effect.map(freshNumber, (number) => `batch-${number}`)
 
-/** The part of an id that can be in a file name: it cannot leave the folder, and is not longer than a name may be. */
+/** An id as part of a file name: it cannot leave the folder, and is not too long for a name. */
 const fileNameOf = (batchId: string): string => encodeURIComponent(batchId.toWellFormed()).replaceAll(".", "%2E").slice(0, 100)

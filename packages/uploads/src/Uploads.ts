@@ -1,5 +1,5 @@
 /**
- * Uploads of files of items of any kind: each file is a batch, each item an instance, all of it kept through crashes.
+ * Durable uploads of files with items of any kind: each file is a batch, each item an instance.
  *
  * ```ts
  * const products = (yield* Uploads).of(Products)
@@ -40,34 +40,34 @@ import { UploadService, type UploadsService } from "./UploadService.ts"
 
 export interface UploadsOptions extends Partial<UploadLimits> {
   /**
-   * The kinds of uploads, the default kind first. Hacker News is added, because batches of it may be stored.
+   * The kinds of uploads, the default kind first. Hacker News is added, because the database may have batches of that kind.
    * Default: Hacker News alone.
    */
   readonly uploads?: ReadonlyArray<AnyUpload>
-  /** Whether Hacker News is known where `uploads` do not name it. Default: `always`. */
+  /** Whether Hacker News is added where `uploads` does not contain it. Default: `always`. */
   readonly hackerNews?: "always" | "if stored"
-  /** Checks every item of Hacker News that passed the built-in checks; returns the reason to refuse it. Replaces that of its definition. */
+  /** Checks every item of Hacker News that passed the built-in checks; returns the reason to refuse it. Replaces the definition's check. */
   readonly check?: ItemCheck
   /**
-   * Called when a batch is completed, partially completed or failed: at least once, always with the same `key`. A definition may
-   * have its own instead.
+   * Called when a batch is completed, partially completed or failed: at least once, always with the same `key`. The `notify` of a
+   * definition replaces it for its kind.
    */
   readonly notify?: (notice: Notice) => Effect.Effect<void, unknown>
   /** Folder of received files. Default: `uploads` in the current folder. */
   readonly folder?: string
-  /** Stores received files where all machines of the database reach them. Default: they are in the folder. */
+  /** Stores received files in a storage that all machines of the database share. Default: in the folder. */
   readonly sharedFiles?: SharedFiles | undefined
   /** Schema of the tables on PostgreSQL. Default: `detent`. */
   readonly schema?: string
   /** How long a failing database is retried before the batch fails. Default: one minute. */
   readonly storeTimeout?: Duration.Input
   /**
-   * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once.
-   * A larger file is read again behind them. Default: 8 MB.
+   * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once. The
+   * rest of a larger file is read again. Default: 8 MB.
    */
   readonly keptBytes?: number
   /**
-   * How much time and memory (in MB, of a worker process) reading one item may take, where worker processes read the items. Default:
+   * The time and memory (in MB, of a worker process) that reading one item may take, where worker processes read the items. Default:
    * 10 seconds and 512 MB.
    */
   readonly itemLimit?: Partial<TaskLimit>
@@ -110,7 +110,7 @@ const knowsHackerNews = ({ uploads, hackerNews = "always" }: UploadsOptions, sto
     ? Effect.succeed(true)
     : Effect.map(findOfKind(store, HackerNews.name), (found) => found !== undefined)
 
-/** By name, the later one wins where two have the same. */
+/** The kinds of uploads. Of two kinds with the same name, the later one is used. */
 const kindsOf = ({ uploads = [], check }: UploadsOptions, knowsNews: boolean): Iterable<ItemKind> => {
   const given = uploads.map(({ kind }) => kind)
   const isGiven = given.some(({ name }) => name === HackerNews.name)
@@ -121,7 +121,7 @@ const kindsOf = ({ uploads = [], check }: UploadsOptions, knowsNews: boolean): I
   return kinds.values()
 }
 
-/** The workflows are files of this package, for people to read and change. */
+/** The text of a workflow. The workflows are JSON files of this package, which can be read and changed. */
 export const readDefinition = (name: "upload-batch.json" | "hn-item.json"): string =>
   readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
 

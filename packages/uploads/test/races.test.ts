@@ -98,7 +98,7 @@ describe.each(databases)("$name", (database) => {
           const uploads = yield* Uploads
           const refused = yield* Effect.flip(uploads.receive(sent([story(1)]), { fileName: "sent.json", batchId: "a" }))
           expect(refused).toMatchObject({ _tag: "FileUnreadable", while: "receiving" })
-          expect(refused.message).toContain("sent.json cannot be kept")
+          expect(refused.message).toContain("sent.json cannot be stored")
           expect((yield* uploads.batches()).batches).toEqual([])
         }),
         { folder: notFolder },

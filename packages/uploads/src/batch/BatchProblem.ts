@@ -1,4 +1,4 @@
-/** Why a batch could not continue, or a request about one could not be met. */
+/** Why a batch cannot continue, or why a request about a batch is refused. */
 import * as DateTime from "effect/DateTime"
 import * as Schema from "effect/Schema"
 import { ProblemReason } from "../item/ItemProblem.ts"
@@ -15,7 +15,7 @@ export class NothingStored extends Schema.TaggedError<NothingStored>()("NothingS
   }
 }
 
-/** There is no batch of this id. */
+/** There is no batch with this id. */
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
   override get message() {
     return `there is no upload ${this.batchId}; list the uploads to find it`
@@ -26,7 +26,7 @@ export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNot
 export class AlreadyUploaded extends Schema.TaggedError<AlreadyUploaded>()("AlreadyUploaded", {
   file: Schema.String,
   md5: Schema.String,
-  /** The batch it was uploaded as. */
+  /** The batch of the earlier upload. */
   batchId: Schema.String,
   state: Schema.String,
 }) {
@@ -59,21 +59,21 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
   }
 }
 
-/** An item that was to be corrected is not a failed item of the batch. */
+/** The item to correct is not a failed item of the batch. */
 export class ItemNotFailed extends Schema.TaggedError<ItemNotFailed>()("ItemNotFailed", { batchId: Schema.String, index: Schema.Int }) {
   override get message() {
-    return `item ${this.index} of batch ${this.batchId} is not there, has not failed, or is being tried again; list the failed items to see which have`
+    return `item ${this.index} of batch ${this.batchId} does not exist, has not failed, or is being retried; list the failed items to find it`
   }
 }
 
-/** A batch has no item at this place. */
+/** The batch has no item at this position. */
 export class ItemNotFound extends Schema.TaggedError<ItemNotFound>()("ItemNotFound", { batchId: Schema.String, index: Schema.Int }) {
   override get message() {
-    return `batch ${this.batchId} has no item ${this.index} yet; list its items to see which it has`
+    return `batch ${this.batchId} has no item ${this.index} yet; list its items to find it`
   }
 }
 
-/** A corrected item would fail again. */
+/** The new content of an item would fail again. */
 export class ItemStillInvalid extends Schema.TaggedError<ItemStillInvalid>()("ItemStillInvalid", {
   batchId: Schema.String,
   index: Schema.Int,
@@ -85,7 +85,7 @@ export class ItemStillInvalid extends Schema.TaggedError<ItemStillInvalid>()("It
   }
 }
 
-/** No upload is defined under this name. */
+/** No upload with this name is defined. */
 export class UploadUnknown extends Schema.TaggedError<UploadUnknown>()("UploadUnknown", {
   upload: Schema.String,
   known: Schema.Array(Schema.String),

@@ -1,4 +1,4 @@
-/** The work that the processors of a batch request: reading its file, storing its items, counting and notifying. */
+/** The work that the processors of a batch call: reading its file, storing its items, counting and notifying. */
 import type * as Effect from "effect/Effect"
 import type { ErrorSummary, UploadBatch } from "./UploadBatch.ts"
 
@@ -22,7 +22,7 @@ export interface BatchWork {
   readonly inspect: (
     batch: UploadBatch,
   ) => Effect.Effect<Fields<"fileSize" | "fileModifiedAt" | "fileMd5Hash" | "contentType" | "contentEncoding">, Error>
-  /** Reads the file once, to its end. */
+  /** Reads the whole file, and counts its items and their problems. */
   readonly validate: (
     batch: UploadBatch,
   ) => Effect.Effect<
@@ -39,12 +39,12 @@ export interface BatchWork {
       Pick<UploadBatch, "validationErrors">,
     Error
   >
-  /** Makes an instance of every item, from where an earlier try stopped. */
+  /** Creates an instance for every item, starting where an earlier attempt stopped. */
   readonly extract: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
-  /** Tries the failed items again. */
+  /** Retries the failed items. */
   readonly retryFailed: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
   readonly count: (batch: UploadBatch) => Effect.Effect<Counts, Error>
   readonly summarizeErrors: (batch: UploadBatch) => Effect.Effect<ErrorSummary, Error>
-  /** Notifies of the outcome; returns why it could not. */
+  /** Notifies of the outcome. Returns why the notification failed, or undefined. */
   readonly notify: (notice: Notice) => Effect.Effect<string | undefined>
 }

@@ -6,7 +6,7 @@ import { ProblemReason } from "../item/ItemProblem.ts"
 export const ErrorGroup = Schema.Struct({
   reason: ProblemReason,
   count: Schema.Int,
-  /** The first of them, by their place in the file. */
+  /** The first of them, in the order of the file. */
   examples: Schema.Array(
     Schema.Struct({
       index: Schema.Int,
@@ -19,7 +19,7 @@ export const ErrorGroup = Schema.Struct({
 })
 export type ErrorGroup = typeof ErrorGroup.Type
 
-/** Failures by reason, the most frequent first. */
+/** Failures by reason, most frequent first. */
 export const ErrorSummary = Schema.Struct({ total: Schema.Int, groups: Schema.Array(ErrorGroup) })
 export type ErrorSummary = typeof ErrorSummary.Type
 
@@ -37,16 +37,16 @@ export type ResultSummary = typeof ResultSummary.Type
 /** Why a batch failed. */
 export const FailureReport = Schema.Struct({
   message: Schema.String,
-  /** The error and its causes, one in a line, the outermost first. Absent where a person marked the batch. */
+  /** The error and its causes, one per line, outermost first. Absent where a user marked the batch as failed. */
   cause: Schema.optionalKey(Schema.String),
-  /** A person cancelled the batch. */
+  /** A user cancelled the batch. */
   cancelled: Schema.optionalKey(Schema.Literal(true)),
-  /** The transition and the processor that failed; absent where a person marked the batch. */
+  /** The transition and the processor that failed; absent where a user marked the batch as failed. */
   transition: Schema.optionalKey(Schema.String),
   processor: Schema.optionalKey(Schema.String),
   attempts: Schema.optionalKey(Schema.Int),
   at: Schema.Finite,
-  /** Its progress. */
+  /** The counts of items at the time of the failure. */
   stored: Schema.Int,
   failed: Schema.Int,
 })
@@ -59,7 +59,7 @@ export const UploadBatch = Schema.Struct({
   fileName: Schema.String,
   filePath: Schema.String,
   fileSize: Schema.optionalKey(Schema.Finite),
-  /** When the file was last written to: a file that changes while it is read is noticed. */
+  /** When the file was last modified, to detect changes while it is read. */
   fileModifiedAt: Schema.optionalKey(Schema.Finite),
   fileMd5Hash: Schema.optionalKey(Schema.String),
   contentType: Schema.optionalKey(Schema.String),
@@ -86,7 +86,7 @@ export const UploadBatch = Schema.Struct({
 })
 export type UploadBatch = typeof UploadBatch.Type
 
-/** A batch as it begins. */
+/** The first entity of a batch. */
 export const newBatch = (file: {
   readonly batchId: string
   readonly kind?: string

@@ -9,7 +9,7 @@ import { NothingStored } from "./BatchProblem.ts"
 import type { BatchWork, Notice } from "./BatchWork.ts"
 import { type FailureReport, UploadBatch } from "./UploadBatch.ts"
 
-// The conditions of the transitions of a batch. They read only the batch, and the time where it matters.
+// The criteria of a batch's transitions. They depend only on the batch, and one of them on the time.
 
 /** A batch that has failed this often is not retried. */
 export const maxRetries = 3
@@ -33,11 +33,11 @@ export const criteria = {
     retryCount < maxRetries && at - lastRetryAt < Duration.toMillis(retryWindow) && fileName !== "",
 }
 
-/** Every item of the file is either stored or failed. */
+/** Whether every item of the file is stored or failed. */
 const isAccountedFor = ({ totalItemsInFile, itemsProcessed, itemsErrored }: UploadBatch): boolean =>
   totalItemsInFile > 0 && itemsProcessed + itemsErrored >= totalItemsInFile
 
-// The work on a batch during its transitions, under the names that upload-batch.json uses.
+// The processors of a batch's transitions, with the names in upload-batch.json.
 
 export const processors = (work: BatchWork) => ({
   UploadBatchInitProcessor: Processor.effect((batch: UploadBatch) =>
@@ -69,7 +69,7 @@ export const processors = (work: BatchWork) => ({
     Effect.gen(function* () {
       const { stored, failed } = yield* work.count(batch)
       yield* Effect.logInfo(`batch ${batch.batchId}: ${stored} items stored, ${failed} failed of ${batch.totalItemsInFile}`)
-      // Neither completed nor partially completed: there is nothing to keep.
+      // A batch without any stored item fails: it is neither completed nor partially completed.
       if (stored === 0 && failed >= batch.totalItemsInFile) {
         return yield* Effect.fail(new NothingStored({ batchId: batch.batchId, summary: yield* work.summarizeErrors(batch) }))
       }
@@ -100,7 +100,7 @@ export const processors = (work: BatchWork) => ({
       const now = yield* Clock.currentTimeMillis
       const failure = yield* failureReport(work, batch, error, argument, now)
       yield* Effect.logWarning(`batch ${batch.batchId} has failed: ${failure.message}`)
-      // Marking a failed batch replaces its reason; it is not a further try.
+      // Marking a failed batch again replaces its reason, and does not count as another failure.
       const failed =
         batch.failure === undefined ? { ...batch, failure, retryCount: batch.retryCount + 1, lastRetryAt: now } : { ...batch, failure }
       return yield* notified(work, { batchId: batch.batchId, outcome: "failed", batch: failed, key })
@@ -122,7 +122,7 @@ export const processors = (work: BatchWork) => ({
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const { stored, failed } = yield* work.retryFailed(batch, key)
-      yield* Effect.logInfo(`batch ${batch.batchId}: failed items were tried again, ${failed} are left`)
+      yield* Effect.logInfo(`batch ${batch.batchId}: failed items were retried, ${failed} still fail`)
       return {
         ...without(batch, "errorSummary", "resultSummary", "notificationError"),
         itemsProcessed: stored,
@@ -151,7 +151,7 @@ const concluded = (batch: UploadBatch, now: number): UploadBatch => {
   }
 }
 
-/** A notification that failed is recorded; the outcome stands. */
+/** Records a failed notification with the batch. The outcome does not change. */
 const notified = (work: BatchWork, notice: Notice): Effect.Effect<UploadBatch> =>
   Effect.map(work.notify(notice), (problem) =>
     problem === undefined ? without(notice.batch, "notificationError") : { ...notice.batch, notificationError: problem },
@@ -167,7 +167,7 @@ const failureReport = (
   at: number,
 ): Effect.Effect<FailureReport> =>
   Effect.map(
-    // The report must not fail because counting does.
+    // The report must not fail if counting fails.
     Effect.catch(work.count(batch), () => Effect.succeed({ stored: batch.itemsProcessed, failed: batch.itemsErrored })),
     (counts) => {
       if (error === undefined) {

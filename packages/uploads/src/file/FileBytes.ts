@@ -1,6 +1,6 @@
 /**
- * The bytes of a file as they are asked for, unpacked where it is gzip, with its MD5. Nothing is read ahead of the caller: one that
- * stores slowly reads slowly.
+ * Reads the bytes of a file on demand, unpacks gzip, and computes the MD5. Nothing is read ahead of the caller, so a slow store slows
+ * down the reading: backpressure.
  */
 import { createHash, type Hash } from "node:crypto"
 import { Readable } from "node:stream"
@@ -9,7 +9,7 @@ import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable } from "./F
 import type { FileStamp, OpenedFile, UploadFiles } from "./UploadFiles.ts"
 import type { UploadLimits } from "./UploadLimits.ts"
 
-/** The bytes that are unpacked at a time. */
+/** The size of unpacked chunks. */
 const chunkBytes = 256 * 1024
 
 /** Below this many unpacked bytes, the ratio is not checked. */
@@ -21,9 +21,9 @@ export interface BytesOptions {
   readonly name: string
   readonly packed: boolean
   readonly limits: UploadLimits
-  /** The text before this is skipped. A gzip file has to be unpacked from its start for that. */
+  /** Skips the text before this offset. A gzip file is unpacked from its start for that. */
   readonly offset?: number
-  /** The bytes of the file, if they are in memory: then it is not read. */
+  /** The bytes of the file, if they are in memory. Then the file is not read. */
   readonly content?: ReadonlyArray<Uint8Array>
 }
 
@@ -38,7 +38,7 @@ export class FileBytes {
   constructor(options: BytesOptions) {
     this.#options = options
     const { packed, offset = 0 } = options
-    // Known bytes come with their hash.
+    // For bytes in memory, the caller knows the hash.
     this.#hash = offset === 0 && options.content === undefined ? createHash("md5") : undefined
     this.#chunks = packed ? this.#unpacked(offset) : this.#raw(offset)
   }
@@ -69,7 +69,7 @@ export class FileBytes {
 
   async close(): Promise<void> {
     await this.#chunks.return?.()
-    // A file that could not be opened has failed where it was read.
+    // If the file could not be opened, the read has already failed.
     const file = await this.#file?.catch(() => undefined)
     await file?.close()
   }
@@ -121,7 +121,7 @@ export class FileBytes {
     return undefined
   }
 
-  /** A small file that unpacks without end would fill the disk and delay all other batches. */
+  /** Limits what a small file can unpack to: a zip bomb would fill the disk and delay all other batches. */
   #checkUnpacked(bytes: number) {
     const { name: file, limits } = this.#options
     if (bytes > limits.maxUnpackedBytes) throw new FileTooLarge({ file, what: "unpacked", bytes, limit: limits.maxUnpackedBytes })

@@ -1,4 +1,4 @@
-/** Inspects a file before its items are read: whether it is there, how large it is, and how it is written. */
+/** Inspects a file before its items are read: whether it exists, its size, its encoding and its layout. */
 import { createGunzip } from "node:zlib"
 import * as Effect from "effect/Effect"
 import { FileBytes } from "./FileBytes.ts"
@@ -44,11 +44,11 @@ export const checkContentType = (file: string, contentType: string | undefined):
 
 export interface HashedFile {
   readonly md5: string
-  /** The bytes that were hashed, where they are no more than `keep`. */
+  /** The hashed bytes, if they are at most `keep` bytes. */
   readonly chunks: ReadonlyArray<Uint8Array> | undefined
 }
 
-/** The MD5 of a file, and its bytes if they are to be kept. */
+/** The MD5 of a file, and its bytes if they are at most `keep` bytes. */
 export const md5Of = (
   files: UploadFiles,
   path: string,
@@ -73,7 +73,7 @@ export const md5Of = (
     }),
   )
 
-/** Bytes that are collected until they are more than a limit; then none are kept. */
+/** Collects bytes up to a limit. Beyond the limit, none are kept. */
 export class Collected {
   readonly #limit: number
   #chunks: Array<Uint8Array> | undefined = []
@@ -126,7 +126,7 @@ const firstBytes = async (files: UploadFiles, path: string): Promise<Buffer> => 
   }
 }
 
-/** The unpacked start of a gzip file: as far as the given bytes go, and no further than needed. */
+/** The first unpacked chunk of a gzip file, from its first bytes. */
 const unpackedHead = (file: string, head: Buffer): Effect.Effect<Buffer, FileInvalid> =>
   Effect.callback((resume) => {
     const unpacking = createGunzip()
@@ -144,7 +144,7 @@ const layoutOf = (text: Buffer): "array" | "lines" | undefined => {
     .toString("latin1")
     .replace(/^\u00ef\u00bb\u00bf/, "")
     .trimStart()
-  // Only white space so far: the reader decides.
+  // The text has only white space so far: the item splitter decides later.
   if (start === "" || start.startsWith("[")) return "array"
   return start.startsWith("{") ? "lines" : undefined
 }

@@ -1,7 +1,7 @@
-/** Why a file cannot be processed as a whole, with the place in it. A problem with one item fails that item only. */
+/** Why a whole file cannot be processed, with the place of the problem. A problem with one item fails only that item. */
 import * as Schema from "effect/Schema"
 
-/** Where in a file: the item it is about, counted from 0, and its line, counted from 1. */
+/** A place in a file: the index of the item, counted from 0, and the line, counted from 1. */
 export const Place = Schema.Struct({
   index: Schema.optionalKey(Schema.Int),
   line: Schema.optionalKey(Schema.Int),
@@ -10,7 +10,7 @@ export const Place = Schema.Struct({
 })
 export type Place = typeof Place.Type
 
-/** A place in words, such as `item 7, line 9, byte 1204`. */
+/** A place as text, such as `item 7, line 9, byte 1204`. */
 export const placeText = ({ index, line, offset }: Place): string =>
   [
     ...(index === undefined ? [] : [`item ${index}`]),
@@ -30,10 +30,10 @@ export class FileInvalid extends Schema.TaggedError<FileInvalid>()("FileInvalid"
   }
 }
 
-/** A file is larger than it may be, packed or unpacked. */
+/** A file exceeds a size limit, packed or unpacked. */
 export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLarge", {
   file: Schema.String,
-  /** As far as it was read. */
+  /** The bytes read so far. */
   bytes: Schema.Number,
   limit: Schema.Number,
   what: Schema.Literals(["file", "unpacked", "ratio"]),
@@ -54,12 +54,12 @@ export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUn
 }) {
   override get message() {
     const { file, problem } = this
-    if (this.while === "receiving") return `${file} cannot be kept: ${problem}; make its folder writable, and send it again`
+    if (this.while === "receiving") return `${file} cannot be stored: ${problem}; make its folder writable, and send it again`
     return `${file} cannot be read: ${problem}; put it back and retry the batch`
   }
 }
 
-/** A file is not the one that was validated. */
+/** A file has changed since it was validated. */
 export class FileChanged extends Schema.TaggedError<FileChanged>()("FileChanged", {
   file: Schema.String,
   problem: Schema.String,
@@ -69,7 +69,7 @@ export class FileChanged extends Schema.TaggedError<FileChanged>()("FileChanged"
   }
 }
 
-/** The bytes that arrived are not those that the sender hashed. */
+/** The MD5 of the received bytes differs from the MD5 that the sender gave. */
 export class FileDamaged extends Schema.TaggedError<FileDamaged>()("FileDamaged", {
   file: Schema.String,
   md5: Schema.String,

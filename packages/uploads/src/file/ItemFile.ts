@@ -1,4 +1,4 @@
-/** The items of a file, a few at a time, from its start or from behind an item. */
+/** Reads the items of a file a few at a time, from its start or after an item. */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { FileBytes } from "./FileBytes.ts"
@@ -11,31 +11,31 @@ import type { UploadLimits } from "./UploadLimits.ts"
 export interface ItemFileOptions {
   readonly files: UploadFiles
   readonly path: string
-  /** Its name in errors. */
+  /** The name of the file in errors. */
   readonly name: string
   readonly packed: boolean
   readonly limits: UploadLimits
   readonly from?: { readonly layout: Layout; readonly position: Position }
-  /** The bytes of the file, if they are known. */
+  /** The bytes of the file, if they are in memory. */
   readonly content?: ReadonlyArray<Uint8Array>
 }
 
-/** The bytes held in memory at a time, plus one item. */
+/** The limit of bytes in memory, plus one item. */
 const pageBytes = 4_000_000
 
 export interface ItemFile {
-  /** At least one item and at most `limit`, fewer if they are large, or none at the end of the file. */
+  /** Returns at least one item and at most `limit`, fewer if they are large; none at the end of the file. */
   readonly take: (limit: number) => Effect.Effect<ReadonlyArray<RawItem>, FileProblem>
-  /** Bytes of the file itself, read so far. */
+  /** Bytes of the file read so far, before unpacking. */
   readonly readBytes: () => number
   readonly layout: () => Layout | undefined
-  /** The current size and time of the open file. It is the same file also where another has taken its name, or it was deleted. */
+  /** The current size and time of the open file, also where another file has taken its name or it was deleted. */
   readonly stamp: Effect.Effect<FileStamp, FileProblem>
-  /** The MD5 of the file, once it has been read from its start to its end; empty where its bytes were known. */
+  /** The MD5 of the file, once it has been read from its start to its end; empty where its bytes were in memory. */
   readonly md5: () => string
 }
 
-/** Opens a file; it is closed with the scope. */
+/** Opens a file, and closes it with the scope. */
 export const openItems = ({
   files,
   path,
@@ -58,7 +58,7 @@ export const openItems = ({
       ...(resumed === undefined ? {} : { from: resumed }),
     })
     let ended = false
-    /** Items of the last bytes that were more than asked for: thousands where they are as small as a digit. */
+    /** Items of the last chunk beyond the requested number: thousands if an item is one digit. */
     let left: ReadonlyArray<RawItem> = []
     const take = async (limit: number): Promise<ReadonlyArray<RawItem>> => {
       let taken = left
@@ -82,7 +82,7 @@ export const openItems = ({
     }
   })
 
-/** FileBytes and ItemSplitter throw file problems; anything else is a defect of this program. */
+/** FileBytes and ItemSplitter throw file problems; any other error is a defect of this program. */
 const reading = <A>(read: () => Promise<A>): Effect.Effect<A, FileProblem> =>
   Effect.catchDefect(Effect.promise(read), (defect) => (isFileProblem(defect) ? Effect.fail(defect) : Effect.die(defect)))
 

@@ -1,22 +1,22 @@
 /** An item of a file before it is parsed, and positions between items. */
 
-/** How the items of a file are held together. */
+/** The layout of a file: one JSON array, or one item per line. */
 export type Layout = "array" | "lines"
 
-/** Where reading may continue: behind an item. */
+/** A position after an item, where reading can continue. */
 export interface Position {
-  /** How many items are before it. */
+  /** How many items are before the position. */
   readonly index: number
   readonly offset: number
   readonly line: number
 }
 
-/** An item as it is in the file. */
+/** An unparsed item of a file. */
 export interface RawItem {
   readonly index: number
   readonly offset: number
   readonly line: number
-  /** Where the next one can be looked for. */
+  /** The position after the item. */
   readonly endOffset: number
   readonly endLine: number
   /** Its JSON, unless it exceeds the size limit or is not UTF-8. */
@@ -24,5 +24,5 @@ export interface RawItem {
   readonly problem: "too_large" | "not_utf8" | undefined
 }
 
-/** Where reading continues behind an item. */
+/** The position after an item, where reading continues. */
 export const behind = ({ index, endOffset, endLine }: RawItem): Position => ({ index: index + 1, offset: endOffset, line: endLine })

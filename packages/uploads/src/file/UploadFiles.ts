@@ -1,38 +1,38 @@
 /**
- * Where the files of uploads are: on this machine, or in a storage that many machines share. A file of the storage has an address
- * like `gs://bucket/uploads/name`; any other text is the path of a file on this machine.
+ * The files of uploads: on this machine, or in a storage that many machines share. A file in the storage has an address such as
+ * `gs://bucket/uploads/name`; any other text is the path of a local file.
  */
 import { open, rm, stat } from "node:fs/promises"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import type { FileUnreadable } from "./FileProblem.ts"
 
-/** Size and time of a file, which show whether it was written to. */
+/** Size and modification time of a file, to detect changes. */
 export interface FileStamp {
   readonly fileSize: number
   /** In milliseconds since 1970. */
   readonly modifiedAt: number
 }
 
-/** A file that is being read. It stays the same file when another takes its name. */
+/** An open file. It stays the same file when another file takes its name. */
 export interface OpenedFile {
   readonly read: (start: number) => AsyncIterable<Buffer>
   readonly stamp: () => Promise<FileStamp>
   readonly close: () => Promise<void>
 }
 
-/** Files of one place. Promises are rejected with the code `ENOENT` where there is no such file. */
+/** Access to files. Promises reject with the code `ENOENT` where the file does not exist. */
 export interface UploadFiles {
   readonly open: (path: string) => Promise<OpenedFile>
   readonly stamp: (path: string) => Promise<FileStamp>
   readonly remove: (path: string) => Promise<void>
 }
 
-/** A place that many machines share. Received files are stored there, so that any of them can finish an upload. */
+/** A storage that many machines share. Received files are stored there, so that any machine can finish an upload. */
 export interface SharedFiles extends UploadFiles {
-  /** The address that a new file of a name has. */
+  /** The address of a new file with this name. */
   readonly addressOf: (name: string) => string
-  /** The file is there as a whole or not at all. */
+  /** Stores the file completely or not at all. */
   readonly store: <E, R>(
     address: string,
     /** The name of the file in errors. */
@@ -41,7 +41,7 @@ export interface SharedFiles extends UploadFiles {
   ) => Effect.Effect<void, E | FileUnreadable, R>
 }
 
-/** The bytes that are read at a time. */
+/** The size of chunks that are read. */
 const chunkBytes = 256 * 1024
 
 export const localFiles: UploadFiles = {
@@ -62,7 +62,7 @@ const stampOf = ({ size, mtimeMs }: { readonly size: number; readonly mtimeMs: n
   modifiedAt: Math.floor(mtimeMs),
 })
 
-/** Files of this machine and, by their addresses, of the shared place. */
+/** Local files and, by their addresses, files of the shared storage. */
 export const filesIn = (shared: SharedFiles | undefined): UploadFiles => {
   if (shared === undefined) return localFiles
   const servingFor = (path: string): UploadFiles => (isAddress(path) ? shared : localFiles)

@@ -1,12 +1,12 @@
 /** The limits of a file. Each has a default. */
 export interface UploadLimits {
-  /** Bytes of the file as it is; default: 1 GB. */
+  /** Bytes of the file, before unpacking. Default: 1 GB. */
   readonly maxFileBytes: number
-  /** Bytes of a gzip file unpacked; default: 10 GB. */
+  /** Bytes of an unpacked gzip file. Default: 10 GB. */
   readonly maxUnpackedBytes: number
-  /** How many times its size a gzip file may unpack to; default: 100. JSON of items packs to a tenth at best. */
+  /** How many times its size a gzip file may unpack to. Default: 100. JSON of items packs to a tenth at best. */
   readonly maxUnpackRatio: number
-  /** Bytes of one item; default: 1 MB. A larger one fails alone. */
+  /** Bytes of one item. A larger item fails alone. Default: 1 MB. */
   readonly maxItemBytes: number
 }
 

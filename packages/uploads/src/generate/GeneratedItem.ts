@@ -1,30 +1,30 @@
-/** Items that look like those of the site, and broken ones of every kind, for files of any size. */
+/** Generates items that resemble those of Hacker News, and invalid items of every kind, for files of any size. */
 import type { ProblemReason } from "../item/ItemProblem.ts"
 
-/** The kinds of bad items of a file. `rejected` and `limit_exceeded` are up to a definition of your own. */
+/** The kinds of invalid items. `rejected` and `limit_exceeded` depend on a definition of the user. */
 export type BadKind = Exclude<ProblemReason, "rejected" | "limit_exceeded">
 
 export interface GenerateOptions {
   readonly items: number
   readonly seed?: number
-  /** The id of the first item; later ones have larger ids. */
+  /** The id of the first item; later items have larger ids. */
   readonly firstId?: number
-  /** The share of each kind of bad items, of 1. */
+  /** The share of each kind of invalid items, from 0 to 1. */
   readonly bad?: Partial<Readonly<Record<BadKind, number>>>
-  /** How long an item is that is too large. */
+  /** The size of items that are too large. */
   readonly largeItemBytes?: number
 }
 
 export interface GeneratedItem {
   readonly text: string
-  /** Its kind of problem. */
+  /** Its kind of problem; undefined for a valid item. */
   readonly bad: BadKind | undefined
 }
 
-/** 2006, when the site began. */
+/** The time of the first item of Hacker News, in 2006. */
 const firstSecond = 1_160_418_111
 
-/** The items one after the other; nothing is kept of those that were taken. */
+/** Generates the items one after the other, without keeping them. */
 export function* generateItems(options: GenerateOptions): Generator<GeneratedItem, void> {
   const { items, seed = 1, firstId = 1, bad = {}, largeItemBytes = 1_100_000 } = options
   const chance = new Chance(seed)
@@ -88,7 +88,7 @@ const spoiled = (kind: BadKind, item: Fields, chance: Chance, good: ReadonlyArra
   const { id, type, ...others } = item
   switch (kind) {
     case "not_json":
-      // The brackets around it are still balanced, as after a faulty script.
+      // The brackets are balanced, as in the output of a faulty script.
       return `{"id":${id},"type":${type},"by":undefined}`
     case "not_an_object":
       return chance.pick(["42", "null", '"comment"', "[1,2,3]", "true"])
@@ -111,7 +111,7 @@ const spoiled = (kind: BadKind, item: Fields, chance: Chance, good: ReadonlyArra
   }
 }
 
-// Words, names and texts that look like those of the site: HTML, accents, other scripts, emoji.
+// Words, names and texts that resemble those of Hacker News: HTML, accents, other scripts, emoji.
 
 const common =
   "the of to and a in is it that for on with you as be this are not have or but from at by an if they we can was more will about what so just like there all do out up one would has when people which some than their how no use time get work new other into only also way make because most then even think really good need much data code system software company problem years".split(
@@ -129,7 +129,7 @@ const domains = ["example.com", "blog.example.org", "news.example.net", "github.
 
 const syllables = "ka lo mi ren tor us bel dan fi go hex ix jun kel lar mon nix ost pax qu ro sam tel uri vex wol yan zed".split(" ")
 
-/** One of 60,000 people; a few of them write most. */
+/** One of 60,000 authors; a few of them write most items. */
 export const author = (chance: Chance): string => {
   const number = chance.rank(60_000)
   const first = syllables[number % syllables.length]
@@ -161,7 +161,7 @@ export const title = (chance: Chance): string => {
   return kind < 0.13 ? `${text} [pdf]` : text
 }
 
-/** A comment of one to four paragraphs, in the HTML of the site. */
+/** A comment of one to four paragraphs, in the HTML of Hacker News. */
 export const comment = (chance: Chance): string => {
   let text = ""
   for (let paragraphs = 1 + chance.rank(4); paragraphs > 0; paragraphs--) {
@@ -176,7 +176,7 @@ export const comment = (chance: Chance): string => {
   return text.trimEnd()
 }
 
-/** Chance that can be repeated: the same seed, the same choices. */
+/** A seeded random generator: the same seed gives the same choices. */
 export class Chance {
   #state: number
 
@@ -206,7 +206,7 @@ export class Chance {
     return from[Math.floor(this.next() * from.length)] as A
   }
 
-  /** A place in a list whose first ones are taken most often, as words and authors are. */
+  /** An index that favours small values, since a few words and authors occur most often. */
   rank(count: number): number {
     return Math.floor(count * this.next() ** 3)
   }

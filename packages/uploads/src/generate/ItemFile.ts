@@ -1,4 +1,4 @@
-/** Writes files of generated items, of any size, without ever holding one in memory. */
+/** Writes files of generated items, of any size, as a stream. */
 import { createWriteStream } from "node:fs"
 import { Readable } from "node:stream"
 import { pipeline } from "node:stream/promises"
@@ -7,7 +7,7 @@ import type { Layout } from "../file/RawItem.ts"
 import { type BadKind, type GenerateOptions, generateItems } from "./GeneratedItem.ts"
 
 export interface ItemFileOptions extends GenerateOptions {
-  /** One array, or lines; default: an array. */
+  /** One array, or lines. Default: `array`. */
   readonly layout?: Layout
   readonly gzip?: boolean
 }
@@ -16,21 +16,24 @@ export interface ItemFileOptions extends GenerateOptions {
 export interface Written {
   readonly items: number
   readonly good: number
-  /** Bad items by what is wrong with them. */
+  /** Invalid items by their kind of problem. */
   readonly bad: ReadonlyMap<BadKind, number>
-  /** The places of the bad items. */
+  /** The indices of the invalid items. */
   readonly badIndices: ReadonlyMap<number, BadKind>
 }
 
 const chunkLength = 128 * 1024
 
-/** The text of a file in pieces; `tell` is called with every item. */
-export function* generateText(options: ItemFileOptions, tell?: (index: number, bad: BadKind | undefined) => void): Generator<string, void> {
+/** Generates the text of a file in pieces. Calls `onItem` with every item. */
+export function* generateText(
+  options: ItemFileOptions,
+  onItem?: (index: number, bad: BadKind | undefined) => void,
+): Generator<string, void> {
   const lines = options.layout === "lines"
   let chunk = lines ? "" : "["
   let index = 0
   for (const { text, bad } of generateItems(options)) {
-    tell?.(index, bad)
+    onItem?.(index, bad)
     chunk += lines ? `${text}\n` : index === 0 ? `\n${text}` : `,\n${text}`
     index++
     if (chunk.length < chunkLength) continue
@@ -43,12 +46,12 @@ export function* generateText(options: ItemFileOptions, tell?: (index: number, b
 export const writeItemFile = async (path: string, options: ItemFileOptions): Promise<Written> => {
   const bad = new Map<BadKind, number>()
   const badIndices = new Map<number, BadKind>()
-  const tell = (index: number, kind: BadKind | undefined) => {
+  const onItem = (index: number, kind: BadKind | undefined) => {
     if (kind === undefined) return
     bad.set(kind, (bad.get(kind) ?? 0) + 1)
     badIndices.set(index, kind)
   }
-  const text = Readable.from(generateText(options, tell), { objectMode: false, encoding: "utf8" })
+  const text = Readable.from(generateText(options, onItem), { objectMode: false, encoding: "utf8" })
   const target = createWriteStream(path)
   await (options.gzip === true ? pipeline(text, createGzip(), target) : pipeline(text, target))
   return { items: options.items, good: options.items - badIndices.size, bad, badIndices }

@@ -1,13 +1,13 @@
-/** Values of fields that searches compare, as words: both databases index them like any word. */
+/** Tokens for the values of searched fields: both databases index a token like a word. */
 import { hash } from "node:crypto"
 
 /** A value that `where` compares a field with. */
 export type FieldValue = string | number | boolean
 
-/** A value of a field as one word that stands for no other. */
+/** The token of a field's value: a hash, unique for the field and the value. */
 export const tokenOf = (field: string, value: FieldValue): string => `f${hash("md5", JSON.stringify([field, String(value)]), "hex")}`
 
-/** The words of a field's value: of a list, one for each element. */
+/** The tokens of a field's value; for a list, one per element. */
 export const tokensOf = (field: string, value: unknown): ReadonlyArray<string> => valuesIn(value).map((one) => tokenOf(field, one))
 
 const valuesIn = (value: unknown): ReadonlyArray<FieldValue> => {

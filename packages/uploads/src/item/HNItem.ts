@@ -1,4 +1,4 @@
-/** An item of Hacker News as its public API gives it: a story, a comment, a job, a poll or an option of a poll. */
+/** An item of Hacker News as in its public API: a story, a comment, a job, a poll or an option of a poll. */
 import * as Schema from "effect/Schema"
 
 export const itemTypes = ["story", "comment", "job", "poll", "pollopt"] as const
@@ -10,12 +10,12 @@ const id = Schema.Int.check(Schema.isGreaterThan(0))
 const ids = Schema.Array(id)
 
 export const HNItem = Schema.Struct({
-  /** `id` in the public API; both names are read. */
+  /** `id` in the public API; both names are accepted. */
   hnId: id,
   type: ItemType,
   /** The author. */
   by: Schema.optionalKey(Schema.String),
-  /** When it was made, in seconds since 1970. */
+  /** When the item was created, in seconds since 1970. */
   time: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThan(0))),
   /** HTML. */
   text: Schema.optionalKey(Schema.String),
@@ -23,11 +23,11 @@ export const HNItem = Schema.Struct({
   /** HTML. */
   title: Schema.optionalKey(Schema.String),
   score: Schema.optionalKey(Schema.Int),
-  /** Its comments. */
+  /** The ids of its comments. */
   kids: Schema.optionalKey(ids),
   /** The item that a comment answers. */
   parent: Schema.optionalKey(id),
-  /** How many comments there are below it. */
+  /** The number of all comments below the item. */
   descendants: Schema.optionalKey(Schema.Int),
   deleted: Schema.optionalKey(Schema.Boolean),
   dead: Schema.optionalKey(Schema.Boolean),

@@ -1,6 +1,6 @@
 /**
- * The data of an item's instance, of any kind. The content of a stored item is a row in the table of items, written in
- * the same transaction; here it would be there twice.
+ * The data of an item's instance, for every kind. It does not contain the content of a stored item, which is a row in the table of
+ * items, written in the same transaction.
  */
 import * as Schema from "effect/Schema"
 import { ItemProblem } from "./ItemProblem.ts"
@@ -8,29 +8,29 @@ import type { ReadContent } from "./ReadContent.ts"
 
 export const HNItemEntity = Schema.Struct({
   batchId: Schema.String,
-  /** Its place among the items of the file, counted from 0. */
+  /** The position of the item in its file, counted from 0. */
   itemIndex: Schema.Int,
   sourceType: Schema.Literal("BULK_UPLOAD"),
   hnId: Schema.optionalKey(Schema.Int),
   type: Schema.optionalKey(Schema.String),
-  /** Its id, where it is not an item of Hacker News. */
+  /** The id of an item of any kind but Hacker News. */
   itemId: Schema.optionalKey(Schema.String),
   /** The problem that reading found. */
   problem: Schema.optionalKey(ItemProblem),
-  /** The item of the same batch that has its id, and came first. */
+  /** The index of the first item of the batch with the same id. */
   duplicateOf: Schema.optionalKey(Schema.Int),
-  /** How often it was tried. */
+  /** The number of attempts. */
   attempts: Schema.Int,
-  /** When it was read from its file, or given again, in milliseconds since 1970. */
+  /** When the item was read from its file, or retried, in milliseconds since 1970. */
   ingestedAt: Schema.optionalKey(Schema.Finite),
-  /** When it was checked and found to be good. */
+  /** When the item was found to be valid. */
   validatedAt: Schema.optionalKey(Schema.Finite),
   storedAt: Schema.optionalKey(Schema.Finite),
   failedAt: Schema.optionalKey(Schema.Finite),
 })
 export type HNItemEntity = typeof HNItemEntity.Type
 
-/** The input of a try: the item as it was read, and whether its id is a duplicate. */
+/** The input of an attempt: the result of reading the item, and whether its id is a duplicate. */
 export const Reading = Schema.Struct({
   hnId: Schema.optionalKey(Schema.Int),
   type: Schema.optionalKey(Schema.String),
@@ -57,5 +57,5 @@ export const readingOf = (read: ReadContent, duplicateOf: number | undefined, { 
   return duplicateOf === undefined ? known : { ...known, duplicateOf }
 }
 
-/** The id of an item's instance: ids of a batch sort like its items. */
+/** The id of an item's instance. The ids of a batch sort in the order of its items. */
 export const itemInstanceId = (batchId: string, itemIndex: number): string => `${batchId}/${String(itemIndex).padStart(9, "0")}`

@@ -1,6 +1,6 @@
 /**
- * The workflow of one item, hn-item.json: ingested, validated, stored or failed. All of its processors are pure, so an item
- * ends in the decision that begins it, and is stored with its insert. Every kind has this workflow, under its own name.
+ * The workflow of one item, hn-item.json: ingested, validated, stored or failed. All its processors are pure, so the first decision of
+ * an item is also its last, and one insert stores it. Every kind has this workflow, with its own machine name.
  */
 import { EntityWorkflow, Processor, Registry } from "@detent/entity"
 import * as Schema from "effect/Schema"
@@ -9,7 +9,7 @@ import { duplicateProblem, type ItemProblem } from "./ItemProblem.ts"
 
 const decodeReading = Schema.decodeUnknownSync(Reading)
 
-/** Items of Hacker News, whose workflow is a file of this package. */
+/** The machine name of Hacker News items, which the file hn-item.json contains. */
 const hackerNews = "HNItem"
 
 const registryOf = (machine: string) =>
@@ -17,7 +17,7 @@ const registryOf = (machine: string) =>
     processors: {
       [`${machine}StoreProcessor`]: Processor.pure((item: HNItemEntity, { at }) => ({ ...item, storedAt: at })),
       [`${machine}FailureProcessor`]: Processor.pure((item: HNItemEntity, { at }) => ({ ...item, problem: problemOf(item), failedAt: at })),
-      /** Begins anew with the item as it has been read again. */
+      /** Starts a new attempt with the newly read item. */
       [`${machine}RetryProcessor`]: Processor.pure(({ batchId, itemIndex, sourceType, attempts }: HNItemEntity, { argument }) => ({
         batchId,
         itemIndex,

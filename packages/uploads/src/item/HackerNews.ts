@@ -1,4 +1,4 @@
-/** Items of Hacker News, the upload that is shipped. They keep the machine and the table they always had, and are read by hand. */
+/** Items of Hacker News, the built-in upload. They have their own machine, table and hand-written reader. */
 import { unknownKeyText } from "@detent/entity"
 import { definitionOf, itemKind } from "../UploadDefinition.ts"
 import { HNItem } from "./HNItem.ts"
@@ -21,7 +21,7 @@ export const HackerNews = definitionOf(
       const unknown = Object.keys(value).filter((key) => !known.includes(key))
       return unknown.length === 0 ? undefined : unknown.map((key) => unknownKeyText(key, known)).join("; ")
     },
-    // It is plain data, and its table has a column for each field.
+    // The item is plain data, and its table has a column for each field.
     contentOf: (item) => item,
     jsonOf: (content) => JSON.stringify(content),
   },

@@ -1,4 +1,4 @@
-/** A kind of item as the work on batches and the store see it: how an item is read, kept and found. The types of items are erased. */
+/** A kind of items, for the work on batches and for the store: how an item is read, stored and found. The types of items are erased. */
 import type * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { Notice } from "../batch/BatchWork.ts"
@@ -12,29 +12,29 @@ export interface JsonObject {
   readonly [field: string]: Schema.Json
 }
 
-/** An item of any kind but Hacker News, as it is stored and found. */
+/** The stored and indexed content of an item of any kind but Hacker News. */
 export interface KindContent {
   readonly id: string
   readonly time: number
   /** Its JSON. */
   readonly content: string
-  /** The text whose words are found. */
+  /** The text that is searched for words. */
   readonly text: string
-  /** One for each value of a field that searches compare: letters and digits. */
+  /** One token for each value of a searched field: letters and digits. */
   readonly tokens: ReadonlyArray<string>
 }
 
-/** The values that extraction compares to make sure that a file is the one that was validated. */
+/** What extraction compares to check that a file has not changed since validation. */
 export type Integrity = "size" | "time" | "hash"
 
 export interface ItemKind {
   readonly name: string
   /** The name of the machine of its items. */
   readonly machine: string
-  /** The table of its items: Hacker News has one with a column for each field. */
+  /** The table of its items. The table of Hacker News has a column for each field. */
   readonly storage: "items" | "upload_items"
   readonly idOf: (item: object) => ItemId
-  /** The data of an item's instance. */
+  /** The identity of an item, for its instance. */
   readonly identify: (item: object) => Identity
   /** Reads the JSON value of an item. */
   readonly read: (value: unknown) => ReadItem<object>
@@ -47,9 +47,9 @@ export interface ItemKind {
   readonly contentOf: (item: object) => object
   /** The JSON of such content. */
   readonly jsonOf: (content: object) => string
-  /** Fields that searches compare. */
+  /** Fields that searches can use. */
   readonly fields: ReadonlyArray<string>
-  /** The address of a module that exports the definition: a worker process reads the items then. */
+  /** The address of the module that exports the definition. With a module, worker processes read the items. */
   readonly module: string | undefined
   readonly check: ((item: object) => string | undefined) | undefined
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined

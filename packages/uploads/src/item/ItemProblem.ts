@@ -1,4 +1,4 @@
-/** Why one item was not stored. The reason is for counting and grouping, the message for the person who corrects it. */
+/** Why an item was not stored. The reason is for counting and grouping, the message for the user who corrects the item. */
 import * as Schema from "effect/Schema"
 
 export const ProblemReason = Schema.Literals([
@@ -6,21 +6,21 @@ export const ProblemReason = Schema.Literals([
   "not_json",
   /** It is JSON, but not an object. */
   "not_an_object",
-  /** Its bytes are not UTF-8, or its text has characters that no database can keep. */
+  /** Its bytes are not UTF-8, or its text has characters that the database cannot store. */
   "not_text",
-  /** It has more bytes than an item may have. */
+  /** It exceeds the size limit of items. */
   "too_large",
   "missing_id",
   "invalid_id",
   "missing_type",
   "unknown_type",
-  /** A field has a value of another kind. */
+  /** A field has a value of the wrong type. */
   "invalid_field",
   /** An earlier item of the batch has the same id. */
   "duplicate",
-  /** A check of your own refused it. */
+  /** The check of its definition refused it. */
   "rejected",
-  /** Reading it took more time or memory than an item may take, twice. It is tried again when it is corrected or the limit is raised. */
+  /** Reading it exceeded the limit of time or memory twice. It is read again when it is corrected or the limit is raised. */
   "limit_exceeded",
 ])
 export type ProblemReason = typeof ProblemReason.Type

@@ -1,9 +1,9 @@
-/** The text of an item that searches look at: its title and text without markup. */
+/** The searched text of an item: its title and text without markup. */
 import type { HNItem } from "./HNItem.ts"
 
 const named: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " }
 
-/** Most texts have no markup, or only paragraphs. Every step is linear in the length of the text, for any content. */
+/** Removes tags and decodes entities. Every step is linear in the length of the text, for any content. */
 export const plainText = (html: string): string => {
   if (!html.includes("<") && !html.includes("&")) return html
   return withoutTags(html).replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w{1,8}));/g, (entity, decimal, hexadecimal, name) => {
@@ -14,8 +14,8 @@ export const plainText = (html: string): string => {
 }
 
 /**
- * Each tag, from `<` to the next `>`, becomes a space. A pattern such as `<[^>]*>` would look for the `>` that is missing once
- * for every `<`: 300 kB of them would take minutes.
+ * Replaces each tag, from `<` to the next `>`, by a space. A pattern such as `<[^>]*>` would search to the end for a missing `>` once
+ * for every `<`: 300 kB of `<` would take minutes.
  */
 const withoutTags = (html: string): string => {
   let text = ""

@@ -1,9 +1,9 @@
-/** From the text of one item, of any kind, to its content for the table, or to its problem. */
+/** Reads the text of one item of any kind: returns its content for the table, or its problem. */
 import { describe } from "@detent/machine/internal"
 import type { ItemId, ItemKind } from "./ItemKind.ts"
 import { type BadItem, bad, type Identity, parse, refusalOf } from "./ReadItem.ts"
 
-/** An item of any kind that can be stored, as plain data: its definition is evaluated where it is read. */
+/** A valid item of any kind, as plain data: the process that reads the item evaluates its definition. */
 export interface GoodContent {
   readonly _tag: "Good"
   readonly id: ItemId
@@ -12,10 +12,10 @@ export interface GoodContent {
   readonly content: object
 }
 
-/** The result of reading an item of any kind. One that the check of its definition refused also has its content. */
+/** The result of reading an item of any kind. An item that the check of its definition refused also has its content. */
 export type ReadContent = GoodContent | (BadItem & { readonly unchecked?: GoodContent })
 
-/** How items of a kind are read. */
+/** The part of a kind that reading needs. */
 export type Reader = Pick<ItemKind, "read" | "identify" | "idOf" | "contentOf" | "check" | "unknownKeys">
 
 /** Reads the text of an item: JSON, then the schema of its kind, then the check of the user. */
@@ -24,7 +24,7 @@ export const readContent = (text: string, kind: Reader): ReadContent => {
   return parsed._tag === "Bad" ? parsed : contentOf(parsed.value, kind)
 }
 
-/** The same for an item that a person wrote: a key that its kind does not know is a mistake. */
+/** Like `readContent`, for a corrected item: also refuses unknown keys, which are mistakes of the user. */
 export const readStrictly = (text: string, kind: Reader): ReadContent => {
   const parsed = parse(text)
   if (parsed._tag === "Bad") return parsed
@@ -33,7 +33,7 @@ export const readStrictly = (text: string, kind: Reader): ReadContent => {
   return unknown === undefined ? contentOf(value, kind) : bad("invalid_field", unknown)
 }
 
-/** Code of a definition that throws has not accepted the item. Other items are not affected. */
+/** Refuses an item if the code of its definition throws. Other items are not affected. */
 const contentOf = (value: unknown, kind: Reader): ReadContent => {
   try {
     const found = kind.read(value)
@@ -51,7 +51,7 @@ const unknownKeysOf = (kind: Reader, value: object): string | undefined => {
   try {
     return kind.unknownKeys(value)
   } catch {
-    // The schema throws for this value: reading it says why.
+    // The schema throws for this value: reading the item reports the reason.
     return undefined
   }
 }

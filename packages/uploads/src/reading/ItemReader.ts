@@ -1,10 +1,10 @@
 /**
- * Reads the content of items. Items of a definition whose module is known are read by worker processes, each item within a limit of
- * time and memory: a worker that exceeds it is killed and replaced, and the item is tried once more. An item that has failed so twice
- * is set aside with the reason: it is not tried again until it is corrected or the limit is raised, also after a restart.
+ * Reads the content of items. For a definition with a module, worker processes read the items, each within a limit of time and
+ * memory: a worker that exceeds the limit is killed and replaced, and the item is read once more. An item that exceeds the limit twice
+ * is set aside with the reason: it is not read again until it is corrected or the limit is raised, also after a restart.
  *
- * Items of Hacker News without a check of the user are read by this process: every step on their text is linear in its length. So
- * are items of a definition without a module.
+ * This process reads items of a definition without a module, and items of Hacker News without a check of the user: every step on their
+ * text is linear in its length.
  */
 import { limitText, makeProcessPool, moduleBeside, type ProcessPool, type TaskLimit } from "@detent/durable/ProcessPool"
 import * as Effect from "effect/Effect"
@@ -24,9 +24,9 @@ export interface ItemText {
 
 /** Records of items that have exceeded the limit. */
 export interface LimitNotes<E> {
-  /** How often an item has, and why, under this limit. */
+  /** How often an item has exceeded this limit, and why. */
   readonly find: (index: number, limit: string) => LimitNote | undefined
-  /** Records that it has once more; returns how often in all. */
+  /** Records that an item has exceeded the limit once more. Returns the total number. */
   readonly add: (index: number, limit: string, problem: string) => Effect.Effect<number, E>
 }
 
@@ -42,7 +42,7 @@ export interface ItemReader {
     items: ReadonlyArray<ItemText>,
     notes: Effect.Effect<LimitNotes<E>, E>,
   ) => Effect.Effect<ReadonlyArray<ReadContent>, E>
-  /** Reads an item that a person wrote: a key that its kind does not know is a mistake. */
+  /** Reads a corrected item, and also refuses unknown keys, which are mistakes of the user. */
   readonly readStrictly: (kind: ItemKind, text: string) => Effect.Effect<ReadContent>
 }
 
@@ -54,7 +54,7 @@ const mostAttempts = 2
 /** The time limit of loading the module of a definition. */
 const loadTime = "1 minute"
 
-/** More would read no faster: this process stores their results. */
+/** More workers would not be faster: this process, which stores the results, is the bottleneck. */
 const workers = 2
 
 export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, never, Scope.Scope> =>
@@ -63,11 +63,11 @@ export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, neve
       entry: moduleBeside(import.meta.url, "WorkerEntry"),
       limit: { start: loadTime, ...limit },
       size: workers,
-      // The modules of a definition alone may take half of it.
+      // The modules of a definition alone may use half of the memory limit.
       keptBelow: 0.75 * limit.memory,
     })
     const reader = new PooledReader(pool, limit)
-    // Before the pool ends: the end of its workers must not count as a failure of an item.
+    // Runs before the pool closes: the end of its workers must not count as a failure of an item.
     yield* Effect.addFinalizer(() => Effect.sync(() => reader.close()))
     return {
       read: (kind, items, notes) => {
@@ -81,7 +81,7 @@ export const makeItemReader = (limit: TaskLimit): Effect.Effect<ItemReader, neve
     }
   })
 
-/** For an item that is not stored. */
+/** Limit notes in memory, for an item without a row in the table. */
 const memoryNotes = (): LimitNotes<never> => {
   let attempts = 0
   return { find: () => undefined, add: () => Effect.sync(() => ++attempts) }
@@ -89,7 +89,7 @@ const memoryNotes = (): LimitNotes<never> => {
 
 class PooledReader {
   readonly #pool: ProcessPool
-  /** Both limits in words. */
+  /** Both limits as text. */
   readonly #limit: string
   /** Definitions that no worker could load. */
   readonly #unavailable = new Set<string>()
@@ -125,7 +125,7 @@ class PooledReader {
           read.push(setAside(note))
           continue
         }
-        // Up to the next item that is set aside.
+        // Reads up to the next item that is set aside.
         const rest = items.slice(read.length)
         const end = rest.findIndex(({ index }) => (notes.find(index, this.#limit)?.attempts ?? 0) >= mostAttempts)
         const some = end === -1 ? rest : rest.slice(0, end)
@@ -142,7 +142,7 @@ class PooledReader {
           const readHere = strict ? readStrictly : readContent
           return [...read, ...items.slice(read.length).map(({ text }) => readHere(text, kind))]
         }
-        // Which of them it was is known once they are answered one by one.
+        // Reads again with one answer per item, to find the item that exceeded the limit.
         if (!singly && some.length > 1) {
           singly = true
           continue
@@ -157,7 +157,7 @@ class PooledReader {
     })
   }
 
-  /** Adds results to `read`. Undefined: all items were read. */
+  /** Adds results to `read`. Returns undefined if all items were read. */
   #run(
     kind: ItemKind,
     items: ReadonlyArray<ItemText>,
@@ -178,7 +178,7 @@ class PooledReader {
       strict,
       singly,
     }
-    // Workers send the results of `readItems` of this package.
+    // The outputs are those of `readItems`, which the workers run.
     const outputs = this.#pool.stream("items.read", input, { done: (last) => take(last as ReadonlyArray<ReadItemsOutput>) })
     const reading = Stream.runForEach(outputs, (output) => Effect.sync(() => take([output as ReadItemsOutput])))
     return Effect.flatMap(Effect.result(reading), (result) => {
@@ -188,15 +188,15 @@ class PooledReader {
     })
   }
 
-  /** When the pool ends, the process is about to end, and the engine interrupts this work. */
+  /** Never returns once the reader is closed: the process is about to end, and the engine interrupts this work. */
   #ended(_tag: Ended["_tag"], problem: string): Effect.Effect<Ended> {
     return this.#isClosed ? Effect.never : Effect.succeed({ _tag, problem })
   }
 }
 
-/** How a run on a worker ended before all items were read. */
+/** Why a run on a worker ended before all items were read. */
 interface Ended {
-  /** By an item, or because the definition cannot be loaded. */
+  /** An item exceeded the limit, or the worker could not load the definition. */
   readonly _tag: "Exceeded" | "Unavailable"
   readonly problem: string
 }

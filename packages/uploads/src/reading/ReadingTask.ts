@@ -1,14 +1,14 @@
-/** Reads items in a worker process, by the definition that a module exports. */
+/** Reads items in a worker process, with the definition that a module exports. */
 import { hash } from "node:crypto"
 import type { TaskChannel } from "@detent/durable/ProcessPool"
 import type { ItemKind } from "../item/ItemKind.ts"
 import { type ReadContent, readContent, readStrictly } from "../item/ReadContent.ts"
 
-/** Which definition of a module is meant. */
+/** Identifies a definition that a module exports. */
 export interface DefinitionName {
   readonly module: string
   readonly name: string
-  /** Distinguishes definitions of the same name with other checks. */
+  /** Distinguishes definitions with the same name and different checks. */
   readonly fingerprint: string
 }
 
@@ -17,18 +17,18 @@ export interface ReadItemsInput {
   readonly texts: ReadonlyArray<string>
   /** Refuses keys that the definition does not know. */
   readonly strict: boolean
-  /** Answers every item by itself, so that the one that exceeds a limit is known. */
+  /** Sends one answer per item, so that the item that exceeds a limit is known. */
   readonly singly: boolean
 }
 
 /** The definition is loaded, or an item is read. */
 export type ReadItemsOutput = { readonly _tag: "Loaded" } | { readonly _tag: "Read"; readonly read: ReadContent }
 
-/** Two definitions of one name differ in code, and the code of a function is its text. */
+/** Hashes the source text of the check, which distinguishes two definitions with one name. */
 export const fingerprintOf = ({ check, integrity }: Pick<ItemKind, "check" | "integrity">): string =>
   hash("sha256", `${integrity} ${String(check)}`)
 
-/** Answers are sent this often, in milliseconds: the time limit is that of one answer. */
+/** The time between two answers, in milliseconds. The time limit of an item applies to each answer. */
 const answerMillis = 20
 
 export const readItems = async (
@@ -36,7 +36,7 @@ export const readItems = async (
   channel: TaskChannel,
 ): Promise<ReadonlyArray<ReadItemsOutput>> => {
   const kind = await kindOf(definition)
-  // The time to load a module must not count against an item: the first answer has a limit of its own.
+  // The time to load a module must not count against an item, so the first answer has its own limit.
   await channel.emit([{ _tag: "Loaded" } satisfies ReadItemsOutput])
   const read = strict ? readStrictly : readContent
   let answers: Array<ReadItemsOutput> = []
@@ -62,7 +62,7 @@ const kindOf = async ({ module, name, fingerprint }: DefinitionName): Promise<It
   return found
 }
 
-/** A definition that is exported, or those of a configuration. */
+/** The kind of an exported definition, or the kinds of an exported configuration. */
 const uploadsIn = (value: unknown): ReadonlyArray<ItemKind> => {
   if (typeof value !== "object" || value === null) return []
   if ("uploads" in value && Array.isArray(value.uploads)) return value.uploads.flatMap(uploadsIn)

@@ -1,6 +1,6 @@
-/** Where a worker process begins: reads items of definitions of the user. */
+/** The entry point of a worker process, which reads items with definitions of the user. */
 import { serve } from "@detent/durable/Serving"
 import { readItems } from "./ReadingTask.ts"
 
-// Without a pool that started it, there is nothing to serve.
+// Serves only as a child process of a pool.
 if (process.send !== undefined) serve((task) => (task === "items.read" ? readItems : undefined))

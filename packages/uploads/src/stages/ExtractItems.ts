@@ -1,4 +1,4 @@
-/** Extracts the items of a file from the position of the batch, a few at a time, never faster than they are stored. */
+/** Extracts the items of a file, starting at the position of the batch, one page at a time, with backpressure from the store. */
 
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -31,12 +31,12 @@ export const extractItems = (uploading: Uploading, batch: UploadBatch): Effect.E
       yield* checkFile(uploading, kind, batch)
       yield* beginRun(store, row.batch, Math.floor(yield* Clock.currentTimeMillis))
       const isKept = row.next_index === 0 && kept?.md5 === batch.fileMd5Hash
-      // Where another process has advanced the batch, its position is read again.
+      // If another process has advanced the batch, the loop reads its position again.
       if (yield* extractFrom(uploading, kind, batch, row, isKept ? kept : undefined)) return
     }
   })
 
-/** True when the end of the file was reached. */
+/** Returns true at the end of the file, false if another process has advanced the batch. */
 const extractFrom = (
   uploading: Uploading,
   kind: Kind,
@@ -51,7 +51,7 @@ const extractFrom = (
       const position = kept?.end ?? { index: row.next_index, offset: row.next_offset, line: row.next_line }
       const items = yield* openItems({ files, path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
       const ids = new StoredIds(uploading.store, row)
-      /** Items read before this check came from the file that was validated. */
+      /** Stores a page after checking that the file is unchanged: the check covers all items read before it. */
       const store = (page: Page) =>
         Effect.andThen(
           Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
@@ -71,7 +71,7 @@ const extractFrom = (
     }),
   )
 
-/** Before extraction begins or resumes. */
+/** Checks the file before extraction begins or resumes. */
 const checkFile = ({ limits, files }: Uploading, kind: Kind, batch: UploadBatch): Effect.Effect<void, FileProblem> =>
   Effect.gen(function* () {
     const { filePath, fileName, fileMd5Hash } = batch
@@ -84,7 +84,7 @@ const checkFile = ({ limits, files }: Uploading, kind: Kind, batch: UploadBatch)
     }
   })
 
-/** A file that was written to since its validation may hold anything. */
+/** Refuses a file that was modified since its validation. */
 const checkUnchanged = (
   { integrity }: Pick<Kind, "integrity">,
   { fileName, fileSize, fileModifiedAt }: UploadBatch,
@@ -94,7 +94,7 @@ const checkUnchanged = (
   return isSame ? Effect.void : Effect.fail(new FileChanged({ file: fileName, problem: "it was written to since it was validated" }))
 }
 
-/** A short outage of the database must not fail a batch of a million items. */
+/** Retries a failing database for `storeTimeout`: a short outage must not fail a batch of a million items. */
 export const insisting = <A>(
   { storeTimeout }: Uploading,
   effect: Effect.Effect<A, PersistenceFailed>,

@@ -1,6 +1,6 @@
 /**
- * Keeps the content of files for the next stage, so that a file is read once: the bytes that were hashed for validation, and
- * the items that were validated for extraction. It is only a cache: missing or mismatched content is read from the file.
+ * Keeps the content of files for the next stage, so that a file is read once: the hashed bytes for validation, and the validated
+ * items for extraction. It is only a cache: the next stage reads missing or mismatched content from the file.
  */
 
 import type { Position } from "../file/RawItem.ts"
@@ -16,21 +16,21 @@ export interface KeptBytes extends FileStamp {
 /** The first items of a file. */
 export interface KeptPages {
   readonly md5: string
-  /** The caller that takes them owns them, and removes each once it is stored, which frees its memory. */
+  /** The caller that takes the pages owns them, and removes each stored page to free its memory. */
   readonly pages: Array<Page>
-  /** Where the file continues behind them. */
+  /** The position after the last kept item. */
   readonly end: Position
-  /** Bytes of text they were read from. */
+  /** Bytes of text that the pages were read from. */
   readonly bytes: number
 }
 
 export class ReadOnce {
   readonly limit: number
-  /** By batch, the oldest first. */
+  /** By batch, oldest first. */
   readonly #bytes = new Map<string, KeptBytes>()
   readonly #pages = new Map<string, KeptPages>()
 
-  /** `limit` is in bytes of text, for all files together. */
+  /** `limit`: bytes of text, for all files together. */
   constructor(limit: number) {
     this.limit = limit
   }
@@ -53,7 +53,7 @@ export class ReadOnce {
     return taken(this.#pages, batchId)
   }
 
-  /** Forgets the oldest until the rest fits. Another process may have taken over their batches. */
+  /** Drops the oldest entries until the rest fits. Another process may own their batches by now. */
   #drop<A>(kept: Map<string, A>, sizeOf: (one: A) => number) {
     let size = [...kept.values()].reduce((sum, one) => sum + sizeOf(one), 0)
     for (const [batchId, one] of kept) {

@@ -1,4 +1,4 @@
-/** Reads some items of a file. */
+/** Reads a page of items. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -9,7 +9,7 @@ import { limitNotes } from "../store/Limits.ts"
 import type { Item, Page } from "./Page.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
-/** Reads items that were taken from the file of a batch; undefined where there are none. */
+/** Reads raw items of a batch's file. Returns undefined for an empty list. */
 export const readPage = (
   { reader, store, limits: { maxItemBytes } }: Uploading,
   kind: Kind,
@@ -32,7 +32,7 @@ export const readPage = (
     return { items, from: first.index, end: behind(last), bytes: last.endOffset - first.offset, ingestedAt, validatedAt }
   })
 
-/** An item without a text. */
+/** The problem of an item without text. */
 const unreadable = (problem: RawItem["problem"], maxItemBytes: number): ReadContent => {
   const found: ItemProblem =
     problem === "too_large"

@@ -1,6 +1,6 @@
 /**
- * Tries the failed items of a batch again, with the content they were given or corrected to. The instance of an item decides
- * under an id of this piece of work, so a run that was cut off finds the same outcome; the result is entered once.
+ * Retries the failed items of a batch, with their stored or corrected content. The key of this run is the dedupe id of the event to each
+ * item's instance, so that a restarted run finds the same outcome; the result is entered once.
  */
 import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
@@ -24,12 +24,12 @@ interface Tried {
   readonly row: FailedRow
   readonly read: ReadContent
   readonly duplicateOf: number | undefined
-  /** When it was read and checked. */
+  /** When the item was read and checked. */
   readonly at: number
 }
 
 interface Outcome {
-  /** Its remaining problem. */
+  /** The remaining problem; undefined if the item can be stored. */
   readonly problem: ItemProblem | undefined
   readonly attempts: number
 }
@@ -68,7 +68,7 @@ const retryPage = (
       concurrency: pageSize,
     })
     yield* insisting(uploading, enter(uploading, kind, batch, tried, outcomes))
-    // Half a million of them would stay in memory for as long as any instance does, 3 kB each.
+    // Releases the instances: at 3 kB each, half a million of them would stay in memory until they are passivated.
     const ids = page.map((row) => itemInstanceId(batch.batch_id, row.item_index))
     yield* uploading.engine.release(kind.workflow.machine, ids)
   })
@@ -87,13 +87,13 @@ const readAgain = (
   })
 }
 
-/** An item whose content was not kept stays unchanged until it is corrected. */
+/** An item whose content was not kept keeps its problem until it is corrected. */
 const notKept = ({ reason, message }: FailedRow): ReadContent => ({
   _tag: "Bad",
   problem: { reason: reason ?? "not_json", message: message ?? "its content was not kept" },
 })
 
-/** Its content, regardless of the current check of the user. */
+/** The content of an item, even if the user's check refuses it now. */
 const uncheckedOf = (read: ReadContent): ReadContent => (read._tag === "Bad" ? (read.unchecked ?? read) : read)
 
 /** Sends the retry event to the instance of the item. */
@@ -108,17 +108,17 @@ const tryAgain = (
     const id = itemInstanceId(batchId, row.item_index)
     const { machine, trigger } = kind.workflow
     const found = yield* engine.get(machine, id)
-    if (Option.isNone(found)) return yield* Effect.fail(lost(kind, id, "it is not there"))
+    if (Option.isNone(found)) return yield* Effect.fail(lost(kind, id, "its instance does not exist"))
     const instance = found.value
     const retry = trigger("retry_item", { argument: readingOf(read, duplicateOf, { ingestedAt: at, validatedAt: at }) })
     const decided = Effect.map(instance.call(retry, { id: key }), (taken) => taken.state)
-    // A run that was cut off may be ahead of the entries: then the instance decides.
+    // An interrupted run may have sent the event without updating the entries: then the state of the instance decides.
     const state = yield* Effect.catchTags(decided, { InvalidTransition: () => instance.state, MachineStopped: () => instance.state })
     const { problem, attempts } = state.entity
     return { problem: state._tag === "stored" ? undefined : (problem ?? stuck(state._tag)), attempts }
   }).pipe(Effect.mapError((error) => (error instanceof PersistenceFailed ? error : lost(kind, row.item_index, error.message))))
 
-/** Enters the results, each once: results that another run has entered are not counted again. */
+/** Enters each result once: results that another run has entered are not counted again. */
 const enter = (
   { store }: Uploading,
   kind: Kind,
@@ -129,7 +129,7 @@ const enter = (
   store.transact(
     "retryItems",
     Effect.gen(function* () {
-      // Takes the lock on the batch: no item is stored after the query below.
+      // Locks the row of the batch, so that no other process stores an item after the query below.
       yield* addCounts(store, batch, { stored: 0, failed: 0 })
       const taken = new Map(yield* findStored(store, batch, idsOf(tried.map(({ read }) => read))))
       const settled = tried.map((one, position) => settle(one, outcomes[position], taken))
@@ -141,8 +141,8 @@ const enter = (
   )
 
 /**
- * The entry of an item. Its instance may have decided in a run that was cut off: then it is stored even if a check would refuse
- * it now, unless another item of the batch has been stored under its id since.
+ * The entry of an item. Its instance may have decided in an interrupted run: then the item is stored even if a check would refuse it
+ * now, unless another item of the batch has been stored with its id since.
  */
 const settle = (
   { row, read }: Tried,
@@ -163,7 +163,7 @@ const settle = (
   return { ...known, id: itemId, problem: undefined, item }
 }
 
-/** The ids of items, those too that a check refuses. */
+/** The ids of items, including items that a check refuses. */
 const idsOf = (contents: ReadonlyArray<ReadContent>): ReadonlyArray<ItemId> =>
   contents.map(uncheckedOf).flatMap((one) => (one._tag === "Good" ? [one.id] : []))
 
@@ -174,5 +174,5 @@ const lost = ({ machine }: Kind, item: string | number, problem: string): Persis
     machine,
     id: String(item),
     operation: "retry",
-    cause: new Error(`it could not be tried again: ${problem}`),
+    cause: new Error(`the item could not be retried: ${problem}`),
   })

@@ -1,7 +1,7 @@
 /**
- * Stores a few items of a file in one transaction: the instance of each, its entry in the batch, the content of the good
- * ones, and the position of the batch. So a process that dies leaves either all of them behind or none, and the next one
- * resumes with the item after the last that is stored.
+ * Stores a page of items in one transaction: the instance of each, its entry in the batch, the content of the valid items, and the
+ * position of the batch. So a process that dies has stored all of them or none, and the next process resumes after the last stored
+ * item.
  */
 
 import { PersistenceFailed } from "@detent/machine"
@@ -18,7 +18,7 @@ import type { UploadStore } from "../store/UploadStore.ts"
 import type { Item, Page } from "./Page.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
 
-/** Whether they were stored; if not, another process has advanced the batch. */
+/** Returns true if the items were stored, false if another process has advanced the batch. */
 export const storeItems = (
   { engine, store }: Uploading,
   kind: Kind,
@@ -38,7 +38,8 @@ export const storeItems = (
       const good: Array<ItemOfBatch<object>> = []
       for (const [position, { index, line, offset, read, text }] of items.entries()) {
         const outcome = started[position]
-        if (outcome === undefined || Result.isFailure(outcome)) return yield* Effect.fail(inTheWay(kind, batchId, index, outcome?.failure))
+        if (outcome === undefined || Result.isFailure(outcome))
+          return yield* Effect.fail(notStarted(kind, batchId, index, outcome?.failure))
         const { _tag: state, entity } = outcome.success
         if (state === "stored" && read._tag === "Good") {
           good.push({ batch, index, item: read.content })
@@ -66,12 +67,12 @@ export const storeItems = (
   })
 }
 
-/** A good item fails where it is a duplicate: its JSON is stored so that it can be retried. */
+/** A valid item fails if it is a duplicate. Its JSON is stored, so that it can be retried. */
 const textOf = (kind: Kind, read: Item["read"]): string | undefined => (read._tag === "Good" ? kind.jsonOf(read.content) : undefined)
 
 const idsOf = (items: ReadonlyArray<Item>): ReadonlyArray<ItemId> => items.flatMap(({ read }) => (read._tag === "Good" ? [read.id] : []))
 
-/** The first states of the instances of items. `known` are the ids that are taken, and by which item. */
+/** The first states of the instances of items. `known` maps each id that is taken to the index of its item. */
 const instancesOf = (batchId: string, page: Page, known: ReadonlyMap<ItemId, number>) => {
   const here = new Map<ItemId, number>()
   return page.items.map(({ index, read }) => {
@@ -84,20 +85,20 @@ const instancesOf = (batchId: string, page: Page, known: ReadonlyMap<ItemId, num
   })
 }
 
-/** The batch says that the item has not been taken yet, the engine says that it has. */
-const inTheWay = ({ machine }: Kind, batchId: string, index: number, cause: Error | undefined): PersistenceFailed => {
+/** The engine could not start the instance of an item, although the batch has not extracted the item yet. */
+const notStarted = ({ machine }: Kind, batchId: string, index: number, cause: Error | undefined): PersistenceFailed => {
   if (cause instanceof PersistenceFailed) return cause
   const id = itemInstanceId(batchId, index)
   return new PersistenceFailed({
     machine,
     id,
     operation: "startAll",
-    cause: new Error(`it could not be begun: ${cause?.message}`),
+    cause: new Error(`the instance could not be started: ${cause?.message}`),
   })
 }
 
-// The ids that a batch has stored, and by which of its items. A run that began with the first item of the file has stored all of
-// them itself: it remembers them, up to a limit, and need not ask the database for each page, which takes 1.5 µs of CPU for an item.
+// The ids that a batch has stored, each with the index of its item. A run that began with the first item of the file has stored all of
+// them itself. It keeps them in memory, up to a limit, and saves a query for each page, which takes 1.5 µs of CPU per item.
 
 /** About 10 MB of memory. */
 const remembered = 100_000
@@ -113,12 +114,12 @@ export class StoredIds {
     this.#known = next_index === 0 ? new Map() : undefined
   }
 
-  /** Those of the ids that are stored. */
+  /** Finds stored ids, at least those among the given ids. */
   find(ids: ReadonlyArray<ItemId>): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> {
     return this.#known === undefined ? findStored(this.#store, this.#batch, ids) : Effect.succeed(this.#known)
   }
 
-  /** Adds entries that have been committed. */
+  /** Adds committed entries. */
   add(entries: ReadonlyArray<NewEntry>) {
     if (this.#known === undefined) return
     for (const { id, index, problem } of entries) if (id !== undefined && problem === undefined) this.#known.set(id, index)

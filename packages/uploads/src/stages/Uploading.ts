@@ -26,9 +26,9 @@ export interface Uploading {
   /** By name. */
   readonly kinds: ReadonlyMap<string, Kind>
   readonly limits: UploadLimits
-  /** Where received files are stored, where they are not shared. */
+  /** The local folder of received files, used without a shared storage. */
   readonly folder: string
-  /** Where received files are stored for all machines. */
+  /** The storage of received files that all machines share. */
   readonly shared: SharedFiles | undefined
   readonly files: UploadFiles
   readonly notify: ((notice: Notice) => Effect.Effect<void, unknown>) | undefined
@@ -38,10 +38,10 @@ export interface Uploading {
   readonly reader: ItemReader
 }
 
-/** The kind of batches that were uploaded before there were others. */
+/** The kind of batches from releases without other kinds. */
 export const firstKind = "HackerNews"
 
-/** The kind of a name. It is missing where the configuration no longer has it. */
+/** The kind with this name. Fails if the configuration no longer has it. */
 export const kindNamed = ({ kinds }: Pick<Uploading, "kinds">, name: string): Effect.Effect<Kind, UploadUnknown> => {
   const kind = kinds.get(name)
   return kind === undefined ? Effect.fail(new UploadUnknown({ upload: name, known: [...kinds.keys()] })) : Effect.succeed(kind)

@@ -1,4 +1,4 @@
-/** Reads a file from its start to its end: whether it can be processed, how many items it has, and their problems. */
+/** Validates a file by reading it completely: whether it can be processed, how many items it has, and their problems. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import { BatchNotFound } from "../batch/BatchProblem.ts"
@@ -57,7 +57,7 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
     }),
   )
 
-/** A file may be corrected as long as none of its items has been taken. */
+/** Accepts a changed file as long as none of its items has been extracted. */
 const acceptHash = (
   { store }: Uploading,
   { batchId, fileName, fileMd5Hash }: UploadBatch,
@@ -72,7 +72,7 @@ const acceptHash = (
     return yield* Effect.fail(new FileChanged({ file: fileName, problem }))
   })
 
-/** The first pages of a file, as many as may be kept for extraction. */
+/** Collects the first pages of a file for extraction, up to the limit of the cache. */
 class Keeping {
   readonly #readOnce: ReadOnce
   readonly #pages: Array<Page> = []
@@ -84,7 +84,7 @@ class Keeping {
   }
 
   add(page: Page) {
-    // Extraction resumes behind them, so none may be left out.
+    // The kept pages must be contiguous, because extraction continues after the last one.
     this.#full ||= this.#bytes + page.bytes > this.#readOnce.limit
     if (this.#full) return
     this.#pages.push(page)
@@ -99,7 +99,7 @@ class Keeping {
 
 const exampleLimit = 5
 
-/** Problems by reason, with the first few of each. */
+/** Counts problems by reason, with the first few examples of each. */
 class ErrorCount {
   readonly #groups = new Map<ItemProblem["reason"], { count: number; readonly examples: Array<ErrorGroup["examples"][number]> }>()
   total = 0

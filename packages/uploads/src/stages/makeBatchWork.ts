@@ -1,4 +1,4 @@
-/** The work on batches, put together for the processors of their workflow. */
+/** Implements the work on batches for the processors of their workflow. */
 import { existsSync } from "node:fs"
 import { basename, join, resolve } from "node:path"
 import type { PersistenceFailed } from "@detent/machine"
@@ -45,7 +45,7 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
     validate: (batch) => validateFile(uploading, located(uploading, batch)),
     extract: (batch, key) =>
       Effect.gen(function* () {
-        // Items that failed in an earlier try of the batch are tried again, too.
+        // Also retries items that failed in an earlier attempt of the batch.
         if (batch.retryCount > 0) yield* retryFailed(batch, key)
         yield* extractItems(uploading, located(uploading, batch))
         return yield* count(batch)
@@ -57,7 +57,7 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
   }
 }
 
-/** A received file has a name of its own: it is found in another folder, too, where the data folder was copied. */
+/** Finds a received file by its unique name in the current folder, for a data folder that was copied. */
 const located = ({ folder }: Uploading, batch: UploadBatch): UploadBatch => {
   if (isAddress(batch.filePath) || existsSync(batch.filePath)) return batch
   const filePath = resolve(join(folder, basename(batch.filePath)))
@@ -66,7 +66,7 @@ const located = ({ folder }: Uploading, batch: UploadBatch): UploadBatch => {
 
 const notifyTimeout = "30 seconds"
 
-/** A notification that fails or takes long must not hold up the batch. The kind's own comes before the one for all kinds. */
+/** Notifies with a timeout and retries: a failing notification must not block the batch. The `notify` of the kind takes precedence. */
 const notifying = (uploading: Uploading, notice: Notice): Effect.Effect<string | undefined> => {
   const notify = uploading.kinds.get(notice.batch.kind ?? firstKind)?.notify ?? uploading.notify
   if (notify === undefined) return Effect.succeed(undefined)

@@ -1,4 +1,4 @@
-/** The table of batches: the file and the position of each. */
+/** The table of batches, with the file and the position of each. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { Position } from "../file/RawItem.ts"
@@ -13,12 +13,12 @@ export interface Claim {
   readonly kind: string
   readonly fileName: string
   readonly md5: string
-  /** Whether it is the batch that its file is known by. */
+  /** Whether this is the original batch of its file. Forced uploads of the same file are not. */
   readonly original: boolean
   readonly at: number
 }
 
-/** Enters a new batch; false where its id or, for an original, its file is there already. */
+/** Inserts a new batch. Returns false if its id or, for an original batch, its file exists already. */
 export const claimBatch = (
   store: UploadStore,
   { batchId, kind, fileName, md5, original, at }: Claim,
@@ -37,7 +37,7 @@ export const findBatch = (store: UploadStore, batchId: string): Found => {
   return Effect.map(store.rows("findBatch", BatchRow, sql`select * from ${batches} where batch_id = ${batchId}`), ([row]) => row)
 }
 
-/** The batch that a file is known by in its kind. */
+/** The original batch of a file in its kind. */
 export const findByHash = (store: UploadStore, kind: string, md5: string): Found => {
   const { sql, batches } = store.dialect
   const found = sql`select * from ${batches} where kind = ${kind} and md5 = ${md5} and original`
@@ -50,7 +50,7 @@ export const findOfKind = (store: UploadStore, kind: string): Found => {
   return Effect.map(store.rows("findOfKind", BatchRow, sql`select * from ${batches} where kind = ${kind} limit 1`), ([row]) => row)
 }
 
-/** The newest first; `after` is the number of the last one of the page before. */
+/** Batches, newest first. `after` is the number of the last batch of the previous page. */
 export const listBatches = (
   store: UploadStore,
   limit: number,
@@ -61,7 +61,7 @@ export const listBatches = (
   return store.rows("listBatches", BatchRow, sql`select * from ${batches} ${older} order by batch desc limit ${limit}`)
 }
 
-/** The file of a batch has been corrected. Where another batch has that file, it stays the one the file is known by. */
+/** Sets the hash of a corrected file. If another batch is the original of that file, it stays the original. */
 export const setHash = (store: UploadStore, batch: number, md5: string): Effect.Effect<void, PersistenceFailed> => {
   const { sql, batches, flag } = store.dialect
   return store.run(
@@ -76,13 +76,13 @@ export const setHash = (store: UploadStore, batch: number, md5: string): Effect.
   )
 }
 
-/** Extraction begins, or continues: the rate is measured from here. */
+/** Records that extraction begins or resumes: the rate is measured from here. */
 export const beginRun = (store: UploadStore, batch: number, at: number): Effect.Effect<void, PersistenceFailed> => {
   const { sql, batches } = store.dialect
   return store.run("beginRun", sql`update ${batches} set run_started_at = ${at}, run_start_index = next_index where batch = ${batch}`)
 }
 
-/** Advances a batch from an item; false where another process has done so. */
+/** Advances the position of a batch. Returns false if another process has advanced it. */
 export const advance = (
   store: UploadStore,
   batch: number,

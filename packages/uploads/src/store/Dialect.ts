@@ -1,4 +1,4 @@
-/** The differences of SQLite and PostgreSQL in otherwise equal SQL. */
+/** The differences between SQLite and PostgreSQL in otherwise equal SQL. */
 import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
@@ -7,7 +7,7 @@ import type { HNItem } from "../item/HNItem.ts"
 import type { KindContent } from "../item/ItemKind.ts"
 import type { SearchTerm } from "./SearchText.ts"
 
-/** An item to be written, and where it came from. */
+/** An item to write, with its batch and its index. */
 export interface ItemOfBatch<Item = HNItem> {
   readonly batch: number
   readonly index: number
@@ -15,7 +15,7 @@ export interface ItemOfBatch<Item = HNItem> {
 }
 
 export interface Dialect {
-  /** Without the transformations of names a user may have configured. */
+  /** The client without name transformations that a user may have configured. */
   readonly sql: SqlClient
   readonly batches: Fragment
   readonly entries: Fragment
@@ -26,24 +26,24 @@ export interface Dialect {
   readonly limits: Fragment
   /** A JSON array as rows `(value)`. */
   readonly rows: (json: string) => Fragment
-  /** A text of such rows. */
+  /** A column of such rows as text. */
   readonly textOf: (column: string) => Fragment
-  /** Writes new entries, each with its first try. */
+  /** Writes new entries, each with one attempt. */
   readonly writeEntries: (entries: ReadonlyArray<EntryValues>) => Effect.Effect<void, SqlError>
-  /** Writes items; those that are there already are replaced. */
+  /** Writes items, and replaces existing ones. */
   readonly writeItems: (items: ReadonlyArray<ItemOfBatch>) => Effect.Effect<void, SqlError>
-  /** Whether the item `i` has all of the terms. */
+  /** Whether the item `i` matches all terms. */
   readonly matches: (terms: ReadonlyArray<SearchTerm>) => Fragment
   /** Whether the item `i` is by an author. */
   readonly isBy: (author: string) => Fragment
   readonly flag: (value: boolean) => Fragment
-  /** Writes items of a kind; those that are there already are replaced. */
+  /** Writes items of a kind, and replaces existing ones. */
   readonly writeKindItems: (items: ReadonlyArray<KindItemValues>) => Effect.Effect<void, SqlError>
-  /** Whether the item `i` of a kind has all of the terms and all of the tokens. */
+  /** Whether the item `i` of a kind matches all terms and has all tokens. */
   readonly kindMatches: (terms: ReadonlyArray<SearchTerm>, tokens: ReadonlyArray<string>) => Fragment
 }
 
-/** An item of a kind that is not Hacker News, as it is stored. */
+/** The row of an item of any kind but Hacker News. */
 export interface KindItemValues extends KindContent {
   readonly kind: string
   readonly batch: number

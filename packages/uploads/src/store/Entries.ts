@@ -1,4 +1,4 @@
-/** The table of entries: every item of every file, and its result. */
+/** The table of entries: every item of every file, with its result. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { ErrorSummary } from "../batch/UploadBatch.ts"
@@ -8,7 +8,7 @@ import type { EntryValues } from "./Dialect.ts"
 import { ContentRow, CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
-/** An item of a file, to be entered. */
+/** A new entry for an item of a file. */
 export interface NewEntry {
   readonly index: number
   readonly id: ItemId | undefined
@@ -34,11 +34,11 @@ export const insertEntries = (
   return store.run("insertEntries", store.dialect.writeEntries(rows))
 }
 
-/** Ids of Hacker News are numbers and have a column of their own. */
+/** Ids of Hacker News are numbers and have a separate column. */
 const columnsOf = (id: ItemId | undefined): readonly [hnId: number | null, itemId: string | null] =>
   typeof id === "number" ? [id, null] : [null, id ?? null]
 
-/** Which of these ids the batch has stored already, and as which of its items. */
+/** The ids that the batch has stored already, each with the index of its item. */
 export const findStored = (
   store: UploadStore,
   batch: number,
@@ -52,8 +52,8 @@ export const findStored = (
 }
 
 /**
- * The entries that a batch has stored under these ids. The join keeps its order on SQLite, so that each id is looked up in its index:
- * 0.2 ms for 2,000 ids. With `in`, SQLite reads every entry of the batch: 26 ms where it has 300,000.
+ * The stored entries of a batch with these ids. The cross join fixes the join order on SQLite, so that each id is looked up in the
+ * index: 0.2 ms for 2,000 ids. With `in`, SQLite reads every entry of the batch: 26 ms for 300,000 entries.
  */
 export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: ReadonlyArray<ItemId>) => {
   const { sql, entries, rows, textOf } = dialect
@@ -61,7 +61,7 @@ export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: Read
   const isGiven =
     typeof ids[0] === "number"
       ? sql`e.hn_id = cast(value as bigint)`
-      : // Repeated, so that the index of these ids can be used.
+      : // Repeats the condition of the partial index, so that the index can be used.
         sql`e.item_id = ${textOf("value")} and e.item_id is not null`
   return sql`
     select e.hn_id, e.item_id, e.item_index from ${rows(JSON.stringify(ids))} cross join ${entries} e
@@ -69,8 +69,8 @@ export const storedEntries = ({ dialect }: UploadStore, batch: number, ids: Read
 }
 
 /**
- * Failed items with their JSON, in the order of the file, which are about to be tried again; those too whose retry was cut off.
- * They are read as they are marked, so that no correction comes in between.
+ * Marks failed items as `processing` and returns them with their JSON, in the order of the file; includes items whose retry was
+ * interrupted. One statement marks and reads them, so that no correction comes in between.
  */
 export const beginRetry = (
   store: UploadStore,
@@ -91,16 +91,16 @@ export const beginRetry = (
   )
 }
 
-/** The result of a failed item that was tried again. */
+/** The result of a retried item. */
 export interface Retried {
   readonly index: number
   readonly id: ItemId | undefined
   readonly problem: ItemProblem | undefined
-  /** How often it has been tried. */
+  /** The number of attempts. */
   readonly attempts: number
 }
 
-/** Enters the results of failed items, and returns those that no other run had entered as stored. */
+/** Enters the results of retried items. Returns the indices of items that no other run had entered as stored. */
 export const updateEntries = (
   store: UploadStore,
   batch: number,
@@ -118,7 +118,7 @@ export const updateEntries = (
       columnsOf(id)[1],
     ]),
   )
-  // The list of indices makes SQLite look up each entry: without it, 100 of 30,000 failed ones took 1,064 ms, not 0.5.
+  // The list of indices makes SQLite look up each entry: without it, 100 of 30,000 failed entries took 1,064 ms instead of 0.5 ms.
   const updated = sql`
     with retried as materialized (
       select cast(value ->> 0 as bigint) as place, value ->> 1 as state, cast(value ->> 2 as bigint) as hn_id, value ->> 3 as reason,
@@ -144,7 +144,7 @@ export const listEntries = (
   const conditions = [
     sql`batch = ${batch}`,
     sql`item_index > ${after ?? -1}`,
-    // Spelled out, so that the index of those that are not stored can be used.
+    // Repeats the condition of the partial index of entries that are not stored, so that it can be used.
     ...(state === undefined ? [] : [state === "stored" ? sql`state = 'stored'` : sql`state = ${state} and state <> 'stored'`]),
   ]
   return store.rows(
@@ -165,14 +165,14 @@ export const findEntry = (store: UploadStore, batch: number, index: number): Eff
   return Effect.map(store.rows("findEntry", EntryRow, found), ([row]) => row)
 }
 
-/** The content that a failed item was given or corrected to; undefined where it was not kept. */
+/** The original or corrected content of a failed item; undefined where it was not kept. */
 export const contentOf = (store: UploadStore, batch: number, index: number): Effect.Effect<string | undefined, PersistenceFailed> => {
   const { sql, entries } = store.dialect
   const found = sql`select content from ${entries} where batch = ${batch} and item_index = ${index}`
   return Effect.map(store.rows("contentOf", ContentRow, found), ([row]) => row?.content ?? undefined)
 }
 
-/** Replaces the content of a failed item; false where it has not failed, also while it is tried again. */
+/** Replaces the content of a failed item. Returns false if the item has not failed or is being retried. */
 export const replaceContent = (
   store: UploadStore,
   batch: number,
@@ -202,7 +202,7 @@ export const countEntries = (
 /** How many examples of a reason are listed. */
 const exampleLimit = 5
 
-/** Failures by reason, the most frequent first. */
+/** Failures by reason, most frequent first. */
 export const summarizeErrors = (store: UploadStore, batch: number): Effect.Effect<ErrorSummary, PersistenceFailed> =>
   Effect.gen(function* () {
     const { sql, entries } = store.dialect

@@ -1,4 +1,4 @@
-/** The stored items of a kind, whichever table they are in. */
+/** The stored items of a kind: one interface for the table of Hacker News and the table of all other kinds. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -12,20 +12,20 @@ import { KindItemRow } from "./Rows.ts"
 import { parseSearch } from "./SearchText.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
-/** An item of a kind, and where it came from. */
+/** A stored item of a kind, with its batch. */
 export interface StoredKindItem<out Item> {
   readonly id: string
   readonly item: Item
   readonly batchId: string
-  /** Its place among the items of its file, counted from 0. */
+  /** The position of the item in its file, counted from 0. */
   readonly index: number
 }
 
-/** Which items of a kind to find. All conditions must hold. */
+/** A search for items of a kind. All conditions must hold. */
 export interface KindQuery<Field extends string> {
-  /** Words that must all occur in the text; "phrases", begin* and -not are understood. */
+  /** Words that must all occur in the text; supports "phrases", begin* and -not. */
   readonly text?: string
-  /** Fields and the values they must have; of a list, one of its elements. */
+  /** Fields with their required values; a list matches with any of its elements. */
   readonly where?: { readonly [K in Field]?: FieldValue }
   /** The smallest `time`, inclusive. */
   readonly from?: number
@@ -35,11 +35,11 @@ export interface KindQuery<Field extends string> {
   readonly batchId?: string
   /** At most 1000. Default: 50. */
   readonly limit?: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string
 }
 
-/** The items with the largest `time` first; where words or fields are asked for, those that were stored last. */
+/** Items with the largest `time` first; in a search by words or fields, the last stored items first. */
 export interface KindPage<out Item> {
   readonly items: ReadonlyArray<StoredKindItem<Item>>
   /** Pass it as `after` for the next page. */
@@ -47,9 +47,9 @@ export interface KindPage<out Item> {
 }
 
 export interface ItemTable {
-  /** Writes the content of items; those that are there already are replaced. */
+  /** Writes the content of items, and replaces existing ones. */
   readonly write: (items: ReadonlyArray<ItemOfBatch<object>>) => Effect.Effect<void, PersistenceFailed>
-  /** Items as JSON. */
+  /** Finds an item, as JSON. */
   readonly find: (id: string) => Effect.Effect<Option.Option<StoredKindItem<JsonObject>>, PersistenceFailed>
   readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<JsonObject>, PersistenceFailed>
 }
@@ -62,7 +62,7 @@ const emptyPage: KindPage<never> = { items: [], next: undefined }
 // Hacker News
 
 const hackerNewsTable = (store: UploadStore): ItemTable => ({
-  // The reader of Hacker News made them.
+  // The items come from the reader of Hacker News.
   write: (items) => store.run("writeItems", store.dialect.writeItems(items as Parameters<typeof store.dialect.writeItems>[0])),
   find: (id) => (/^\d{1,15}$/.test(id) ? Effect.map(findItem(store, Number(id)), Option.map(storedOf)) : Effect.succeed(Option.none())),
   search: ({ where = {}, after, ...query }) => {
@@ -105,7 +105,7 @@ const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
         from ${dialect.kindItems} i join ${dialect.batches} b on b.batch = i.batch
         where i.kind = ${kind.name} and ${condition} ${order}`,
     )
-  /** As it was stored: the JSON of an item, regardless of its current schema. */
+  /** Returns the stored JSON of an item, without decoding it by the current schema. */
   const shown = ({ id, content, batch_id: batchId, item_index: index }: KindItemRow): StoredKindItem<JsonObject> => ({
     id,
     item: content,
@@ -113,7 +113,7 @@ const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
     index,
   })
   return {
-    // The reader of the kind made their content.
+    // The content comes from the reader of the kind.
     write: (items) =>
       store.run(
         "writeItems",
@@ -141,7 +141,7 @@ const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, byMatch
   if (byMatch) {
     const terms = text === undefined ? [] : parseSearch(text)
     const tokens = Object.entries(where).flatMap(([field, value]) => (value === undefined ? [] : [tokenOf(field, value)]))
-    // A text without a word is found nowhere.
+    // A text without words matches nothing.
     if (text !== undefined && terms.length === 0) return sql`1 = 0`
     if (terms.length + tokens.length > 0) conditions.push(kindMatches(terms, tokens))
   }
@@ -159,7 +159,7 @@ const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, byMatch
 
 const cursorText = (time: number, key: number): string => `${time}_${key}`
 
-/** Nothing follows a text that is not a cursor. */
+/** Decodes a cursor. An invalid cursor gives an empty page. */
 const cursorOf = (text: string): { readonly time: number; readonly key: number } => {
   const [time = Number.NaN, key = Number.NaN] = text.split("_").map(Number)
   return Number.isFinite(time) && Number.isSafeInteger(key) ? { time, key } : { time: 0, key: 0 }

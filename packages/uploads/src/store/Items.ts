@@ -1,4 +1,4 @@
-/** The table of the items of Hacker News: found by id, by type, author and time, and by words. */
+/** The table of Hacker News items: finds them by id, type, author, time and words. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -8,16 +8,16 @@ import { ItemRow } from "./Rows.ts"
 import { parseSearch } from "./SearchText.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
-/** An item, and where it came from. */
+/** A stored item, with its batch and its index. */
 export interface StoredItem {
   readonly item: HNItem
   readonly batchId: string
   readonly index: number
 }
 
-/** Which items to find. All conditions must hold. */
+/** A search for items. All conditions must hold. */
 export interface ItemQuery {
-  /** Words that must all occur in title or text; "phrases", begin* and -not are understood. */
+  /** Words that must all occur in title or text; supports "phrases", begin* and -not. */
   readonly text?: string
   readonly type?: ItemType
   readonly by?: string
@@ -25,21 +25,21 @@ export interface ItemQuery {
   readonly from?: number
   /** Seconds since 1970, exclusive. */
   readonly until?: number
-  /** Those that a batch wrote last. */
+  /** Only items that this batch wrote last. */
   readonly batchId?: string
   /** At most 1000. Default: 50. */
   readonly limit?: number
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: ItemCursor
 }
 
-/** Where a page ended. */
+/** The cursor of a page. */
 export interface ItemCursor {
   readonly time: number
   readonly hnId: number
 }
 
-/** The newest items first: by their id where words were asked for, by their time otherwise. */
+/** The newest items first: by id in a search for words, by time otherwise. */
 export interface ItemPage {
   readonly items: ReadonlyArray<StoredItem>
   readonly next: ItemCursor | undefined
@@ -73,7 +73,7 @@ const conditionOf = (store: UploadStore, query: ItemQuery, byWords: boolean): Fr
   if (type !== undefined) conditions.push(sql`i.type = ${type}`)
   if (by !== undefined) conditions.push(isBy(by))
   if (from !== undefined) conditions.push(sql`i.time >= ${from}`)
-  // Those without a time have 0.
+  // Items without a time have 0.
   if (until !== undefined) conditions.push(sql`i.time > 0 and i.time < ${until}`)
   if (batchId !== undefined) conditions.push(sql`i.batch = (select batch from ${batches} where batch_id = ${batchId})`)
   if (after !== undefined) {

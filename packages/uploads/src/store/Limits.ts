@@ -1,4 +1,4 @@
-/** The table of items that have exceeded the limit of reading: how often, under which limit, and why. */
+/** The table of items whose reading exceeded the limit: how often, which limit, and why. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { LimitNotes } from "../reading/ItemReader.ts"
@@ -24,7 +24,7 @@ export const limitNotes = (
         return row?.task_limit === limit ? { attempts: row.attempts, problem: row.problem } : undefined
       },
       add: (index, limit, problem) => {
-        // Under another limit, the item is counted anew.
+        // With another limit, counting starts again at 1.
         const added = sql`
           insert into ${limits} as l (batch, item_index, attempts, task_limit, problem)
           values (${batch}, ${index}, 1, ${limit}, ${problem})
@@ -38,7 +38,7 @@ export const limitNotes = (
   })
 }
 
-/** An item that was given other content is tried anew. */
+/** Deletes the record of an item with new content, so that it is read again. */
 export const forgetLimit = (store: UploadStore, batch: number, index: number): Effect.Effect<void, PersistenceFailed> => {
   const { sql, limits } = store.dialect
   return store.run("forgetLimit", sql`delete from ${limits} where batch = ${batch} and item_index = ${index}`)

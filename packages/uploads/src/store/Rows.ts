@@ -1,15 +1,15 @@
-/** Rows of the tables, read back. */
+/** Schemas of the rows of the tables. */
 import * as Schema from "effect/Schema"
 import * as SchemaTransformation from "effect/SchemaTransformation"
 import { ItemType } from "../item/HNItem.ts"
 import { ProblemReason } from "../item/ItemProblem.ts"
 
-/** PostgreSQL gives a bigint where SQLite gives a number. */
+/** PostgreSQL returns a bigint where SQLite returns a number. */
 const Whole = Schema.Union([Schema.Int, Schema.BigInt]).pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform<number, number | bigint>({ decode: Number, encode: (whole) => whole })),
 )
 
-/** SQLite has no booleans but 0 and 1. */
+/** SQLite stores booleans as 0 and 1. */
 const Flag = Schema.Union([Schema.Boolean, Schema.Int]).pipe(
   Schema.decodeTo(Schema.Boolean, SchemaTransformation.transform<boolean, boolean | number>({ decode: Boolean, encode: (flag) => flag })),
 )
@@ -71,7 +71,7 @@ export const ExampleRow = Schema.Struct({
 
 export const DuplicateRow = Schema.Struct({ hn_id: Schema.NullOr(Whole), item_id: Schema.NullOr(Schema.String), item_index: Whole })
 
-/** An item that has exceeded the limit of reading. */
+/** An item whose reading exceeded the limit. */
 export const LimitRow = Schema.Struct({ item_index: Whole, attempts: Whole, task_limit: Schema.String, problem: Schema.String })
 
 export const AttemptsRow = Schema.Struct({ attempts: Whole })

@@ -1,4 +1,4 @@
-/** Fills the search indexes from the stored items, for a database whose rows were copied from another one. */
+/** Fills the search indexes from the stored items, for a database whose rows were copied from another database. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -21,7 +21,7 @@ const IndexedKindRow = Schema.Struct({ ...KindItemRow.fields, batch, kind: Schem
 
 const pageSize = 1000
 
-/** Indexes some items of Hacker News after one, by id, and returns the last of them. Undefined: all are indexed. */
+/** Indexes the next page of Hacker News items after an id. Returns the last id, or undefined when all items are indexed. */
 export const rebuildSearch = (after = 0): Rebuilding<number | undefined> =>
   Effect.gen(function* () {
     const store = yield* UploadStore.open("detent")
@@ -33,7 +33,7 @@ export const rebuildSearch = (after = 0): Rebuilding<number | undefined> =>
     return rows.length < pageSize ? undefined : rows.at(-1)?.hn_id
   })
 
-/** The same for items of other kinds, whose definitions say which words and fields are found. */
+/** The same for items of other kinds, whose definitions define the searched words and fields. */
 export const rebuildKindSearch = (uploads: ReadonlyArray<AnyUpload>, after = 0): Rebuilding<number | undefined> =>
   Effect.gen(function* () {
     const store = yield* UploadStore.open("detent")
@@ -52,7 +52,7 @@ export const rebuildKindSearch = (uploads: ReadonlyArray<AnyUpload>, after = 0):
     return rows.length < pageSize ? undefined : rows.at(-1)?.item
   })
 
-/** The kinds other than Hacker News of which items are stored. */
+/** The kinds of stored items, except Hacker News. */
 export const storedKinds: Rebuilding<ReadonlyArray<string>> = Effect.gen(function* () {
   const store = yield* UploadStore.open("detent")
   const { sql, kindItems } = store.dialect

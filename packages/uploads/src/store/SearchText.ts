@@ -1,16 +1,16 @@
 /**
- * Search text of users: words that must all occur, "phrases", words that begin like this*, and -words that must not
- * occur. Anything else counts as space.
+ * Parses the search text of users: words that must all occur, "phrases", prefixes like this*, and -words that must not occur. All other
+ * characters count as space.
  */
 export interface SearchTerm {
   /** The words of a phrase, or one word; letters and digits only, lower case, without accents. */
   readonly words: ReadonlyArray<string>
-  /** The last word only has to begin like this. */
+  /** Whether the last word is a prefix. */
   readonly prefix: boolean
   readonly excluded: boolean
 }
 
-/** A text as the words it consists of, the way both databases index it. */
+/** The words of a text, as both databases index them. */
 export const wordsOf = (text: string): ReadonlyArray<string> =>
   text
     .normalize("NFKD")

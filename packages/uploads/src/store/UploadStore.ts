@@ -23,7 +23,7 @@ export class UploadStore {
     this.dialect = dialect
   }
 
-  /** Makes or upgrades the tables. */
+  /** Opens the store, and creates or upgrades its tables. */
   static readonly open = (schema: string): Effect.Effect<UploadStore, MigrationError | SqlError, SqlClient> =>
     Effect.gen(function* () {
       const sql = (yield* SqlClient).withoutTransforms()
@@ -32,17 +32,17 @@ export class UploadStore {
         pg: () => postgresDialect(sql, schema),
         orElse: () => undefined,
       })
-      if (dialect === undefined) return yield* Effect.die(new Error("uploads are kept on SQLite and PostgreSQL"))
+      if (dialect === undefined) return yield* Effect.die(new Error("uploads need SQLite or PostgreSQL"))
       yield* OwnTables.migrate({ name: "uploads", sqlite: sqliteSteps, postgres: postgresSteps, schema })
       return new UploadStore(dialect)
     })
 
-  /** All or nothing. The first statement should be one that writes: SQLite then waits for other processes. */
+  /** Runs the effect in one transaction. Its first statement should be a write: SQLite then waits for other processes. */
   transact<A, E>(operation: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E | PersistenceFailed> {
     return persisting(operation, this.dialect.sql.withTransaction(effect))
   }
 
-  /** The rows of a statement, decoded. */
+  /** Runs a statement and decodes its rows. */
   rows<S extends Schema.Top & { readonly DecodingServices: never }>(
     operation: string,
     schema: S,
@@ -52,12 +52,12 @@ export class UploadStore {
     return Effect.flatMap(persisting(operation, statement), (rows) => this.decoding(operation, () => decode(rows)))
   }
 
-  /** Decodes the rows of a statement; a row that cannot be read is a failure of the store. */
+  /** Decodes stored data. Data that cannot be decoded is a failure of the store. */
   decoding<A>(operation: string, decode: () => A): Effect.Effect<A, PersistenceFailed> {
     return Effect.try({ try: decode, catch: (cause) => failed(operation, cause) })
   }
 
-  /** A statement whose rows are not needed. */
+  /** Runs a statement and ignores its rows. */
   run(operation: string, statement: Effect.Effect<unknown, SqlError>): Effect.Effect<void, PersistenceFailed> {
     return Effect.asVoid(persisting(operation, statement))
   }
@@ -66,7 +66,7 @@ export class UploadStore {
 const failed = (operation: string, cause: unknown): PersistenceFailed =>
   new PersistenceFailed({ machine: "UploadBatch", operation, cause: describe(cause) })
 
-/** Effect SQL reports a COMMIT that failed as a defect. */
+/** Also handles defects, since Effect SQL reports a failed COMMIT as a defect. */
 const persisting = <A, E>(
   operation: string,
   effect: Effect.Effect<A, E | SqlError>,
@@ -76,7 +76,7 @@ const persisting = <A, E>(
     (error) => (isSqlError(error) ? failed(operation, error) : (error as Exclude<E, SqlError>)),
   )
 
-/** The message of the database, which the layers above would hide behind "failed to execute statement". */
+/** Adds the message of the database, which Effect SQL hides behind "failed to execute statement". */
 const describe = (cause: unknown): unknown => {
   if (!isSqlError(cause)) return cause
   const inner = cause.reason.cause

@@ -45,7 +45,7 @@ const writeKindItems = (sql: SqlClient, schema: string, items: ReadonlyArray<Kin
   // In the order of their ids, so that two batches that write the same items do not wait for each other.
   const ordered = items.toSorted((left, right) => (left.id < right.id ? -1 : 1))
   const rows = ordered.map(({ kind, id, time, content, batch, index, text, tokens }) => {
-    // No word begins with =, so a token is never taken for one.
+    // No word begins with =, so no search for a word finds a token.
     const search = [vectorOf(text), ...tokens.map((token) => `'=${token}'`)].join(" ")
     return [kind, id, time, content, batch, index, search]
   })
@@ -75,12 +75,12 @@ const writeItems = (sql: SqlClient, insert: string, items: ReadonlyArray<ItemOfB
   return Effect.asVoid(sql.unsafe(insert, [JSON.stringify(rows)]))
 }
 
-/** Limits of one text vector in PostgreSQL: its number of words (positions go no further), the length of all words, and of one. */
+/** Limits of one text vector in PostgreSQL: its number of words (positions end there), the length of all words, and of one word. */
 const limits = { words: 16_000, letters: 200_000, word: 500 }
 
 /**
- * The vector is made here, of the words as `wordsOf` finds them: PostgreSQL's own parser makes words of another kind of
- * addresses and numbers, and a search would find other items than on SQLite.
+ * Builds the vector from the words of `wordsOf`: PostgreSQL's own parser splits addresses and numbers differently, and a search would
+ * find other items than on SQLite.
  */
 const vectorOf = (text: string): string => {
   const lexemes: Array<string> = []
@@ -117,7 +117,7 @@ const insertItems = (schema: string): string => `
   from jsonb_array_elements($1::jsonb) as one (value)
   on conflict (hn_id) do update set ${replacedColumns.join(", ")}, search = excluded.search`
 
-/** Words are letters and digits only, so that quoting them is all there is to it. */
+/** Words have only letters and digits, so quoting them is enough. */
 const queryOf = (terms: ReadonlyArray<SearchTerm>): string =>
   terms
     .map(({ words, prefix, excluded }) => {

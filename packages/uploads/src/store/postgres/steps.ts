@@ -19,9 +19,9 @@ const statements = (schema: string): ReadonlyArray<string> => [
     run_start_index bigint not null default 0,
     updated_at bigint not null
   )`,
-  // A file is recognised by its hash. Those uploaded again on purpose do not count.
+  // A file is recognised by its hash. Forced uploads of the same file are not original.
   `create unique index upload_batches_md5 on ${schema}.upload_batches (md5) where original`,
-  // One row per item of a file, whether it could be stored or not.
+  // One row per item of a file, stored or failed.
   `create table ${schema}.upload_entries (
     batch integer not null,
     item_index bigint not null,
@@ -37,7 +37,7 @@ const statements = (schema: string): ReadonlyArray<string> => [
   )`,
   `create unique index upload_entries_stored on ${schema}.upload_entries (batch, hn_id) where state = 'stored'`,
   `create index upload_entries_open on ${schema}.upload_entries (batch, state, item_index) where state <> 'stored'`,
-  // An item without a time has 0 there, so that pages in the order of time can begin behind it.
+  // An item without a time has 0, so that a cursor in the order of time can point to it.
   `create table ${schema}.items (
     hn_id bigint primary key,
     type text not null,
@@ -64,16 +64,16 @@ const statements = (schema: string): ReadonlyArray<string> => [
   `create index items_search on ${schema}.items using gin (search)`,
 ]
 
-/** Uploads of other kinds than Hacker News. */
+/** Uploads of kinds other than Hacker News. */
 const kinds = (schema: string): ReadonlyArray<string> => [
   `alter table ${schema}.upload_batches add column kind text not null default 'HackerNews'`,
-  // The same file may be uploaded once as each kind.
+  // The same file may be uploaded once for each kind.
   `drop index ${schema}.upload_batches_md5`,
   `create unique index upload_batches_file on ${schema}.upload_batches (kind, md5) where original`,
-  // The id of an item that is not of Hacker News.
+  // The id of an item of any kind but Hacker News.
   `alter table ${schema}.upload_entries add column item_id text`,
   `create unique index upload_entries_id on ${schema}.upload_entries (batch, item_id) where state = 'stored' and item_id is not null`,
-  // Items of all other kinds, as JSON. The vector has their words, and a token for each value of a field that searches compare.
+  // Items of all other kinds, as JSON. The vector has their words, and a token for each value of a searched field.
   `create table ${schema}.upload_items (
     item bigint generated always as identity primary key,
     kind text not null,
@@ -89,7 +89,7 @@ const kinds = (schema: string): ReadonlyArray<string> => [
   `create index upload_items_search on ${schema}.upload_items using gin (search)`,
 ]
 
-/** Items that have exceeded the limit of reading. */
+/** Items whose reading exceeded the limit. */
 const limits = (schema: string): ReadonlyArray<string> => [
   `create table ${schema}.upload_limits (
     batch integer not null,

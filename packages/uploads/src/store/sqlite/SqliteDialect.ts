@@ -34,7 +34,7 @@ export const sqliteDialect = (sql: SqlClient): Dialect => ({
   },
   isBy: (author) => {
     const words = wordsOf(author)
-    // Those words narrow it down; the row has the exact author.
+    // The search index narrows the candidates; the row has the exact author.
     if (words.length === 0) return sql`i.author = ${author}`
     const match = `author : "${words.join(" ")}"`
     return sql`i.author = ${author} and i.hn_id in (select rowid from detent_items_search where detent_items_search match ${match})`
@@ -69,7 +69,7 @@ const writeKindItems = (sql: SqlClient, items: ReadonlyArray<KindItemValues>): E
       select value ->> 0, value ->> 1, value ->> 2 from json_each(${words})`
   })
 
-/** Nearly all are stored. Shared values are one parameter for the whole statement. */
+/** Nearly all entries are stored, so these have their own statement, in which shared values are one parameter. */
 const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
     const stored = entries.filter(([, , state, , , , , reason]) => state === "stored" && reason === null)
@@ -87,8 +87,8 @@ const writeEntries = (sql: SqlClient, entries: ReadonlyArray<EntryValues>): Effe
   })
 
 /**
- * How many rows one statement inserts, as values: 2.6 µs of CPU for an item of 450 bytes, against 9.8 µs with all of them as one
- * JSON parameter. A few sizes, so that each is prepared once.
+ * How many rows one statement inserts, as values: 2.6 µs of CPU for an item of 450 bytes, against 9.8 µs with all rows as one JSON
+ * parameter. There are a few fixed sizes, so that each statement is prepared once.
  */
 const statementSizes = [250, 25, 1] as const
 
@@ -97,7 +97,7 @@ const writeItems = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.E
     const ids = JSON.stringify(items.map(({ item }) => item.hnId))
     const known = yield* sql<{ readonly known: number }>`
       select exists (select 1 from detent_items where hn_id in (select value from json_each(${ids}))) as known`
-    // Only where there may be something to replace: 3 µs more for each item.
+    // Replaces only where an item exists: replacing takes 3 µs more for each item.
     const [insert, insertText] = known[0]?.known === 1 ? [replaceItems, replaceWords] : [insertItems, insertWords]
     for (const some of inStatements(items)) {
       yield* sql.unsafe(insert.get(some.length) ?? "", valuesIn(some, addItemValues))
@@ -105,7 +105,7 @@ const writeItems = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.E
     }
   })
 
-/** The parameters of a statement for many rows. Without an array for each row: thousands of them would only be thrown away. */
+/** The parameters of a statement for many rows, in one array: thousands of arrays for single rows would only be garbage. */
 const valuesIn = <A>(rows: ReadonlyArray<A>, add: (values: Array<Value>, row: A) => void): ReadonlyArray<Value> => {
   const values: Array<Value> = []
   for (const row of rows) add(values, row)
@@ -125,7 +125,7 @@ const inStatements = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>>
   return parts
 }
 
-/** A statement for each of the sizes. */
+/** One statement for each size. */
 const bySize = (statement: (rows: (row: string) => string) => string): ReadonlyMap<number, string> =>
   new Map(statementSizes.map((size) => [size, statement((row) => Array.from({ length: size }, () => row).join(", "))]))
 
@@ -154,8 +154,8 @@ const insertWords = bySize((rows) => `insert into detent_items_search (rowid, wo
 const replaceWords = bySize((rows) => `insert or replace into detent_items_search (rowid, words, author) values ${rows("(?, ?, ?)")}`)
 
 /**
- * SQLite takes plain letters apart as `wordsOf` does; for all others that is done here, and only between the spaces where they
- * are: 7 µs of CPU for a text of 400 letters with one accent, against 14 µs for all of it.
+ * SQLite splits ASCII text like `wordsOf` does. Other text is split here, and only the parts between spaces that are not ASCII: 7 µs of
+ * CPU for a text of 400 letters with one accent, against 14 µs for the whole text.
  */
 export const indexedWords = (text: string): string => {
   if (isAscii(text)) return text
@@ -166,7 +166,7 @@ export const indexedWords = (text: string): string => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
 const isAscii = (text: string): boolean => /^[\u0000-\u007f]*$/.test(text)
 
-/** Every word is quoted, so that no input of a user becomes an operator. */
+/** Quotes every word, so that no user input becomes an operator. */
 const matchOf = (terms: ReadonlyArray<SearchTerm>): { readonly positive: boolean; readonly match: string } => {
   const text = ({ words, prefix }: SearchTerm) => `words : "${words.join(" ")}"${prefix ? " *" : ""}`
   const included = terms.filter((term) => !term.excluded).map(text)

@@ -19,9 +19,9 @@ const statements = [
     run_start_index integer not null default 0,
     updated_at integer not null
   )`,
-  // A file is recognised by its hash. Those uploaded again on purpose do not count.
+  // A file is recognised by its hash. Forced uploads of the same file are not original.
   `create unique index detent_upload_batches_md5 on detent_upload_batches (md5) where original`,
-  // One row per item of a file, whether it could be stored or not.
+  // One row per item of a file, stored or failed.
   `create table detent_upload_entries (
     batch integer not null,
     item_index integer not null,
@@ -37,7 +37,7 @@ const statements = [
   ) without rowid`,
   `create unique index detent_upload_entries_stored on detent_upload_entries (batch, hn_id) where state = 'stored'`,
   `create index detent_upload_entries_open on detent_upload_entries (batch, state, item_index) where state <> 'stored'`,
-  // An item without a time has 0 there, so that pages in the order of time can begin behind it.
+  // An item without a time has 0, so that a cursor in the order of time can point to it.
   `create table detent_items (
     hn_id integer primary key,
     type text not null,
@@ -59,20 +59,20 @@ const statements = [
   )`,
   `create index detent_items_time on detent_items (time)`,
   `create index detent_items_type on detent_items (type, time)`,
-  // The words only: the text of an item is in its row. Authors are found here too. An index of them would be written to all over
-  // with every transaction: 7 of the 12 µs of CPU that the insert of an item takes when there are 200,000.
+  // The words only: the text of an item is in its row. Authors are searched here too: a B-tree index of authors would be written at
+  // random places in every transaction, which takes 7 of the 12 µs of CPU for the insert of an item among 200,000.
   `create virtual table detent_items_search using fts5 (
     words, author, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
   )`,
 ]
 
-/** Uploads of other kinds than Hacker News. */
+/** Uploads of kinds other than Hacker News. */
 const kinds = [
   `alter table detent_upload_batches add column kind text not null default 'HackerNews'`,
-  // The same file may be uploaded once as each kind.
+  // The same file may be uploaded once for each kind.
   `drop index detent_upload_batches_md5`,
   `create unique index detent_upload_batches_file on detent_upload_batches (kind, md5) where original`,
-  // The id of an item that is not of Hacker News.
+  // The id of an item of any kind but Hacker News.
   `alter table detent_upload_entries add column item_id text`,
   `create unique index detent_upload_entries_id on detent_upload_entries (batch, item_id) where state = 'stored' and item_id is not null`,
   // Items of all other kinds, as JSON.
@@ -87,13 +87,13 @@ const kinds = [
   )`,
   `create unique index detent_upload_items_id on detent_upload_items (kind, id)`,
   `create index detent_upload_items_time on detent_upload_items (kind, time)`,
-  // The words, and a token for each value of a field that searches compare.
+  // The words, and a token for each value of a searched field.
   `create virtual table detent_upload_items_search using fts5 (
     words, fields, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
   )`,
 ]
 
-/** Items that have exceeded the limit of reading. */
+/** Items whose reading exceeded the limit. */
 const limits = [
   `create table detent_upload_limits (
     batch integer not null,
