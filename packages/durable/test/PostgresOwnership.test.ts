@@ -68,6 +68,44 @@ describe("ownership on PostgreSQL", () => {
     }),
   )
 
+  it.live("94 139 the token of a lease grows also when the lease is removed while it is buried or taken", () =>
+    Effect.gen(function* () {
+      const store = PostgresStore.layer({ url: yield* freshDatabase, maxConnections: 4 })
+      yield* Effect.gen(function* () {
+        const [journal, leases, sql, key] = [yield* Journal, yield* Leases, yield* SqlClient, yield* freshKey]
+        yield* journal.commit([commit(key, -1, { summary: atWork("node-a") })])
+        const taken = Effect.flatMap(leases.acquire("node", "node-a", 60_000), (result) =>
+          result._tag === "Acquired" ? Effect.succeed(result.lease) : Effect.die("the lease is free"),
+        )
+        const released = Effect.tap(taken, leases.release)
+        /** Runs while another process removes the lease: it begins before the removal is committed, and ends after it. */
+        const duringRemoval = <A, E>(effect: Effect.Effect<A, E>) =>
+          Effect.gen(function* () {
+            const [removed, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+            const removal = Effect.andThen(
+              leases.purge(0, 10),
+              Effect.andThen(Deferred.succeed(removed, undefined), Deferred.await(mayEnd)),
+            )
+            const removing = yield* Effect.forkChild(sql.withTransaction(removal))
+            yield* Deferred.await(removed)
+            const running = yield* Effect.forkChild(effect)
+            yield* Effect.sleep("200 millis")
+            yield* Deferred.succeed(mayEnd, undefined)
+            yield* Fiber.join(removing)
+            return yield* Fiber.join(running)
+          })
+        yield* released
+        const { name, token } = yield* released
+        assert.isTrue(yield* duringRemoval(leases.bury(name)))
+        const late = yield* journal.commit([commit(key, 0, { at: event(1).at, summary: atWork(), fence: { lease: name, token } })])
+        assert.strictEqual(late[0]?._tag, "Fenced")
+        const before = yield* released
+        assert.isAbove(before.token, token)
+        assert.isAbove((yield* duringRemoval(taken)).token, before.token)
+      }).pipe(Effect.provide(store))
+    }),
+  )
+
   it.live("a commit that stays in a state with work changes no indexed column", () =>
     Effect.gen(function* () {
       // One connection: PostgreSQL counts by connection, and reports what it has counted when it is asked to there.

@@ -74,23 +74,27 @@ const leaseOf = (row: Row): Lease => ({
   expiresAt: wholeOf(row, "expires_at"),
 })
 
+/**
+ * The first token of a lease is greater than that of its row too: if `purge` removes the row while the statement waits for it, the
+ * statement still sees the row with an empty name as it was before.
+ */
 const takeOver = ({ sql, leases }: Dialect, name: string, owner: string, millis: number, now: Fragment) => sql<Row>`
   insert into ${leases} as old (name, owner, token, expires_at)
-  values (${name}, ${owner}, (select coalesce(max(token), 0) + 1 from ${leases} where name = ''), ${now} + ${Math.ceil(millis)})
+  values (${name}, ${owner}, (select coalesce(max(token), 0) + 1 from ${leases} where name in ('', ${name})), ${now} + ${Math.ceil(millis)})
   on conflict (name) do update
   set name = excluded.name, owner = excluded.owner, token = old.token + 1, expires_at = ${now} + ${Math.ceil(millis)}
   where old.expires_at <= ${now}
   returning name, owner, token, expires_at`
 
 /**
- * An upsert, because a plain UPDATE locks by the columns that change and not by those it names. It never inserts, because it selects an
- * existing row.
+ * An upsert, because a plain UPDATE locks by the columns that change and not by those it names. It selects an existing row, so it inserts
+ * only if `purge` removes that row while the statement waits for it. Then the row returns with the grown token.
  */
 const growToken = ({ sql, leases }: Dialect, name: string, ended: string | undefined, now: Fragment) => {
   const orEnded = (owner: string) => (ended === undefined ? sql.literal("") : sql`or ${sql.literal(owner)} = ${ended}`)
   return sql<Row>`
     insert into ${leases} as old (name, owner, token, expires_at)
-    select name, owner, token, expires_at from ${leases} where name = ${name} and (expires_at <= ${now} ${orEnded("owner")})
+    select name, owner, token + 1, 0 from ${leases} where name = ${name} and (expires_at <= ${now} ${orEnded("owner")})
     on conflict (name) do update
     set name = excluded.name, token = old.token + 1, expires_at = 0
     where old.expires_at <= ${now} ${orEnded("old.owner")}
