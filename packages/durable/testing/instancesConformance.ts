@@ -327,4 +327,25 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         assert.deepStrictEqual(yield* journal.fork(key, 3, repeated), { _tag: "Duplicate", dedupeId: "sent-1", sequence: 1 })
       }),
     )
+
+    it.effect("a fork takes over the ids under which other nodes sent events", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const dedupeIds = [`@delivery/${key.id}/1`, "sent-2", `@delivery/${key.id}/3`]
+        const events = dedupeIds.map((dedupeId, index) => event(index + 1, { dedupeId }))
+        yield* journal.commit([commit(key, -1)])
+        for (const [expected, one] of events.entries()) yield* journal.commit([commit(key, expected, { events: [one] })])
+        const fork = { ...key, id: `${key.id}-fork` }
+        assert.deepStrictEqual(yield* journal.fork(key, 3, commit(fork, -1, { sequence: 3 })), stored)
+        assert.deepStrictEqual(yield* journal.events(fork, 0, 10), events)
+        for (const [index, dedupeId] of dedupeIds.entries()) {
+          const duplicate = { _tag: "Duplicate", dedupeId, sequence: index + 1 } as const
+          assert.deepStrictEqual(yield* journal.commit([commit(fork, 3, { events: [event(4, { dedupeId })] })]), [duplicate])
+          const again = { ...key, id: `${key.id}-again-${index}` }
+          const repeated = commit(again, -1, { sequence: 4, events: [event(4, { dedupeId })] })
+          assert.deepStrictEqual(yield* journal.fork(key, 3, repeated), duplicate)
+        }
+      }),
+    )
   })

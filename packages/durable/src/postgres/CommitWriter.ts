@@ -159,15 +159,19 @@ const selectForkSource = (schema: string): string => `
   from ${schema}.instances i left join ${schema}.snapshots s on s.instance = i.instance and s.sequence <= $1
   where i.machine = $2 and i.id = $3`
 
-/** Parameters: JSON of dedupe ids, source, sequence number. */
+/** Parameters: JSON of dedupe ids, source, sequence number. The ids of senders have an index, those of nodes have none. */
 const selectForkDuplicates = (schema: string): string => `
-  select e.dedupe_id, e.sequence
+  select sent.id as dedupe_id, e.sequence, sent.position
   from jsonb_array_elements_text($1::jsonb) with ordinality as sent (id, position)
   join ${schema}.events e on e.instance = $2 and e.dedupe_id = sent.id and e.sequence <= $3
-  order by sent.position limit 1`
+  union all
+  select sent.id, e.sequence, sent.position
+  from jsonb_array_elements_text($1::jsonb) with ordinality as sent (id, position)
+  join ${schema}.events e on e.instance = $2 and e.delivery = sent.id and e.sequence <= $3
+  order by position limit 1`
 
 /** Parameters: machine and id of the fork, source, sequence number. */
 const copyEvents = (schema: string): string => `
-  insert into ${schema}.events (instance, sequence, at, tag, body, dedupe_id)
-  select (select instance from ${schema}.instances where machine = $1 and id = $2), sequence, at, tag, body, dedupe_id
+  insert into ${schema}.events (instance, sequence, at, tag, body, dedupe_id, delivery)
+  select (select instance from ${schema}.instances where machine = $1 and id = $2), sequence, at, tag, body, dedupe_id, delivery
   from ${schema}.events where instance = $3 and sequence <= $4`
