@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
+import * as Semaphore from "effect/Semaphore"
 import { layerRegistry, Registry } from "effect/unstable/eventlog/EventLog"
 import * as Reactivity from "effect/unstable/reactivity/Reactivity"
 import { EventFeed, followFeed } from "./EventFeed.ts"
@@ -14,6 +15,7 @@ export const layerReactiveRegistry: Layer.Layer<Registry, never, EventFeed> = La
     const feed = yield* EventFeed
     const reactivity = yield* Reactivity.Reactivity
     const scope = yield* Effect.scope
+    const turn = yield* Semaphore.make(1)
     let isFollowing = false
 
     const invalidate = ({ entry }: StoredEntry) =>
@@ -22,13 +24,13 @@ export const layerReactiveRegistry: Layer.Layer<Registry, never, EventFeed> = La
         for (const key of keys ?? []) reactivity.invalidateUnsafe({ [key]: [entry.primaryKey] })
       })
 
-    /** Begins with the first registered key. */
+    /** Begins with the first registered key. If that fails, the next registration tries again. */
     const follow = Effect.gen(function* () {
       if (isFollowing) return
-      isFollowing = true
       const after = yield* feed.position
       yield* Effect.provideService(followFeed(`reactivity of journal ${feed.journal}`, feed, after, invalidate), Scope.Scope, scope)
-    })
+      isFollowing = true
+    }).pipe(turn.withPermit)
 
     return Registry.of({
       ...registry,
