@@ -353,11 +353,13 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
     machines: Effect.sync(() => registry.all.map(({ definition }) => definition as KnownMachine)),
     machine: (name) => Option.map(Option.fromNullishOr(registry.get(name)), ({ definition }) => definition as KnownMachine),
     find: (key) => Option.map(Option.fromNullishOr(registry.get(key.machine)), (registered) => handle(registered, key.id)),
-    sweep: table.isClosed
-      ? Effect.succeed(nothing)
-      : Effect.catch(sweep(engine), (error) =>
-          Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
-        ),
+    sweep: Effect.suspend(() =>
+      table.isClosed
+        ? Effect.succeed(nothing)
+        : Effect.catch(sweep(engine), (error) =>
+            Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
+          ),
+    ),
     release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),
     purge: (machine, options) =>
       Effect.suspend(() =>

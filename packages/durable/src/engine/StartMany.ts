@@ -75,7 +75,7 @@ export const startAll = (
         if (outcomes[index]?._tag === "Stored" && !joined) leaveFormer(engine, commit)
       }
       yield* Metric.update(flushes, 1)
-      yield* Metric.update(commitsStored, outcomes.filter(({ _tag }) => _tag === "Stored").length)
+      yield* Metric.update(commitsStored, outcomes.filter((outcome) => outcome?._tag === "Stored").length)
     }
     yield* Effect.forEach(
       busy,
@@ -127,7 +127,7 @@ const batchesOf = (resting: ReadonlyArray<Resting>): ReadonlyArray<ReadonlyArray
 const storeConfirmed = (
   engine: EngineParts,
   some: ReadonlyArray<Resting>,
-): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> => {
+): Effect.Effect<ReadonlyArray<CommitOutcome | undefined>, PersistenceFailed> => {
   const commits = some.map(({ commit }) => commit)
   let isUnconfirmed = false
   const attempt = Effect.gen(function* () {
@@ -141,9 +141,9 @@ const storeConfirmed = (
     // An attempt that was not confirmed may have been stored before this one.
     const opened = yield* engine.journal.openAll(conflicting)
     const found = new Map(opened.map((one) => [instanceName(one.record), one]))
-    return commits.map((commit, index): CommitOutcome => {
+    return commits.map((commit, index): CommitOutcome | undefined => {
       const one = found.get(instanceName(commit))
-      return one !== undefined && isOurs(commit, one) ? { _tag: "Stored" } : (outcomes[index] ?? { _tag: "Stored" })
+      return one !== undefined && isOurs(commit, one) ? { _tag: "Stored" } : outcomes[index]
     })
   })
   return Effect.retry(attempt, { schedule: engine.context.storeRetry })

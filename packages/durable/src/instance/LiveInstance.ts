@@ -983,11 +983,6 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.#owner
   }
 
-  /** Whether its state has work that no node is known to run. */
-  get isOrphan(): boolean {
-    return this.#isResident && this.#owner === undefined
-  }
-
   /** This node has become the owner of its work. */
   own(owner: string) {
     if (!this.#isResident || this.record.ending !== undefined) return

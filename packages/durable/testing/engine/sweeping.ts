@@ -44,6 +44,22 @@ export const sweeping = ({ describe, test }: Kit) =>
         expect((yield* rig.record(key("d"))).tag).toBe("Waiting")
       }))
 
+    test("86 fires nothing by hand after its engine was closed", (rig) =>
+      Effect.gen(function* () {
+        yield* orphans(rig, ["a"])
+        yield* rig.pass("1 hour")
+        const probe = new StoreProbe()
+        probe.onClaim = () => Effect.fail(outage("claim"))
+        const { engine, close } = yield* rig.open({ ...idle, probe })
+        yield* engine.register(TimedCall)
+        yield* rig.quiet
+        yield* close
+        probe.onClaim = (claim) => claim
+        expect(yield* engine.sweep).toMatchObject({ fired: 0 })
+        expect(probe.claimed).toEqual([])
+        expect((yield* rig.record(key("a"))).tag).toBe("Waiting")
+      }))
+
     test("86 and 91 sweeps by itself: what is overdue at once, what comes due on time, in full batches without a pause", (rig) =>
       Effect.gen(function* () {
         yield* orphans(rig, ["a", "b", "c", "d", "e"])
