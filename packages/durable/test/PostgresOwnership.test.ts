@@ -68,6 +68,34 @@ describe("ownership on PostgreSQL", () => {
     }),
   )
 
+  it.live("94 139 the token of a lease grows also when the lease is released while others are removed", () =>
+    Effect.gen(function* () {
+      const store = PostgresStore.layer({ url: yield* freshDatabase, maxConnections: 4 })
+      yield* Effect.gen(function* () {
+        const [leases, sql] = [yield* Leases, yield* SqlClient]
+        const taken = (name: string) =>
+          Effect.flatMap(leases.acquire(name, "node-a", 60_000), (result) =>
+            result._tag === "Acquired" ? Effect.succeed(result.lease) : Effect.die("the lease is free"),
+          )
+        yield* Effect.repeat(Effect.flatMap(taken("second"), leases.release), { times: 5 })
+        const held = yield* taken("second")
+        yield* Effect.flatMap(taken("first"), leases.release)
+        // One process has removed the first lease and has not committed yet; another waits for it.
+        const [removed, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        const removal = Effect.andThen(leases.purge(0, 10), Effect.andThen(Deferred.succeed(removed, undefined), Deferred.await(mayEnd)))
+        const removing = yield* Effect.forkChild(sql.withTransaction(removal))
+        yield* Deferred.await(removed)
+        const waiting = yield* Effect.forkChild(leases.purge(0, 10))
+        yield* Effect.sleep("200 millis")
+        yield* leases.release(held)
+        yield* Deferred.succeed(mayEnd, undefined)
+        yield* Fiber.join(removing)
+        yield* Fiber.join(waiting)
+        assert.isAbove((yield* taken("second")).token, held.token)
+      }).pipe(Effect.provide(store))
+    }),
+  )
+
   it.live("94 139 the token of a lease grows also when the lease is removed while it is buried or taken", () =>
     Effect.gen(function* () {
       const store = PostgresStore.layer({ url: yield* freshDatabase, maxConnections: 4 })

@@ -77,12 +77,14 @@ export const purgeLeases = (dialect: Dialect, endedMillis: number, limit: number
       yield* takeWriteLock(dialect)
       const before = sqlBefore(dialect, yield* dialect.now, endedMillis)
       const ended = sql`select name from ${leases} where name <> '' and expires_at <= ${before} order by name limit ${limit}`
+      const removed = yield* sql<Row>`delete from ${leases} where name in (${ended}) and expires_at <= ${before} returning token`
+      if (removed.length === 0) return 0
+      // The tokens of exactly the removed rows: a lease may have been released since any earlier statement.
+      const greatest = Math.max(...removed.map((row) => wholeOf(row, "token")))
       yield* sql`
-        insert into ${leases} as floor (name, owner, token, expires_at)
-        select '', '', coalesce(max(token), 0), 0 from ${leases} where name in (${ended})
+        insert into ${leases} as floor (name, owner, token, expires_at) values ('', '', ${greatest}, 0)
         on conflict (name) do update
         set token = case when excluded.token > floor.token then excluded.token else floor.token end`
-      const removed = yield* sql<Row>`delete from ${leases} where name in (${ended}) and expires_at <= ${before} returning name`
       return removed.length
     }),
   )
