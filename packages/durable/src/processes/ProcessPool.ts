@@ -46,6 +46,8 @@ export interface ProcessPoolOptions {
   readonly heap?: number
   /** A worker that holds more after its task is replaced, in megabytes. Default: half of the memory of `limit`. */
   readonly keptBelow?: number
+  /** A worker that has not started after this time is replaced. Default: 60 seconds. */
+  readonly startWithin?: Duration.Input
   /** How long an idle worker is kept. It holds about 100 MB, and starts again in less than a second. Default: 10 seconds. */
   readonly patience?: Duration.Input
 }
@@ -90,6 +92,9 @@ const attempts = 2
 
 const defaultPatience = Duration.seconds(10)
 
+/** Starting takes less than a second on an idle machine. */
+const defaultStart = Duration.seconds(60)
+
 export const makeProcessPool = (options: ProcessPoolOptions): Effect.Effect<ProcessPool, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { entry, limit: usual } = options
@@ -100,6 +105,7 @@ export const makeProcessPool = (options: ProcessPoolOptions): Effect.Effect<Proc
       entry,
       heap: options.heap ?? usual.memory,
       keptBelow: options.keptBelow ?? usual.memory / 2,
+      startWithin: Duration.fromInputUnsafe(options.startWithin ?? defaultStart),
       patience: Duration.fromInputUnsafe(options.patience ?? defaultPatience),
     })
 
@@ -161,11 +167,12 @@ interface WorkersOptions {
   /** How large the heap of a worker may grow, in megabytes: up to the largest limit of a task. */
   readonly heap: number
   readonly keptBelow: number
+  readonly startWithin: Duration.Duration
   readonly patience: Duration.Duration
 }
 
 /** Workers that start when one is needed and none is idle, and that all end with the scope. */
-const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions) =>
+const makeWorkers = ({ size, entry, heap, keptBelow, startWithin, patience }: WorkersOptions) =>
   Effect.gen(function* () {
     const running = Semaphore.makeUnsafe(size)
     const idle: Array<WorkerProcess> = []
@@ -178,7 +185,7 @@ const makeWorkers = ({ size, entry, heap, keptBelow, patience }: WorkersOptions)
       }),
     )
     const start = () => {
-      const started = new WorkerProcess(entry, heap)
+      const started = new WorkerProcess(entry, heap, startWithin)
       all.add(started)
       return started
     }

@@ -72,7 +72,10 @@ export class WorkerProcess {
   /** Its memory after its last task, in megabytes. */
   memory = 0
 
-  constructor(entry: URL, heap: number) {
+  readonly #startWithin: Duration.Duration
+
+  constructor(entry: URL, heap: number, startWithin: Duration.Duration) {
+    this.#startWithin = startWithin
     const environment = passedOn.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]] as const]))
     const compileCache = getCompileCacheDir()
     this.#child = fork(fileURLToPath(entry), [], {
@@ -128,7 +131,7 @@ export class WorkerProcess {
       const scope = yield* Effect.scope
       const readings = new Map<number, Effect.Effect<ReadonlyArray<unknown> | undefined, E, R>>()
       // Starting a process takes most of a second on a busy machine, which does not count for the task.
-      if (!worker.#isReady) yield* worker.#next
+      if (!worker.#isReady) yield* worker.#started
       const { input, shared, limit } = task
       yield* worker.#post(task.task, ...worker.#handing(shared), {
         _tag: "Run",
@@ -166,6 +169,14 @@ export class WorkerProcess {
           }
         }
       }
+    })
+  }
+
+  /** Fails if the worker does not report that it has started. `run` then kills it. */
+  get #started(): Effect.Effect<unknown, WorkerEnded> {
+    return Effect.timeoutOrElse(this.#next, {
+      duration: this.#startWithin,
+      orElse: () => Effect.fail(new WorkerEnded("crash", `it did not start within ${Duration.format(this.#startWithin)}`)),
     })
   }
 

@@ -48,6 +48,14 @@ describe("a pool of workers", () => {
     }),
   )
 
+  it.live("replaces a worker that does not start, and fails the task if the second one does not start either", () =>
+    Effect.gen(function* () {
+      const { run } = yield* pool({ entry: new URL("./silentWorker.ts", import.meta.url), size: 1, startWithin: "300 millis" })
+      const error = yield* Effect.flip(run("double", 1))
+      assert.deepInclude(error, { _tag: "WorkerCrashed", attempts: 2, problem: "it did not start within 300ms" })
+    }),
+  )
+
   it.live("works on no more tasks at once than it has workers, however many wait", () =>
     Effect.gen(function* () {
       const { run } = yield* pool({ size: 2, queue: 1 })

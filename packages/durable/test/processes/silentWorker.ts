@@ -1,0 +1,2 @@
+/** A worker that never reports that it has started. */
+setInterval(() => undefined, 60_000)
