@@ -225,7 +225,7 @@ export const simulate = (seed: number): Effect.Effect<Simulated, unknown> =>
     return { problems: world.problems, crashes, activities: world.done.size, outcome: outcomeOf(world.program)._tag }
   })
 
-/** Repeats until it is stored, on any node that runs. */
+/** Repeats until it is stored, on any node that runs: one that is stopped meanwhile ends the attempt. */
 const complete = (nodes: ReadonlyArray<Node>, chance: Chance, { path, name }: { readonly path: string; readonly name: string }) => {
   const deferred = DurableDeferred.make(name, { success: Schema.String })
   const attempt = Effect.gen(function* () {
@@ -234,7 +234,11 @@ const complete = (nodes: ReadonlyArray<Node>, chance: Chance, { path, name }: { 
     yield* chance.pick(nodes).run(DurableDeferred.succeed(deferred, { token, value: name }))
   })
   return Effect.gen(function* () {
-    while ((yield* Effect.timeoutOption(attempt, "30 seconds"))._tag === "None") yield* settle
+    const isStored = Effect.map(
+      Effect.exit(Effect.timeoutOption(attempt, "30 seconds")),
+      (exit) => Exit.isSuccess(exit) && exit.value._tag === "Some",
+    )
+    while (!(yield* isStored)) yield* settle
   })
 }
 
@@ -247,7 +251,10 @@ const verdict = (world: World, root: string) =>
     const wanted = JSON.stringify({
       exit: expected._tag === "Value" ? { success: expected.value } : { failure: [{ _tag: "Fail", error: expected.error }] },
     })
-    if (last?.body !== wanted) world.problems.push(`it ended with ${last?.tag} ${last?.body} instead of ${wanted}`)
+    if (last?.body !== wanted) {
+      const tags = events.map(({ tag }) => tag).join(", ")
+      world.problems.push(`it ended with ${last?.tag} ${last?.body} instead of ${wanted}; its journal: ${tags}`)
+    }
     const { instances } = yield* Effect.orDie(journal.list({ machine }, 1000))
     for (const { id, tag, status } of instances) {
       const tags = (yield* Effect.orDie(journal.events({ machine, id }, 0, 10_000))).map((event) => {
