@@ -188,11 +188,13 @@ const parsed = (text: string): unknown => {
 
 const pause = (millis: number, signal: AbortSignal) =>
   new Promise<void>((resolve) => {
-    const timer = setTimeout(resolve, millis)
-    signal.addEventListener("abort", () => {
+    const end = () => {
       clearTimeout(timer)
+      signal.removeEventListener("abort", end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, millis)
+    signal.addEventListener("abort", end)
   })
 
 const ignoreAbort = (problem: unknown) => {

@@ -216,7 +216,7 @@ const RetryFilter = ({ filter }: { readonly filter: Filter }) => {
             void act<{ readonly count: number; readonly refused?: number }>(
               write("POST", ["commands", "retry"], given(filter)),
               (answer) => ({
-                text: `${countText(answer.count)} commands are executed again${answer.refused === undefined ? "" : `; ${answer.refused} were refused`}.`,
+                text: `${commandsText(answer.count)} executed again${answer.refused === undefined ? "" : `; ${answer.refused} were refused`}.`,
                 href: hrefOf(["commands"], { status: "pending" }),
                 linkText: "Show pending commands",
               }),
@@ -253,7 +253,7 @@ const SkipFilter = ({ filter, status }: { readonly filter: Filter; readonly stat
           onClose={() => setCount(undefined)}
           onConfirm={(reason) =>
             void act<{ readonly count: number }>(write("POST", ["commands", "skip"], { filter: chosen, reason }), (answer) => ({
-              text: `${countText(answer.count)} commands are skipped.`,
+              text: `${commandsText(answer.count)} skipped.`,
               href: hrefOf(["commands"], { status: "skipped" }),
               linkText: "Show skipped commands",
             }))
@@ -408,3 +408,5 @@ const DeadTimers = () => {
     </Panel>
   )
 }
+
+const commandsText = (count: number): string => `${countText(count)} ${count === 1 ? "command is" : "commands are"}`
