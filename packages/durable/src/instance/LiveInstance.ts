@@ -139,8 +139,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #arrivals = 0
   #deduplication: Deduplication | undefined = undefined
   #lock: HeldLock | undefined = undefined
-  /** Nothing is decided before this time, in milliseconds since 1970. */
-  #pausedUntil = 0
+  /** Nothing is decided while this fiber sleeps. */
+  #pausing: Fiber.Fiber<void> | undefined = undefined
   /** The journal is pruned up to this sequence. */
   #prunedThrough = 0
   /**
@@ -379,7 +379,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   get #isPaused(): boolean {
-    return this.#pausedUntil > 0 && this.#pausedUntil > this.record.environment.clock.currentTimeMillisUnsafe()
+    return this.#pausing !== undefined
   }
 
   /** Decides waiting events for as long as it can. */
@@ -704,14 +704,16 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#pause(pauseMillis)
   }
 
-  /** Decides nothing for this time. */
+  /**
+   * Decides nothing for this time. A later pause replaces an earlier one. The end of the sleep counts, not the clock: timers of Node fire
+   * up to a millisecond early, and clocks are set back.
+   */
   #pause(millis: number) {
-    const { environment } = this.record
-    this.#pausedUntil = environment.clock.currentTimeMillisUnsafe() + millis
-    const sleeping = environment.run(Effect.sleep(millis))
-    sleeping.addObserver(() => {
-      if (this.#isPaused) return
-      this.#pausedUntil = 0
+    const pausing = this.record.environment.run(Effect.sleep(millis))
+    this.#pausing = pausing
+    pausing.addObserver((exit) => {
+      if (this.#pausing !== pausing || Exit.isFailure(exit)) return
+      this.#pausing = undefined
       this.resumed()
     })
   }
@@ -1009,14 +1011,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** Stops work immediately: this node no longer owns it. */
-  #stopWork(reason: string): Fiber.Fiber<void> | undefined {
+  #stopWork(reason: string) {
     const { record } = this
     this.context.working(this, false)
     const closing = this.#runtime?.close(() => stopped(record, { _tag: "Stopped", state: record.currentState, reason }))
-    if (closing === undefined) return undefined
-    const ending = record.environment.run(closing)
-    record.host.awaits(ending)
-    return ending
+    if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
   }
 
   /** The engine stops: work sends no more events. Events that were sent before are still decided and stored. */
@@ -1184,7 +1183,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (stored.status === "final") this.#end({ _tag: "Final", state })
     else if (stored.status === "stopped") this.#end({ _tag: "Stopped", state, reason: stored.reason ?? stopped ?? "it was stopped" })
     if (closing !== undefined && record.ending === undefined) this.#await("carrying out", closing, () => this.#startWork())
-    else if (closing !== undefined) record.host.awaits(record.environment.run(closing))
+    else if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
     else this.#startWork()
   }
 
@@ -1231,17 +1230,16 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Leaving memory
 
-  /** Moves to another node. Completes when its work has ended, its accepted events are stored, and it has left memory. */
+  /** Moves to another node. Completes when its accepted events are stored and it has left memory. Its work may take longer to end. */
   depart(departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.#mode === "ended") return Effect.void
       if (this.#departure !== "lost") this.#departure = departure
-      const ending = this.isAtWork ? this.#stopWork("it goes to another node") : undefined
-      const left = Effect.callback<void>((resume) => {
+      if (this.isAtWork) this.#stopWork("it goes to another node")
+      return Effect.callback<void>((resume) => {
         this.record.listen({ next: () => undefined, end: () => resume(Effect.void) })
         this.#pump()
       })
-      return ending === undefined ? left : Effect.andThen(left, Fiber.await(ending))
     })
   }
 
@@ -1255,7 +1253,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // An instance that has come back to this node while it was leaving continues here.
     const continues =
       this.#departure === undefined
-        ? this.#isOwner || this.hasUnstoredSelfSent
+        ? this.#isOwner || this.hasUnstoredSelfSent || (isUnknown && this.#mayOweWork(pending))
         : (this.#isResident || this.hasUnstoredSelfSent) && this.context.isLocal(this.key)
     const decided = [...pending, ...this.#dropPending()].map(({ envelope }) => envelope)
     if (this.#departure !== undefined) {
@@ -1277,6 +1275,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (isRemoved(error) || this.#departure !== undefined) this.#sendOn(waiting, error)
     else for (const envelope of waiting) envelope.complete(error)
     if (continues && !isRemoved(error)) this.context.bringBack(this.key)
+  }
+
+  /** Whether unconfirmed commits, if they are stored, leave work or self-sent events to this node that no caller would ask for. */
+  #mayOweWork(pending: ReadonlyArray<Pending>): boolean {
+    return this.machine.mayHaveWork || pending.some((one) => isAccepted(one) && one.sent.length > 0)
   }
 
   /** Sends events on to the instance that has the id now: a later one of the same id, or this one on another node. Others get the error. */
@@ -1308,7 +1311,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#reachEnd(ending)
     const by = record.ending ?? ending
     const closing = this.#runtime?.close(() => stopped(record, by))
-    if (closing !== undefined) record.host.awaits(record.environment.run(closing))
+    if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
     this.context.working(this, false)
     this.#runtime?.interruptAwaited()
     this.context.gone(this)

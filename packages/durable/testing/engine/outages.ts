@@ -94,6 +94,30 @@ export const outages = ({ describe, test }: Kit) =>
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Begin", "Progress", "Finish"])
       }))
 
+    test("work of a state that was entered by a commit without an answer runs when the store is back, without a caller", ({
+      open,
+      pass,
+      passFor,
+      passUntil,
+      record,
+    }) =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds", lease: "10 minutes" })
+        const instance = yield* engine.start(worker(log), "w")
+        probe.onCommit = (_, commit) => {
+          allFails(probe)
+          return Effect.andThen(commit, Effect.fail(outage()))
+        }
+        const sending = yield* Effect.forkChild(Effect.flip(instance.send(E.Begin())), { startImmediately: true })
+        expect(yield* passFor(sending)).toMatchObject({ _tag: "PersistenceFailed" })
+        for (let second = 0; second < 20; second++) yield* pass("1 second")
+        expect(log).toEqual([])
+        heals(probe)
+        yield* passUntil("1 second", record(key), ({ tag }) => tag === "Done")
+        expect(log).toEqual(["begins", "progressed"])
+      }))
+
     test("what a decision sent is handled when the store is back, without a caller", ({ open, pass, passUntil, events }) =>
       Effect.gen(function* () {
         for (const fail of [writesFail, allFails]) {
