@@ -7,11 +7,11 @@ import { InstanceNotFound, instanceExists, noInstance, reached, type SequenceNot
 import { delayTimerOf } from "../instance/DelayedEvents.ts"
 import { recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
-import type { Commit } from "../store/Commit.ts"
+import type { Commit, InstanceKey } from "../store/Commit.ts"
 import type { EngineParts } from "./EngineParts.ts"
 import type { OpenError } from "./InstanceTable.ts"
 import type { RegisteredMachine } from "./MachineRegistry.ts"
-import { invalidId } from "./NewInstance.ts"
+import { confirmed, invalidId } from "./NewInstance.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 
 const lostLease = new Error("this node has lost its lease, and the instance is not stored; fork it again")
@@ -81,10 +81,22 @@ export const forkInstance = (
       commands: [],
       fence: resident && isHere ? engine.node?.placement?.fence() : undefined,
     }
-    const outcome = yield* engine.journal.fork(from, recovered.sequence, commit)
     const forked = { machine: registered.name, id: newId }
-    if (outcome._tag === "Fenced") return yield* Effect.fail(new PersistenceFailed({ ...forked, operation: "fork", cause: lostLease }))
-    if (outcome._tag !== "Stored") return yield* Effect.flip(instanceExists(engine.journal, forked))
-    yield* engine.remote.wake(forked)
-    yield* engine.table.open(forked)
+    const store = Effect.flatMap(storeFork(engine, from, commit), (outcome): Effect.Effect<void, ActorExists | PersistenceFailed> => {
+      if (outcome._tag === "Stored") return Effect.void
+      if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)
+      if (outcome._tag === "Fenced") return Effect.fail(new PersistenceFailed({ ...forked, operation: "fork", cause: lostLease }))
+      return Effect.flip(instanceExists(engine.journal, forked))
+    })
+    yield* engine.table.add(forked, store, engine.remote.wake(forked))
   })
+
+const storeFork = ({ journal, context }: EngineParts, from: InstanceKey, commit: Commit) =>
+  confirmed(
+    context,
+    commit,
+    Effect.match(journal.fork(from, commit.sequence, commit), {
+      onFailure: (error) => ({ _tag: "Unconfirmed" as const, error }),
+      onSuccess: (outcome) => outcome,
+    }),
+  )

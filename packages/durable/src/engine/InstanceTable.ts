@@ -144,8 +144,6 @@ export class InstanceTable {
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
       const commit = newInstanceCommit(this.#context, machine, id, beginning, at)
       if (commit instanceof InvalidState) return Effect.fail(commit)
-      const over = Deferred.makeUnsafe<void>()
-      this.#starting.set(name, over)
       const started = Effect.flatMap(storeNew(this.#context, commit), (outcome): Effect.Effect<LiveInstance, StartError> => {
         if (outcome._tag === "PersistenceFailed") return Effect.fail(outcome)
         // The node has lost its lease: the instance is not stored, and another node may have it by now.
@@ -154,18 +152,48 @@ export class InstanceTable {
         trace?.stored(0, commit.commands)
         return Effect.sync(() => this.#begin(machine, beginning, commit))
       })
-      const fiber = this.#environment.run(
-        Effect.ensuring(
-          started,
-          Effect.suspend(() => {
-            this.#starting.delete(name)
-            this.settled()
-            return Deferred.succeed(over, undefined)
-          }),
-        ),
-      )
       // The caller may be interrupted: the instance is stored and started anyway.
-      return Fiber.join(fiber)
+      return Fiber.join(this.#environment.run(this.#storing(name, started)))
+    })
+  }
+
+  /** Stores the first commit of an instance. Callers that open or start the instance meanwhile wait. */
+  #storing<A, E>(name: string, stored: Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.suspend(() => {
+      const over = Deferred.makeUnsafe<void>()
+      this.#starting.set(name, over)
+      return Effect.ensuring(
+        stored,
+        Effect.suspend(() => {
+          this.#starting.delete(name)
+          this.settled()
+          return Deferred.succeed(over, undefined)
+        }),
+      )
+    })
+  }
+
+  /**
+   * Stores a new instance whose first commit is not the one of a start, runs `stored`, and opens the instance. The caller may be
+   * interrupted: all of it happens anyway. If the store does not answer, the instance is opened once the store does: no other node runs
+   * its work.
+   */
+  add<E>(
+    key: InstanceKey,
+    store: Effect.Effect<void, E | PersistenceFailed>,
+    stored: Effect.Effect<void>,
+  ): Effect.Effect<LiveInstance, E | OpenError> {
+    return Effect.suspend((): Effect.Effect<LiveInstance, E | OpenError> => {
+      const name = instanceName(key)
+      const starting = this.#starting.get(name)
+      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.add(key, store, stored))
+      const added = Effect.andThen(this.#storing(name, store), Effect.andThen(stored, this.open(key)))
+      const opened = Effect.tapError(added, (error) =>
+        Effect.sync(() => {
+          if (error instanceof PersistenceFailed) this.#context.bringBack(key)
+        }),
+      )
+      return Effect.withFiber((fiber) => Fiber.join(this.#environment.run(askedBy(fiber, opened))))
     })
   }
 

@@ -83,30 +83,39 @@ const commitOf = (
   }
 }
 
-/** Stores the first commit. If the store does not confirm it, reads the journal. */
+/** Stores the first commit together with commits of other instances. */
 export const storeNew = (
-  { groupCommit, journal, storeRetry }: Pick<InstanceContext, "groupCommit" | "journal" | "storeRetry">,
+  context: Pick<InstanceContext, "groupCommit" | "journal" | "storeRetry">,
   commit: Commit,
-): Effect.Effect<CommitOutcome, PersistenceFailed> => {
-  let isUnconfirmed = false
-  const attempt = Effect.flatMap(
+): Effect.Effect<CommitOutcome, PersistenceFailed> =>
+  confirmed(
+    context,
+    commit,
     Effect.callback<CommitOutcome | Unconfirmed>((resume) => {
-      groupCommit.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
+      context.groupCommit.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
     }),
-    (outcome): Effect.Effect<CommitOutcome, PersistenceFailed> => {
-      // An attempt that was not confirmed may have been stored before the next was refused.
-      const isRefused = outcome._tag === "Conflict" || outcome._tag === "Fenced"
-      if (outcome._tag !== "Unconfirmed" && !(isRefused && isUnconfirmed)) return Effect.succeed(outcome)
-      isUnconfirmed = true
-      return Effect.flatMap(journal.open(commit), (found): Effect.Effect<CommitOutcome, PersistenceFailed> => {
-        if (Option.isNone(found)) return outcome._tag === "Unconfirmed" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
-        return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
-      })
-    },
   )
   return Effect.retry(attempt, { schedule: storeRetry })
+
+/** Stores the first commit by `store`, until the store answers. After an attempt without an answer, reads the journal. */
+export const confirmed = (
+  { journal, storeRetry }: Pick<InstanceContext, "journal" | "storeRetry">,
+  commit: Commit,
+  store: Effect.Effect<CommitOutcome | Unconfirmed>,
+): Effect.Effect<CommitOutcome, PersistenceFailed> => {
+  let isUnconfirmed = false
+  const attempt = Effect.flatMap(store, (outcome): Effect.Effect<CommitOutcome, PersistenceFailed> => {
+    // An attempt that was not confirmed may have been stored before the next was refused.
+    const isRefused = outcome._tag === "Conflict" || outcome._tag === "Fenced"
+    if (outcome._tag !== "Unconfirmed" && !(isRefused && isUnconfirmed)) return Effect.succeed(outcome)
+    isUnconfirmed = true
+    return Effect.flatMap(journal.open(commit), (found): Effect.Effect<CommitOutcome, PersistenceFailed> => {
+      if (Option.isNone(found)) return outcome._tag === "Unconfirmed" ? Effect.fail(outcome.error) : Effect.succeed(outcome)
+      return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
+    })
+  })
 }
 
-/** Whether this commit started the stored instance. */
+/** Whether this commit started the stored instance, which may have got further events since. */
 export const isOurs = (commit: Commit, { record, origin }: OpenedInstance): boolean =>
-  record.startedAt === commit.at && origin === commit.origin && record.sequence === 0
+  record.startedAt === commit.at && origin === commit.origin && record.sequence >= commit.sequence

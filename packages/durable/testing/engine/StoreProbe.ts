@@ -44,6 +44,8 @@ export class StoreProbe {
   ) => Effect.Effect<ReadonlyArray<InstanceRecord>, PersistenceFailed> = (_, page) => page
   /** What becomes of the replacement of a journaled event. */
   onRewrite: (rewrite: Effect.Effect<boolean, PersistenceFailed>) => Effect.Effect<boolean, PersistenceFailed> = (rewrite) => rewrite
+  /** What becomes of a fork. */
+  onFork: (fork: Effect.Effect<CommitOutcome, PersistenceFailed>) => Effect.Effect<CommitOutcome, PersistenceFailed> = (fork) => fork
   /** What becomes of a change of owners. */
   onChangeOwner: <A>(change: Effect.Effect<A, PersistenceFailed>) => Effect.Effect<A, PersistenceFailed> = (change) => change
   /** What becomes of a page of instances that are taken over. */
@@ -102,7 +104,7 @@ export class StoreProbe {
       purgeEnded: (machine, endedMillis, limit) => this.#whileAlive(journal.purgeEnded(machine, endedMillis, limit)),
       countEnded: (machine, endedMillis) => this.#read(journal.countEnded(machine, endedMillis)),
       rewrite: (key, event, seen) => this.#whileAlive(Effect.suspend(() => this.onRewrite(journal.rewrite(key, event, seen)))),
-      fork: (from, through, to) => this.#whileAlive(journal.fork(from, through, to)),
+      fork: (from, through, to) => this.#whileAlive(Effect.suspend(() => this.onFork(journal.fork(from, through, to)))),
     }).pipe(
       Context.add(Timers, {
         claim: (request) =>

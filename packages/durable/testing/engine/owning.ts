@@ -3,6 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
 import type { TakenOver } from "../../src/store/Journal.ts"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit, Rig } from "./Rig.ts"
@@ -54,6 +55,62 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* two.engine.register(machine("two"))
         yield* quiet
         expect(started).toEqual(Array.from({ length: 20 }, () => "one"))
+      }))
+
+    test("137 a node that forks an instance runs its work, though the store does not confirm the fork", ({ open, passFor, quiet }) =>
+      Effect.gen(function* () {
+        const { running, machine } = workers()
+        const { engine, probe } = yield* open()
+        yield* engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        probe.onFork = (fork) => Effect.andThen(fork, Effect.fail(outage("fork")))
+        const copy = yield* passFor(yield* Effect.forkChild(engine.fork(machine("one"), "j", 0, "k"), { startImmediately: true }))
+        yield* quiet
+        expect(running).toEqual(["one", "one"])
+        expect(yield* copy.state).toEqual(S.Busy({ n: 0 }))
+      }))
+
+    test("137 a node that forks an instance runs its work, though the caller is interrupted meanwhile", ({ open, eventually }) =>
+      Effect.gen(function* () {
+        const { running, machine } = workers()
+        const { engine, probe } = yield* open()
+        yield* engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        const stored = yield* Deferred.make<void>()
+        const answer = yield* Deferred.make<void>()
+        probe.onFork = (fork) => Effect.tap(fork, () => Effect.andThen(Deferred.succeed(stored, undefined), Deferred.await(answer)))
+        const forking = yield* Effect.forkChild(engine.fork(machine("one"), "j", 0, "k"), { startImmediately: true })
+        yield* Deferred.await(stored)
+        yield* Fiber.interrupt(forking)
+        yield* Deferred.succeed(answer, undefined)
+        yield* eventually(
+          Effect.sync(() => running.length),
+          (count) => count === 2,
+        )
+      }))
+
+    test("137 a fork that was stored while the store is away runs once the store is back", ({ open, passUntil, passFor }) =>
+      Effect.gen(function* () {
+        const { running, machine } = workers()
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
+        yield* engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        let isAway = false
+        probe.onFork = (fork) =>
+          Effect.andThen(
+            isAway ? Effect.void : fork,
+            Effect.suspend(() => {
+              isAway = true
+              return Effect.fail(outage("fork"))
+            }),
+          )
+        probe.onOpen = (read) => Effect.suspend(() => (isAway ? Effect.fail(outage("open")) : read))
+        const forking = yield* Effect.forkChild(Effect.flip(engine.fork(machine("one"), "j", 0, "k")), { startImmediately: true })
+        expect(yield* passFor(forking)).toMatchObject({ _tag: "PersistenceFailed" })
+        expect(running).toEqual(["one"])
+        isAway = false
+        yield* passUntil(
+          "1 second",
+          Effect.sync(() => running.length),
+          (count) => count === 2,
+        )
       }))
 
     leaseTest(
