@@ -44,6 +44,30 @@ export const journalConformance = <R = never>(name: string, store: StoreLayer<R>
       }),
     )
 
+    it.effect("67 a key that no store can keep is the key of no instance", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const key = yield* freshKey
+        const similar = { machine: key.machine, id: `${key.id}\ufffd` }
+        yield* journal.commit([commit(key, -1), commit(similar, -1)])
+        for (const end of ["\u0000", "\ud800"]) {
+          const odd = { machine: key.machine, id: `${key.id}${end}` }
+          assert.isTrue(Option.isNone(yield* journal.open(odd)))
+          assert.deepStrictEqual(yield* journal.events(odd, 0, 10), [])
+          assert.deepStrictEqual(yield* journal.standings([odd]), [undefined])
+          assert.deepStrictEqual(
+            (yield* journal.standings([odd, key])).map((standing) => standing?.sequence),
+            [undefined, 0],
+          )
+          assert.deepStrictEqual(yield* journal.openAll([odd]), [])
+          assert.deepStrictEqual(
+            (yield* journal.openAll([odd, key])).map(({ record }) => record.id),
+            [key.id],
+          )
+        }
+      }),
+    )
+
     it.effect("68 events come ascending, after a sequence number and in pages", () =>
       Effect.gen(function* () {
         const journal = yield* Journal

@@ -1,4 +1,5 @@
 /** Executions of async workflows on one engine. The workflow engine starts only if there are workflows, because it holds a lease. */
+import { InvalidState } from "@detent/machine"
 import { idProblem, schemaProblem } from "@detent/machine/internal"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
@@ -11,6 +12,7 @@ import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
 import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../DurableWorkflow.ts"
+import { nameProblem } from "../store/CommitCheck.ts"
 import type { Journal } from "../store/Journal.ts"
 import type { Leases } from "../store/Leases.ts"
 import type { Timers } from "../store/Timers.ts"
@@ -71,19 +73,28 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
    * A call is rejected with `EngineClosed` if the end of the engine interrupts it, and with `ExecutionCancelled` if its result is an
    * interruption.
    */
-  const calling = <A, E>({ name: workflow }: NamedWorkflow, id: string, call: Effect.Effect<A, E>, options?: AbortOptions): Promise<A> =>
+  const calling = <A, E>(
+    operation: keyof AsyncWorkflows,
+    { name: workflow }: NamedWorkflow,
+    id: string,
+    called: Effect.Effect<A, E>,
+    options?: AbortOptions,
+  ): Promise<A> =>
     run(
-      Effect.catchCause(call, (cause): Effect.Effect<never, E | EngineClosed | ExecutionCancelled> => {
-        if (Cause.squash(cause) instanceof WorkflowEngineClosed) return Effect.fail(new EngineClosed({}))
+      Effect.catchCause(called, (cause): Effect.Effect<never, E | EngineClosed | ExecutionCancelled | TypeError> => {
+        const error = Cause.squash(cause)
+        if (error instanceof WorkflowEngineClosed) return Effect.fail(new EngineClosed({}))
+        if (error instanceof InvalidState) return Effect.fail(unusable(workflow, error.problem))
         if (!Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
-        return Effect.fail(isClosed() ? new EngineClosed({ execution: { workflow, id } }) : new ExecutionCancelled({ workflow, id }))
+        if (!isClosed()) return Effect.fail(new ExecutionCancelled({ workflow, id }))
+        return Effect.fail(new EngineClosed({ execution: { workflow, id }, ...(operation === "run" ? {} : { call: operation }) }))
       }),
       options,
     )
   const known = (workflow: NamedWorkflow, id: unknown): Definition => {
     if (!registered.has(workflow.definition)) throw notKnown(workflow.name)
-    const problem = id === "" ? "its id is empty; give it one" : idProblem(id)
-    if (problem !== undefined) throw new TypeError(`no execution of workflow ${workflow.name} can be used: ${problem}`)
+    const problem = id === "" ? "its id is empty; give it one" : (idProblem(id) ?? nameProblem("id", String(id)))
+    if (problem !== undefined) throw unusable(workflow.name, problem)
     return workflow.definition
   }
   /** Rejects with an error that names the invalid fields in one line. */
@@ -101,17 +112,17 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
     run: async (workflow, id, input, options) => {
       const definition = known(workflow, id)
       const execution = engine.execute(definition, await request(workflow, id, input))
-      return workflow.resultOf(await calling(workflow, id, ofEngine(execution), options))
+      return workflow.resultOf(await calling("run", workflow, id, ofEngine(execution), options))
     },
     start: async (workflow, id, input) => {
       const definition = known(workflow, id)
       const execution = engine.execute(definition, { ...(await request(workflow, id, input)), discard: true })
-      await calling(workflow, id, ofEngine(execution))
+      await calling("start", workflow, id, ofEngine(execution))
     },
     result: async (workflow, id) => {
-      const polled = await calling(workflow, id, ofEngine(engine.poll(known(workflow, id), id)))
+      const polled = await calling("result", workflow, id, ofEngine(engine.poll(known(workflow, id), id)))
       if (Option.isNone(polled) || polled.value._tag === "Suspended") return undefined
-      return { value: workflow.resultOf(await calling(workflow, id, polled.value.exit)) }
+      return { value: workflow.resultOf(await calling("result", workflow, id, polled.value.exit)) }
     },
     sendEvent: async (workflow, executionId, event, value) => {
       const { name: workflowName, eventNamed } = workflow
@@ -121,9 +132,9 @@ const executionsOf = (engine: WorkflowEngine["Service"], registered: ReadonlySet
       const encoding = Schema.encodeUnknownEffect(Schema.toCodecJson(deferred.successSchema))(value)
       await fitting(`event ${event} of workflow ${workflowName}`, deferred.successSchema, encoding)
       const sent = engine.deferredDone(deferred, { workflowName, executionId, deferredName: deferred.name, exit: Exit.succeed(value) })
-      await calling(workflow, executionId, sent)
+      await calling("sendEvent", workflow, executionId, sent)
     },
-    cancel: async (workflow, id) => calling(workflow, id, engine.interruptUnsafe(known(workflow, id), id)),
+    cancel: async (workflow, id) => calling("cancel", workflow, id, engine.interruptUnsafe(known(workflow, id), id)),
   }
 }
 
@@ -135,6 +146,8 @@ const ofEngine = <A, E>(effect: Effect.Effect<A, E, unknown>) => effect as Effec
 
 const notKnown = (name: string) =>
   new TypeError(`workflow ${name} is not known to this engine; pass it to openEngine({ workflows: [...] })`)
+
+const unusable = (name: string, problem: string) => new TypeError(`no execution of workflow ${name} can be used: ${problem}`)
 
 const refuse = async (workflow: NamedWorkflow): Promise<never> => {
   throw notKnown(workflow.name)

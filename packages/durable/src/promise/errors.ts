@@ -10,11 +10,16 @@ const execution = { workflow: Schema.String, id: Schema.String }
 export class EngineClosed extends Schema.TaggedError<EngineClosed>()("EngineClosed", {
   /** The execution that the call waited for. */
   execution: Schema.optionalKey(Schema.Struct(execution)),
+  /** The call that was not answered, unless it is `run`. */
+  call: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
     if (this.execution === undefined) return "the engine is closed; open another with openEngine"
     const { workflow, id } = this.execution
-    return `the engine was closed before execution ${id} of workflow ${workflow} ended; the execution is stored: open another engine with openEngine, and workflows.run with the same id waits for its result`
+    const next = "open another engine with openEngine, and"
+    return this.call === undefined
+      ? `the engine was closed before execution ${id} of workflow ${workflow} ended; ${next} workflows.run with the same id waits for its result, or starts it if it was not stored`
+      : `the engine was closed before the store answered ${this.call} for execution ${id} of workflow ${workflow}; ${next} call workflows.${this.call} again: it takes effect once`
   }
 }
 

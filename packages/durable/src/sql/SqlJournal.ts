@@ -5,7 +5,7 @@ import type { SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
 import { isDeliveryId, raisedPrefix } from "../instance/SelfSentEvents.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../store/Commit.ts"
-import { instanceName } from "../store/CommitCheck.ts"
+import { canBeStored, instanceName } from "../store/CommitCheck.ts"
 import type {
   InstanceCursor,
   InstanceFilter,
@@ -33,7 +33,10 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
 }
 
 const operations = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork" | "takeOver"> => ({
-  open: (key) => persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf))),
+  open: (key) =>
+    canBeStored(key)
+      ? persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf)))
+      : Effect.succeedNone,
   transaction: dialect.sql.transactionService,
   clock: persisting(
     "clock",
@@ -44,7 +47,7 @@ const operations = (dialect: Dialect, reading: EventReading, listing: Listing): 
       "standings",
       subjectOf(keys),
     )(
-      Effect.map(standingRows(dialect, keys), (rows) => {
+      Effect.map(standingRows(dialect, keys.filter(canBeStored)), (rows) => {
         const found = new Map(rows.map((row) => [instanceName({ machine: textOf(row, "machine"), id: textOf(row, "id") }), row]))
         return keys.map((key) => {
           const row = found.get(instanceName(key))
@@ -57,12 +60,15 @@ const operations = (dialect: Dialect, reading: EventReading, listing: Listing): 
       "openAll",
       subjectOf(keys),
     )(
-      Effect.map(openEach(dialect, keys), (instances) => {
+      Effect.map(openEach(dialect, keys.filter(canBeStored)), (instances) => {
         const opened = new Map(instances.map((instance) => [instanceName(instance.record), instance]))
         return keys.flatMap((key) => opened.get(instanceName(key)) ?? [])
       }),
     ),
-  events: (key, after, limit) => persisting("events", key)(Effect.map(reading.events(key, after, limit), (rows) => rows.map(eventOf))),
+  events: (key, after, limit) =>
+    canBeStored(key)
+      ? persisting("events", key)(Effect.map(reading.events(key, after, limit), (rows) => rows.map(eventOf)))
+      : Effect.succeed([]),
   tails: (keys) =>
     persisting(
       "tails",

@@ -80,6 +80,13 @@ export const nameProblem = (what: string, name: string): string | undefined => {
   return name.includes("\u0000") ? `its ${what} ${JSON.stringify(name)} holds a null character` : undefined
 }
 
+/**
+ * Whether a store can have an instance of this key. Where it cannot, a read finds nothing without asking the database: PostgreSQL would
+ * fail, and SQLite would find the instance whose id has replacement characters instead.
+ */
+export const canBeStored = ({ machine, id }: InstanceKey): boolean =>
+  nameProblem("machine", machine) === undefined && nameProblem("id", id) === undefined
+
 /** The longest id of a new instance, in bytes. */
 export const idBytes = 1000
 

@@ -7,6 +7,7 @@ import type { Environment } from "@detent/machine/internal"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { invalidId } from "../engine/NewInstance.ts"
 import type { PlacementService } from "../engine/Placement.ts"
 import type { Receiver, RemoteAnswer } from "../engine/Routing.ts"
 import { Batcher } from "../runtime/Batcher.ts"
@@ -233,6 +234,7 @@ export class Executions implements ExecutionHost {
       },
       gained,
       leave: (isLeaving) => this.#leaveAll(({ key }) => isLeaving(key)),
+      remaining: (isLeaving) => [...this.#live.values()].flatMap(({ run, key }) => (run !== undefined && isLeaving(key) ? [key] : [])),
     }
   }
 
@@ -305,6 +307,8 @@ export class Executions implements ExecutionHost {
         if (found !== undefined) return found.accept(event, done)
         // A deferred may be completed before the execution is started.
         if (event._tag !== "Deferred") return resume(Effect.void)
+        const invalid = invalidId(key.machine, key.id)
+        if (invalid !== undefined) return resume(Effect.die(invalid))
         this.#keep(Execution.create(this, key, undefined)).accept(event, done)
       })
     })
@@ -315,6 +319,8 @@ export class Executions implements ExecutionHost {
   /** Starts the execution unless it is started. The first payload counts. */
   ensure(key: InstanceKey, payload: unknown, parent: InstanceKey | undefined): Effect.Effect<void> {
     return this.#answer((resume) => {
+      const invalid = invalidId(key.machine, key.id)
+      if (invalid !== undefined) return resume(Effect.die(invalid))
       const done = (outcome: AppendOutcome) => resume(typeof outcome === "string" ? Effect.void : Effect.die(outcome))
       const live = this.#live.get(instanceName(key))
       const execution =

@@ -180,7 +180,7 @@ describe.each(kinds)("on %s", (kind) => {
     const error = await waiting
     expect(error).toEqual(new EngineClosed({ execution: { workflow: "wait", id: "w-1" } }))
     expect((error as EngineClosed).message).toBe(
-      "the engine was closed before execution w-1 of workflow wait ended; the execution is stored: open another engine with openEngine, and workflows.run with the same id waits for its result",
+      "the engine was closed before execution w-1 of workflow wait ended; open another engine with openEngine, and workflows.run with the same id waits for its result, or starts it if it was not stored",
     )
     await expect(engine.workflows.run(Wait, "w-2", { order: "o", amount: 1 })).rejects.toEqual(new EngineClosed({}))
     await expect(engine.workflows.sendEvent(Wait, "w-1", "go", "on")).rejects.toBeInstanceOf(EngineClosed)
@@ -223,6 +223,20 @@ describe.each(kinds)("on %s", (kind) => {
       () => engine.workflows.cancel(Kept, numeric),
     ])
       await expect(use()).rejects.toThrow("no execution of workflow kept can be used: its id is of type number; give it a string")
+    for (const [odd, problem] of [
+      ["a\u0000b", /can be used: its id "a\\u0000b" holds a null character$/],
+      ["a\ud800b", /can be used: its id "a\\ud800b" holds half of a surrogate pair/],
+      ["x".repeat(1001), /can be used: its id "x+"… takes 1001 bytes, the limit is 1000: use a shorter one/],
+    ] as const) {
+      const storing = [
+        () => engine.workflows.run(Kept, odd, one),
+        () => engine.workflows.start(Kept, odd, one),
+        () => engine.workflows.sendEvent(Kept, odd, "at", new Date(0)),
+      ]
+      const reading = [() => engine.workflows.result(Kept, odd), () => engine.workflows.cancel(Kept, odd)]
+      for (const use of odd.length > 1000 ? storing : [...storing, ...reading])
+        await expect(use()).rejects.toMatchObject({ name: "TypeError", message: expect.stringMatching(problem) })
+    }
     const Unknown = workflow({ name: "unknown", input }, async () => undefined)
     await expect(engine.workflows.run(Unknown, "1", one)).rejects.toThrow(/workflow unknown is not known to this engine; pass it/)
   })

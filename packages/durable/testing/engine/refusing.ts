@@ -84,6 +84,26 @@ export const refusing = ({ describe, test }: Kit) =>
         expect([...(yield* engine.count(Job))]).toEqual([["Idle", 1]])
       }))
 
+    test("45 an id that no database can keep is not an instance's, whatever is read or sent", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        yield* engine.start(Job, "a\ufffdb")
+        for (const id of ["a\u0000b", "a\ud800b"]) {
+          expect(Option.isNone(yield* engine.get(Job, id))).toBe(true)
+          expect(Option.isNone(yield* engine.restore(id, Job))).toBe(true)
+          const job = Option.getOrThrow(engine.find({ machine: "job", id })) as unknown as Instance<typeof S.Type, typeof E.Type>
+          const uses: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+            job.send(E.Add({ by: 1 })),
+            job.ask(E.Count()),
+            job.state,
+            job.stateAt(0),
+            job.historyPage(),
+            job.waitFor(() => true),
+          ]
+          for (const use of uses) expect(yield* Effect.flip(use)).toMatchObject({ _tag: "InstanceNotFound", machine: "job", id })
+        }
+      }))
+
     test("45 the longest id works with the longest dedupe id, and a longer one is refused by itself", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()

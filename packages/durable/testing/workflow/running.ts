@@ -10,6 +10,7 @@ import * as Schema from "effect/Schema"
 import * as Activity from "effect/unstable/workflow/Activity"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
+import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../src/DurableWorkflow.ts"
 import { keyOf } from "../../src/workflow/ExecutionKey.ts"
 import { Calls } from "./Calls.ts"
@@ -45,6 +46,34 @@ export const running = ({ describe, test }: Kit) => {
         expect(calls.all).toEqual(["reserve", "charge"])
         expect(yield* tags(Order, id)).toEqual(["Activity/reserve", "Activity/charge", "Completed"])
         expect(yield* record(Order, id)).toMatchObject({ machine: "workflow/Order", tag: "Completed", status: "final", resident: false })
+      }))
+
+    test("an id that no store can keep is refused at once by all that would store it, and is not an execution's", ({ open, journal }) =>
+      Effect.gen(function* () {
+        const { run } = yield* open(Order.toLayer(() => Effect.succeed("done")))
+        for (const [executionId, problem] of [
+          ["a\u0000b", /null character/],
+          ["a\ud800b", /surrogate pair/],
+          ["é".repeat(501), /takes 1002 bytes, the limit is 1000/],
+        ] as const) {
+          const token = DurableDeferred.tokenFromExecutionId(Gate, { workflow: Order, executionId })
+          const starting = Effect.flatMap(WorkflowEngine, (engine) =>
+            engine.execute(Order, { executionId, payload: { id: "x", amount: 1 }, discard: true }),
+          )
+          for (const storing of [DurableDeferred.succeed(Gate, { token, value: undefined }), starting]) {
+            const exit = yield* Effect.exit(run(storing as Effect.Effect<unknown, unknown, WorkflowEngine>))
+            expect(Exit.isFailure(exit) && Cause.squash(exit.cause)).toMatchObject({
+              _tag: "InvalidState",
+              machine: "workflow/Order",
+              problem: expect.stringMatching(problem),
+            })
+          }
+          expect(Option.isNone(yield* run(Order.poll(executionId)))).toBe(true)
+          yield* run(Order.interrupt(executionId))
+          yield* run(Order.resume(executionId))
+          expect(yield* run(DurableWorkflow.history(Order, executionId))).toEqual([])
+        }
+        expect([...(yield* journal.count("workflow/Order"))]).toEqual([])
       }))
 
     test("the same idempotency key is the same execution, at once and later", ({ open }) =>
