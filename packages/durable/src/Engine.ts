@@ -7,7 +7,15 @@
  * yield* order.send(E.Pay({ transactionId: "t-9" }), { id: "webhook-77" })
  * ```
  */
-import type { Inspection, InvalidEvent, InvalidState, Machine, PersistenceFailed, SendError } from "@detent/machine"
+import {
+  DefinitionError,
+  type Inspection,
+  type InvalidEvent,
+  type InvalidState,
+  type Machine,
+  type PersistenceFailed,
+  type SendError,
+} from "@detent/machine"
 import { compiledOf, Environment, type Tagged } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -123,7 +131,10 @@ export interface EngineService {
   restore<S, E, I, R>(id: string, machine: Definition<S, E, I, R>): Effect.Effect<Option.Option<Instance<S, E>>, ReadError, R>
   /** Brings all running instances of a machine back into memory. */
   restoreAll<S, E, I, R>(machine: Definition<S, E, I, R>): Effect.Effect<ReadonlyArray<Instance<S, E>>, PersistenceFailed, R>
-  /** A new instance with the journal of another up to a sequence number. Commands that were requested there are not executed again. */
+  /**
+   * A new instance with the journal of another up to a sequence number. Self-sent events that were not handled there are decided next.
+   * Commands that were requested there are not executed again.
+   */
   fork<S, E, I, R>(
     machine: Definition<S, E, I, R>,
     id: string,

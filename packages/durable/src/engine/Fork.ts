@@ -18,7 +18,7 @@ const lostLease = new Error("this node has lost its lease, and the instance is n
 
 /**
  * The timeouts of the new instance start anew: those of the old instance have passed, or belong to it. Its delayed events wait for
- * the time that remained at that sequence.
+ * the time that remained at that sequence, and the self-sent events that were not handled there are decided next.
  */
 export const forkInstance = (
   engine: EngineParts,
@@ -50,6 +50,7 @@ export const forkInstance = (
     const delayed = running
       ? recovered.delayed.map((one) => ({ ...one, entry: recovered.sequence, due: at + Math.max(0, one.due - recovered.at) }))
       : []
+    const selfSent = running ? recovered.selfSent : []
     const commit: Commit = {
       machine: registered.name,
       id: newId,
@@ -69,7 +70,7 @@ export const forkInstance = (
         sequence: recovered.sequence,
         at: recovered.at,
         version: registered.version,
-        body: encodeSnapshot(registered.codec, { ...recovered, previous: recovered.past.at(-1), delayed }),
+        body: encodeSnapshot(registered.codec, { ...recovered, previous: recovered.past.at(-1), delayed, selfSent }),
       },
       clearTimers: [],
       setTimers: running

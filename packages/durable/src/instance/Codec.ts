@@ -194,7 +194,7 @@ export class Codec {
       ...(failure === undefined ? {} : { f: failure }),
       ...(delays === undefined ? {} : { d: delays.map((delay) => this.#encodeDelay(delay)) }),
       ...(fired === undefined ? {} : { t: fired }),
-      ...(raised === undefined ? {} : { r: raised.map((one) => this.#encodeRaised(one)) }),
+      ...(raised === undefined ? {} : { r: this.encodeRaised(raised) }),
     }
     return JSON.stringify(stored)
   }
@@ -222,20 +222,22 @@ export class Codec {
       answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
       failure: stored.f,
       ...this.#delaysOf(stored, stored.v),
-      ...(stored.r === undefined ? notRaised : { raised: this.#decodeRaised(stored.r, stored.v) }),
+      ...(stored.r === undefined ? notRaised : { raised: this.decodeRaised(stored.r, stored.v) }),
     }
   }
 
-  /** Returns null for an event that does not fit its schema: it is refused when it is handled, and the event that raised it is stored. */
-  #encodeRaised(event: Tagged): unknown {
-    try {
-      return this.encodeEvents([event])[0] ?? null
-    } catch {
-      return null
-    }
+  /** An event that does not fit its schema becomes null: it is refused when it is handled, and the event that raised it is stored. */
+  encodeRaised(raised: ReadonlyArray<Tagged>): ReadonlyArray<unknown> {
+    return raised.map((event) => {
+      try {
+        return this.encodeEvents([event])[0] ?? null
+      } catch {
+        return null
+      }
+    })
   }
 
-  #decodeRaised(stored: ReadonlyArray<unknown>, version: number): ReadonlyArray<Tagged> {
+  decodeRaised(stored: ReadonlyArray<unknown>, version: number): ReadonlyArray<Tagged> {
     return stored.map((one) => (one === null ? unfit : (this.decodeEvents([one], version)[0] as Tagged)))
   }
 

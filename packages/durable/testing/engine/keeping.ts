@@ -164,6 +164,34 @@ export const keeping = ({ describe, test }: Kit) => {
         expect((yield* journal.open(key("k")))._tag).toBe("None")
       }))
 
+    test("decides the self-sent events that were not handled at the sequence, in their order", ({ open, eventually, events }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        const job = yield* engine.start(Job, "j", S.Busy({ n: 2 }))
+        yield* job.send(E.Twice())
+        yield* eventually(job.state, ({ _tag }) => _tag === "Paused")
+        const original = (yield* events(key("j"))).map(({ tag, dedupeId }) => [tag, dedupeId])
+        for (const through of [1, 2]) {
+          const copy = yield* engine.fork(Job, "j", through, `from-${through}`)
+          expect(yield* eventually(copy.state, ({ _tag }) => _tag === "Paused")).toEqual(S.Paused({ n: 4 }))
+          expect((yield* events(key(`from-${through}`))).map(({ tag, dedupeId }) => [tag, dedupeId])).toEqual(original)
+        }
+      }))
+
+    test("decides them on another node where its own is killed meanwhile", ({ open, eventually, events, journal }) =>
+      Effect.gen(function* () {
+        const { engine, probe, crash } = yield* open()
+        const job = yield* engine.start(Job, "j", S.Busy({ n: 2 }))
+        yield* job.send(E.Twice())
+        yield* eventually(job.state, ({ _tag }) => _tag === "Paused")
+        probe.onFork = (fork) => Effect.tap(fork, () => crash)
+        yield* Effect.forkChild(engine.fork(Job, "j", 1, "k"), { startImmediately: true })
+        yield* eventually(journal.open(key("k")), Option.isSome)
+        const copy = yield* (yield* open()).engine.ensure(Job, "k")
+        expect(yield* eventually(copy.state, ({ _tag }) => _tag === "Paused")).toEqual(S.Paused({ n: 4 }))
+        expect(yield* events(key("k"))).toHaveLength(3)
+      }))
+
     test("of an instance that has ended is one that runs, from before its end", ({ open }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
