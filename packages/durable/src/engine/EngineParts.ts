@@ -66,8 +66,8 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   const host = new Host(startActor)
   const tracing = tracingIn(environment)
   const groupCommit = new GroupCommit(observed(journal, environment, tracing !== undefined), (effect) => environment.run(effect))
-  const registry: MachineRegistry = new MachineRegistry(clock, (name) => table.hasAny(name))
-  const loader = new InstanceLoader(journal, node === undefined ? "observe" : "work")
+  const registry: MachineRegistry = new MachineRegistry(clock, config.runsWork, (name) => table.hasAny(name))
+  const loader = new InstanceLoader(journal, node === undefined ? "observe" : "work", () => node?.placement?.node())
   const context: InstanceContext = {
     host,
     journal,
@@ -128,6 +128,10 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       )
     },
     working: (instance, isWorking) => follower.working(instance.name, isWorking),
+    workEnding: (instance, ending) => {
+      host.awaits(ending)
+      table.workEnding(instance, ending)
+    },
     changedForeign: (key) => follower.changedForeign(key),
   }
   const remote = new RemoteInstances(() => node?.placement?.routing, {

@@ -20,10 +20,13 @@ export type LoaderRole = "work" | "observe"
 export class InstanceLoader {
   readonly #journal: JournalService
   readonly #role: LoaderRole
+  readonly #ownNode: () => string | undefined
 
-  constructor(journal: JournalService, role: LoaderRole) {
+  /** `ownNode`: the name under which this process owns state work now. */
+  constructor(journal: JournalService, role: LoaderRole, ownNode: () => string | undefined) {
     this.#journal = journal
     this.#role = role
+    this.#ownNode = ownNode
   }
 
   /** The instance as the journal has it now; undefined where there is none. */
@@ -63,13 +66,19 @@ export class InstanceLoader {
       Effect.tapError((error) =>
         this.#role === "observe" || error._tag !== "EventReplayError" || error instanceof NewerVersion
           ? Effect.void
-          : Effect.andThen(
-              // An instance that has ended stays ended.
-              found.record.status === "running" ? Effect.ignore(this.#journal.setStatus(found.record, "held", error.message)) : Effect.void,
-              Effect.andThen(Metric.update(instancesHeld, 1), Effect.logError(error.message)),
-            ),
+          : Effect.andThen(this.#hold(found, error), Effect.logError(error.message)),
       ),
     )
+  }
+
+  /**
+   * An instance that has ended stays ended. One whose work another node runs is that node's: it can replay the instance, and a row that
+   * is held names no owner, so that a third node would run the work as well. If that node ends, this one takes the work over first.
+   */
+  #hold({ record }: OpenedInstance, { message }: EventReplayError): Effect.Effect<void> {
+    if (record.status === "running" && record.owner !== undefined && record.owner !== this.#ownNode()) return Effect.void
+    const marking = record.status === "running" ? Effect.ignore(this.#journal.setStatus(record, "held", message)) : Effect.void
+    return Effect.andThen(marking, Metric.update(instancesHeld, 1))
   }
 
   #readAgain(

@@ -1,11 +1,11 @@
 /** State work runs on one node, and always on one. */
-import type { PersistenceFailed } from "@detent/machine"
+import { Machine, type PersistenceFailed } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import type { TakenOver } from "../../src/store/Journal.ts"
-import { E, Job, S } from "./Machines.ts"
+import { Call, E, Job, S, T } from "./Machines.ts"
 import type { Kit, Rig } from "./Rig.ts"
 import { outage, StoreProbe } from "./StoreProbe.ts"
 
@@ -42,6 +42,27 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* two.engine.restoreAll(machine("two"))
         yield* quiet
         expect(started).toEqual(["one"])
+      }))
+
+    test("137 a node that cannot replay an instance leaves it to the node that runs its work, and no third node runs it", ({
+      open,
+      quiet,
+      record,
+    }) =>
+      Effect.gen(function* () {
+        const { started, machine } = workers()
+        const [one, two, three] = [yield* open(), yield* open(), yield* open()]
+        const working = yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        yield* working.send(E.Add({ by: 1 }))
+        const Older = Machine.make({ name: "job", version: 2, state: S, event: E, initial: S.Idle({ n: 0 }) }).on(S.Idle, E.Start, S.Busy)
+        yield* two.engine.register(Older)
+        yield* three.engine.register(machine("three"))
+        expect(yield* Effect.flip(two.engine.ensure(Older, "j"))).toMatchObject({ _tag: "EventReplayError" })
+        expect(yield* (yield* three.engine.ensure(machine("three"), "j")).state).toEqual(S.Busy({ n: 1 }))
+        yield* working.send(E.Add({ by: 1 }))
+        yield* quiet
+        expect(started).toEqual(["one"])
+        expect(yield* record({ machine: "job", id: "j" })).toMatchObject({ status: "running", sequence: 2 })
       }))
 
     test("137 a node that starts many instances with work runs each of them, and no other node does", ({ open, quiet }) =>
@@ -369,6 +390,107 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         yield* late.send(E.Add({ by: 1 }))
         yield* quiet
         expect(log).toEqual(["one"])
+      }))
+  })
+
+  describe("an engine that runs no state work", () => {
+    const isWorking = (running: ReadonlyArray<string>, count: number) =>
+      [Effect.sync(() => running.length), (found: number) => found === count] as const
+
+    test("137 it starts an instance and sends events, and other nodes run, restart and stop the work", ({
+      open,
+      record,
+      quiet,
+      passUntil,
+    }) =>
+      Effect.gen(function* () {
+        const { running, started, machine } = workers()
+        const key = { machine: "job", id: "j" }
+        const one = yield* open({ work: false })
+        yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        yield* quiet
+        expect(started).toEqual([])
+        expect(yield* record(key)).toMatchObject({ resident: true, owner: undefined })
+        const two = yield* open()
+        yield* two.engine.register(machine("two"))
+        yield* passUntil("100 millis", ...isWorking(running, 1))
+        const { owner } = yield* record(key)
+        const three = yield* open({ work: false })
+        const job = yield* three.engine.ensure(machine("three"), "j")
+        yield* job.send(E.Add({ by: 1 }))
+        yield* job.send(E.Again())
+        yield* passUntil("100 millis", ...isWorking(started, 2))
+        expect(yield* record(key)).toMatchObject({ owner })
+        yield* job.send(E.Pause())
+        yield* passUntil("100 millis", ...isWorking(running, 0))
+        yield* job.send(E.Resume())
+        expect(yield* record(key)).toMatchObject({ resident: true, owner: undefined })
+        yield* passUntil("1 second", ...isWorking(running, 1))
+        expect(started).toEqual(["two", "two", "two"])
+        expect(yield* record(key)).toMatchObject({ owner })
+      }))
+
+    leaseTest("138 it does not take over the work of a dead node, whose instance it has open", ({ open, pass, passUntil }) =>
+      Effect.gen(function* () {
+        const { started, machine } = workers()
+        const one = yield* open({ lease: "1 second" })
+        yield* one.engine.start(machine("one"), "j", S.Busy({ n: 0 }))
+        const two = yield* open({ lease: "1 second", work: false })
+        const job = yield* two.engine.ensure(machine("two"), "j")
+        yield* one.crash
+        yield* pass("2 seconds")
+        yield* job.send(E.Again())
+        yield* two.engine.restoreAll(machine("two"))
+        yield* pass("1 second")
+        expect(started).toEqual(["one"])
+        const three = yield* open({ lease: "1 second" })
+        yield* three.engine.register(machine("three"))
+        yield* passUntil("100 millis", ...isWorking(started, 2))
+        expect(started).toEqual(["one", "three"])
+      }),
+    )
+
+    test("137 the work of the whole machine is left to other nodes too, also for a fork", ({ open, quiet, passUntil }) =>
+      Effect.gen(function* () {
+        const log: Array<string> = []
+        const machine = (node: string) =>
+          Job.background(() =>
+            Effect.andThen(
+              Effect.sync(() => void log.push(node)),
+              Effect.never,
+            ),
+          )
+        const one = yield* open({ work: false })
+        yield* one.engine.start(machine("one"), "j", S.Idle({ n: 0 }))
+        yield* one.engine.fork(machine("one"), "j", 0, "k")
+        yield* quiet
+        expect(log).toEqual([])
+        const two = yield* open()
+        yield* two.engine.register(machine("two"))
+        yield* passUntil("100 millis", ...isWorking(log, 2))
+        expect(log).toEqual(["two", "two"])
+      }))
+
+    test("137 with a list of machines, it runs the work of these", ({ open, record, passUntil, quiet }) =>
+      Effect.gen(function* () {
+        const { running, started, machine } = workers()
+        const calling = Call.spawn(T.Waiting, () =>
+          Effect.andThen(
+            Effect.sync(() => void started.push("call")),
+            Effect.never,
+          ),
+        )
+        const one = yield* open({ work: ["call"] })
+        const job = yield* one.engine.start(machine("one"), "j", S.Idle({ n: 0 }))
+        yield* one.engine.start(calling, "c")
+        yield* job.send(E.Start())
+        yield* quiet
+        expect(started).toEqual(["call"])
+        expect(yield* record({ machine: "job", id: "j" })).toMatchObject({ resident: true, owner: undefined })
+        const two = yield* open()
+        yield* two.engine.register(machine("two"))
+        yield* passUntil("100 millis", ...isWorking(running, 1))
+        expect(started).toEqual(["call", "two"])
       }))
   })
 
