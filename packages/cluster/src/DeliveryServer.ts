@@ -34,16 +34,27 @@ export class DeliveryServer {
     return this.#receivers
   }
 
+  /**
+   * Adds a receiver. The returned function ends its requests; it stays among the receivers, because work of its instances may still be
+   * ending.
+   */
   add(receiver: Receiver): () => void {
+    let isServing = true
     const counted: Receiver = {
       ...receiver,
+      serves: (machine) => isServing && receiver.serves(machine),
+      gained: () => {
+        if (isServing) receiver.gained()
+      },
       leave: (isLeaving, departure) => {
         this.#departures++
         return receiver.leave(isLeaving, departure)
       },
     }
     this.#receivers.add(counted)
-    return () => this.#receivers.delete(counted)
+    return () => {
+      isServing = false
+    }
   }
 
   /** Opens a conversation for a connection on which a node sends calls. `report` receives their progress. */

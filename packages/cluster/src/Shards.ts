@@ -35,6 +35,7 @@ export interface ShardsOptions {
 export class Shards {
   readonly #options: ShardsOptions
   readonly #held = new Set<number>()
+  /** Shards that are not released yet. They are not held any more: requests for their instances wait. */
   readonly #leaving = new Set<number>()
   readonly #releases: Batcher<number, void, PersistenceError>
   #filter: ShardFilter | undefined
@@ -45,13 +46,21 @@ export class Shards {
       run: options.run,
       limit: shardCount,
       prepare: (shard: number) => shard,
-      perform: (shards) => Effect.map(persisting(this.#release(shards)), () => shards.map(() => Exit.void)),
+      perform: (shards) =>
+        Effect.map(persisting(this.#release(shards)), (late) =>
+          shards.map((shard) => (late.has(shard) ? Exit.fail(failed("work of its instances has not ended")) : Exit.void)),
+        ),
     })
     options.placement.onLost(() => this.#lose())
   }
 
   get size(): number {
     return this.#held.size
+  }
+
+  /** Whether it has no shards, and has released those that it had. */
+  get isEmpty(): boolean {
+    return this.#held.size === 0 && this.#leaving.size === 0
   }
 
   has(key: InstanceKey): boolean {
@@ -82,8 +91,8 @@ export class Shards {
     acquire: (_, ids) => persisting(Effect.map(this.#acquire(ids.map(numberOf)), (shards) => shards.map(idOf))),
     // Only the loss of its lease takes a shard from this node, and this node notices that without asking the database.
     refresh: (_, ids) => Effect.sync(() => ids.filter((id) => this.#held.has(numberOf(id)) || this.#leaving.has(numberOf(id)))),
-    release: (_, id) => this.#releases.submit(numberOf(id)),
-    releaseAll: () => persisting(Effect.suspend(() => this.#release([...this.#held]))),
+    release: (_, id) => this.#releaseOne(numberOf(id)),
+    releaseAll: () => persisting(Effect.asVoid(Effect.suspend(() => this.#release([...this.#held])))),
   })
 
   get #life(): NodeLife | undefined {
@@ -103,39 +112,51 @@ export class Shards {
     const { address, placement, tables } = this.#options
     return this.#withLife((life) =>
       Effect.gen({ self: this }, function* () {
-        for (const node of yield* tables.deadHolders(wanted)) yield* placement.bury(node)
+        const dead = yield* tables.deadHolders(wanted)
+        for (const node of dead) yield* placement.bury(node)
         const acquired = (yield* tables.acquire(address, wanted, life)).filter((shard) => !this.#leaving.has(shard))
         if (this.#life?.token !== life.token) return []
         for (const shard of acquired) this.#held.add(shard)
         if (acquired.length > 0) this.#changed()
+        if (acquired.length > 0 && dead.length > 0) this.#options.run(Effect.logInfo(tookOver(address, dead, this.#held.size)))
         if (acquired.length > 0) for (const receiver of this.#options.receivers) receiver.gained()
         return acquired
       }),
     )
   }
 
-  /** Instances leave first: when another node acquires a shard, none of its requests is in flight here. */
-  #release(shards: ReadonlyArray<number>): Effect.Effect<void, unknown> {
+  /** A shard that was late before waits for its own instances first, and delays no other shard. */
+  #releaseOne(shard: number): Effect.Effect<void, PersistenceError> {
+    return Effect.suspend(() => {
+      if (!this.#leaving.has(shard)) return this.#releases.submit(shard)
+      return Effect.andThen(
+        this.#leave((key) => this.#options.shardOf(key) === shard, "leaving"),
+        this.#releases.submit(shard),
+      )
+    })
+  }
+
+  /**
+   * Instances leave first: when another node acquires a shard, none of its requests is in flight here, and its work has ended. Returns
+   * the shards for which that takes too long: this node keeps them, and Effect's cluster tries to release them again.
+   */
+  #release(shards: ReadonlyArray<number>): Effect.Effect<ReadonlySet<number>, unknown> {
     return Effect.gen({ self: this }, function* () {
+      const { leaveTimeout, receivers, shardOf, tables } = this.#options
       const life = this.#life
       const leaving = new Set(shards)
+      const isLeaving = (key: InstanceKey) => leaving.has(shardOf(key))
       for (const shard of shards) this.#leaving.add(shard)
       this.#drop(shards)
-      yield* Effect.timeoutOrElse(
-        this.#leave((key) => leaving.has(this.#options.shardOf(key)), "leaving"),
-        {
-          duration: this.#options.leaveTimeout,
-          orElse: () => Effect.andThen(Effect.logWarning(stillHere(shards.length)), Effect.fail(failed(stillHere(shards.length)))),
-        },
-      )
-      if (life !== undefined) yield* this.#options.tables.release(shards, life)
-    }).pipe(
-      Effect.ensuring(
-        Effect.sync(() => {
-          for (const shard of shards) this.#leaving.delete(shard)
-        }),
-      ),
-    )
+      yield* Effect.timeoutOption(this.#leave(isLeaving, "leaving"), leaveTimeout)
+      const remaining = [...receivers].flatMap((receiver) => receiver.remaining(isLeaving))
+      const late = new Set(remaining.map(shardOf))
+      const left = shards.filter((shard) => !late.has(shard))
+      if (life !== undefined && left.length > 0) yield* tables.release(left, life)
+      for (const shard of left) this.#leaving.delete(shard)
+      if (late.size > 0) yield* Effect.logWarning(stillHere(late.size, remaining))
+      return late
+    })
   }
 
   #leave(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
@@ -165,8 +186,22 @@ export class Shards {
   }
 }
 
-/** Another node must not begin work that has not ended here. Effect's cluster tries the release again. */
-const stillHere = (shards: number): string => `${shards} shards are not released yet: work of their instances has not ended`
+/** How many instances a message names. */
+const namedLimit = 5
+
+/** Another node must not begin work that has not ended here. */
+const stillHere = (shards: number, remaining: ReadonlyArray<InstanceKey>): string => {
+  const names = [...new Set(remaining.map(({ machine, id }) => `${machine} ${id}`))]
+  const more = names.length > namedLimit ? ` and ${names.length - namedLimit} others` : ""
+  const what = shards === 1 ? "1 shard is" : `${shards} shards are`
+  return `${what} not released yet: work of ${names.slice(0, namedLimit).join(", ")}${more} has not ended, or its events are not stored`
+}
+
+/** A node id is its name in the cluster without the part that is new with every start. */
+const tookOver = (address: string, dead: ReadonlyArray<string>, held: number): string => {
+  const nodes = dead.map((node) => node.slice(node.indexOf("/") + 1, node.lastIndexOf("/")))
+  return `the node of the cluster at ${address} took over the shards of ${nodes.join(", ")}, which no longer runs; it has ${held} shards now`
+}
 
 const failed = (problem: string): PersistenceError => new PersistenceError({ cause: new Error(problem) })
 

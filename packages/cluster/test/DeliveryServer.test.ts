@@ -26,6 +26,7 @@ it.live("a call that waited while instances left the node and came back is not c
         }),
       gained: () => undefined,
       leave: () => Effect.void,
+      remaining: () => [],
     }
     server.add(receiver)
     const parcel = (id: string): Parcel => ({ machine: "job", id: "j", requests: [{ _tag: "Send", event: "{}", id }] })
@@ -69,6 +70,7 @@ it.live("what becomes known in one turn is one report for all calls of a connect
       },
       gained: () => undefined,
       leave: () => Effect.void,
+      remaining: () => [],
     })
     const reports: Array<Progress> = []
     const conversation = server.converse((progress) => reports.push(progress))
@@ -112,5 +114,31 @@ it.live("what becomes known in one turn is one report for all calls of a connect
     yield* storeAll
     expect(reports).toEqual([[[3, [[1, done]]]]])
     expect(conversation.isAwaited).toBe(false)
+  }),
+)
+
+it.live("an engine that closes takes no more requests, and is still asked whether work of its instances has ended", () =>
+  Effect.gen(function* () {
+    const server = new DeliveryServer((effect) => Effect.runFork(effect))
+    const key = { machine: "job", id: "j" }
+    let gained = 0
+    const close = server.add({
+      serves: () => true,
+      receive: (_, __, answer) => {
+        answer(0, { _tag: "Done" })
+        return undefined
+      },
+      gained: () => gained++,
+      leave: () => Effect.void,
+      remaining: (isLeaving) => [key].filter(isLeaving),
+    })
+    close()
+    const reports: Array<Progress> = []
+    server.converse((progress) => reports.push(progress)).take(1, [{ ...key, requests: [{ _tag: "Wake" }] }])
+    yield* Effect.sleep(5)
+    expect(reports).toMatchObject([[[1, [[0, { _tag: "Elsewhere" }]]]]])
+    for (const receiver of server.receivers) receiver.gained()
+    expect(gained).toBe(0)
+    expect([...server.receivers].flatMap((receiver) => receiver.remaining(() => true))).toEqual([key])
   }),
 )

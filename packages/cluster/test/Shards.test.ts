@@ -1,10 +1,11 @@
-/** What a node that loses its lease does with the instances of the shards that it had, and of those that were on their way out. */
+/** What a node does with the instances of shards that it releases, or loses with its lease. */
 import { Engine, Journal, MemoryStore, Placement, type PlacementService } from "@detent/durable"
 import { type InstanceKey, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "@detent/durable/internal"
 import { Event, Machine, State, stay } from "@detent/machine"
 import { expect, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
@@ -19,8 +20,11 @@ const Door = Machine.make({ name: "door", state: S, event: E, initial: S.Closed(
 
 const address = RunnerAddress.make({ host: "127.0.0.1", port: 7700 })
 
+const W = State({ Pumping: {} })
+const Pump = Machine.make({ name: "pump", state: W, event: Event({ Stop: {} }), initial: W.Pumping() })
+
 /** The tables of a cluster that has this node only: it gets every shard that it wants. */
-const tables: ClusterTables = {
+const makeTables = (released: Array<number>): ClusterTables => ({
   register: () => Effect.void,
   unregister: () => Effect.void,
   runners: Effect.succeed([]),
@@ -28,13 +32,13 @@ const tables: ClusterTables = {
   drain: () => Effect.succeed(true),
   deadHolders: () => Effect.succeed([]),
   acquire: (_, wanted) => Effect.succeed(wanted),
-  release: () => Effect.void,
+  release: (shards) => Effect.sync(() => void released.push(...shards)),
   owners: Effect.succeed([]),
   channel: "unused",
-}
+})
 
 /** An engine on a node whose lease is lost when the test says so, with a test in the place of the other nodes. */
-const openNode = Effect.gen(function* () {
+const openNode = Effect.fnUntraced(function* (leaveTimeout: Duration.Input = "10 seconds") {
   const [reading, mayRead] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
   let isHeld = false
   let fenced = 0
@@ -62,15 +66,16 @@ const openNode = Effect.gen(function* () {
   }
   const run = Effect.runForkWith(yield* Effect.context<never>())
   const shardOf = makeShardOf(shardCount)
+  const released: Array<number> = []
   const shards = new Shards({
     address: "127.0.0.1:7700",
     placement: { ...base, onLost },
-    tables,
+    tables: makeTables(released),
     shardOf,
     tokenMark: "mark",
     receivers,
     run,
-    leaveTimeout: "10 seconds",
+    leaveTimeout,
     changed: () => undefined,
   })
   const routing: Routing = {
@@ -100,6 +105,8 @@ const openNode = Effect.gen(function* () {
     reading: Deferred.await(reading),
     letThrough: Deferred.succeed(mayRead, undefined),
     answers,
+    /** The shards that other nodes may acquire. */
+    isReleased: (key: InstanceKey) => released.includes(shardOf(key)),
     acquire: (key: InstanceKey) => storage.acquire(address, [idOf(key)]),
     release: (key: InstanceKey) => storage.release(address, idOf(key)),
     receive: (key: InstanceKey, request: RemoteRequest) =>
@@ -110,7 +117,7 @@ const openNode = Effect.gen(function* () {
 
 it.live("an instance that is leaving when its node loses its lease refuses nothing more: the event is for the node that has it now", () =>
   Effect.gen(function* () {
-    const { engine, holdReadings, reading, letThrough, answers, acquire, release, receive, loseLease } = yield* openNode
+    const { engine, holdReadings, reading, letThrough, answers, acquire, release, receive, loseLease } = yield* openNode()
     const key = { machine: Door.name, id: "front" }
     yield* acquire(key)
     yield* engine.start(Door, key.id)
@@ -131,7 +138,7 @@ it.live("an instance that is leaving when its node loses its lease refuses nothi
 
 it.live("a start that the fence refuses is for the node that has the instance now, and its sender is not answered that it exists", () =>
   Effect.gen(function* () {
-    const { engine, answers, acquire, receive, refuseNext } = yield* openNode
+    const { engine, answers, acquire, receive, refuseNext } = yield* openNode()
     const key = { machine: Door.name, id: "front" }
     yield* acquire(key)
     yield* refuseNext
@@ -143,5 +150,64 @@ it.live("a start that the fence refuses is for the node that has the instance no
     expect(yield* door.lastSequence).toBe(0)
     yield* refuseNext
     expect(yield* engine.startAll(Door, [{ id: "back", input: undefined }])).toMatchObject([{ _tag: "Success" }])
+  }).pipe(Effect.scoped),
+)
+
+/** A pump whose work ends when the test says so, and counts how often it runs. */
+const stubbornPump = Effect.gen(function* () {
+  const [started, mayEnd] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+  const running = { now: 0, most: 0 }
+  const work = Effect.gen(function* () {
+    running.most = Math.max(running.most, ++running.now)
+    yield* Deferred.succeed(started, undefined)
+    yield* Effect.uninterruptible(Deferred.await(mayEnd))
+  }).pipe(Effect.ensuring(Effect.sync(() => running.now--)))
+  return { machine: Pump.spawn(W.Pumping, () => work), started: Deferred.await(started), end: Deferred.succeed(mayEnd, undefined), running }
+})
+
+it.live("a shard is released when the work of its instances has ended, however often the release is tried; others do not wait for it", () =>
+  Effect.gen(function* () {
+    const { engine, acquire, release, isReleased } = yield* openNode("50 millis")
+    const pump = yield* stubbornPump
+    const [door, well] = [
+      { machine: Door.name, id: "front" },
+      { machine: Pump.name, id: "well" },
+    ]
+    for (const key of [door, well]) yield* acquire(key)
+    yield* engine.start(Door, door.id)
+    yield* engine.start(pump.machine, well.id)
+    yield* pump.started
+    const [first, late] = yield* Effect.all([Effect.exit(release(door)), Effect.exit(release(well))], { concurrency: 2 })
+    expect([first._tag, late._tag]).toEqual(["Success", "Failure"])
+    expect([isReleased(door), isReleased(well)]).toEqual([true, false])
+    // Effect's cluster tries it again.
+    const again = yield* Effect.forkChild(release(well))
+    yield* Effect.sleep(200)
+    expect(again.pollUnsafe()).toBeUndefined()
+    expect(isReleased(well)).toBe(false)
+    yield* pump.end
+    yield* Fiber.join(again)
+    expect(isReleased(well)).toBe(true)
+    expect(pump.running.now).toBe(0)
+  }).pipe(Effect.scoped),
+)
+
+it.live("work that runs on after its node lost its lease does not begin a second time on that node", () =>
+  Effect.gen(function* () {
+    const { engine, acquire, release, loseLease } = yield* openNode("50 millis")
+    const pump = yield* stubbornPump
+    const well = { machine: Pump.name, id: "well" }
+    yield* acquire(well)
+    yield* engine.start(pump.machine, well.id)
+    yield* pump.started
+    yield* loseLease
+    // Effect's cluster releases a shard that its node has lost before it acquires the shard again.
+    const returned = Effect.andThen(Effect.eventually(Effect.delay(release(well), 10)), acquire(well))
+    const returning = yield* Effect.forkChild(returned)
+    yield* Effect.sleep(200)
+    expect(pump.running).toEqual({ now: 1, most: 1 })
+    yield* pump.end
+    yield* Fiber.join(returning)
+    expect(pump.running.most).toBe(1)
   }).pipe(Effect.scoped),
 )

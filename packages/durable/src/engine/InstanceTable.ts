@@ -45,6 +45,8 @@ export class InstanceTable {
   readonly #opening = new Map<string, Deferred.Deferred<LiveInstance, OpenError>>()
   /** Instances whose first commit is in flight: callers wait for it. */
   readonly #starting = new Map<string, Deferred.Deferred<void>>()
+  /** Stopped work that has not ended yet. Its instance may have left memory. */
+  readonly #endingWork = new Map<Fiber.Fiber<void>, InstanceKey>()
   #settledListener: (() => void) | undefined
   /** The reason why no instance is started any more. Undefined while the table is open. */
   #closed: string | undefined
@@ -387,12 +389,35 @@ export class InstanceTable {
     )
   }
 
-  /** Moves instances to another node. Ends when their accepted events are stored and they have left memory. */
+  /** Keeps stopped work until it has ended. */
+  workEnding({ key }: InstanceEntry, ending: Fiber.Fiber<void>) {
+    this.#endingWork.set(ending, key)
+    ending.addObserver(() => this.#endingWork.delete(ending))
+  }
+
+  /**
+   * Moves instances to another node. Ends when their accepted events are stored, they have left memory and their work has ended, also
+   * work of instances that left memory before.
+   */
   depart(isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost"): Effect.Effect<void> {
     return Effect.suspend(() => {
       const leaving = [...this.#live.values()].filter(({ key }) => isLeaving(key))
-      return Effect.forEach(leaving, (instance) => instance.depart(departure), { discard: true, concurrency: "unbounded" })
+      const left = Effect.forEach(leaving, (instance) => instance.depart(departure), { discard: true, concurrency: "unbounded" })
+      // An instance reports its end before it has left the table and stopped its work.
+      return Effect.andThen(Effect.andThen(left, Effect.yieldNow), this.#workEnded(isLeaving))
     })
+  }
+
+  #workEnded(isLeaving: (key: InstanceKey) => boolean): Effect.Effect<void> {
+    return Effect.suspend(() => {
+      const ending = [...this.#endingWork].filter(([, key]) => isLeaving(key))
+      return Effect.asVoid(Fiber.awaitAll(ending.map(([fiber]) => fiber)))
+    })
+  }
+
+  /** Instances that are in memory, or whose work has not ended. An instance may be named twice. */
+  remaining(isLeaving: (key: InstanceKey) => boolean): ReadonlyArray<InstanceKey> {
+    return [...[...this.#live.values()].map(({ key }) => key), ...this.#endingWork.values()].filter(isLeaving)
   }
 
   settled() {

@@ -212,6 +212,7 @@ export class RemoteInstances {
       this.#departures++
       return this.#local.table().depart(isLeaving, departure)
     },
+    remaining: (isLeaving) => this.#local.table().remaining(isLeaving),
   }
 
   #receive(key: InstanceKey, requests: ReadonlyArray<RemoteRequest>, answer: Answering): Effect.Effect<void> | undefined {

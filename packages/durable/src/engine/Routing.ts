@@ -73,10 +73,12 @@ export interface Receiver {
   /** This node has gained shards: instances with work to do are opened. */
   readonly gained: () => void
   /**
-   * Instances leave this node; `isLeaving` says which. `leaving`: ends when their accepted events are stored. `lost`: another node may
-   * have them already, and nothing more is decided here.
+   * Instances leave this node; `isLeaving` says which. `leaving`: ends when their accepted events are stored and their work has ended.
+   * `lost`: another node may have them already, and nothing more is decided here.
    */
   readonly leave: (isLeaving: (key: InstanceKey) => boolean, departure: "leaving" | "lost") => Effect.Effect<void>
+  /** The leaving instances that are still here: no other node may have them until their work has ended and their events are stored. */
+  readonly remaining: (isLeaving: (key: InstanceKey) => boolean) => ReadonlyArray<InstanceKey>
 }
 
 export type Answering = (position: number, answer: RemoteAnswer) => void

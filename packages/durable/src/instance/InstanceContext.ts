@@ -2,6 +2,7 @@
 import type { EventReplayError, PersistenceFailed, SendError, Taken } from "@detent/machine"
 import type { Host, Tagged } from "@detent/machine/internal"
 import type * as Effect from "effect/Effect"
+import type * as Fiber from "effect/Fiber"
 import type * as Schedule from "effect/Schedule"
 import type { Limits } from "../engine/EngineConfig.ts"
 import type { LockHolder } from "../engine/InstanceLock.ts"
@@ -91,6 +92,8 @@ export interface InstanceContext {
   readonly sendOn: (key: InstanceKey, envelopes: ReadonlyArray<Envelope>, error: SendError) => void
   /** Work of the instance has started or ended here. While it runs, this node must notice commits of other nodes. */
   readonly working: (instance: InstanceEntry, isWorking: boolean) => void
+  /** Work of the instance was stopped and takes time to end. The instance may leave memory before that. */
+  readonly workEnding: (instance: InstanceEntry, ending: Fiber.Fiber<void>) => void
   /** This node changed an instance whose work runs on another node. */
   readonly changedForeign: (key: InstanceKey) => void
 }
