@@ -105,7 +105,8 @@ export interface Instance<out S, in out E> {
   /**
    * The current state, then every new one. Ends with the instance. Changes by another process arrive within the engine's
    * `followInterval`, here as in `waitFor` and `awaitFinal`. When the engine closes, `changes` ends, and those two fail with
-   * `MachineStopped`.
+   * `MachineStopped`. In an outage of the store all three wait. After a long one they continue with the state that the store has:
+   * `changes` emits it again, and states in between may be missing. They fail with `PersistenceFailed` if the engine closes first.
    */
   readonly changes: Stream.Stream<S, ReadError>
   waitFor(predicate: (state: S) => boolean): Effect.Effect<S, ReadError | MachineStopped>

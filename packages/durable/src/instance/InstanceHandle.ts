@@ -38,13 +38,14 @@ import { type EventTrace, instanceAttributes, isTraced, traced } from "../engine
 import { notInTransaction } from "../engine/TransactionGuard.ts"
 import { InstanceNotFound, noInstance, PreviewRefused, reached, type SequenceNotReached } from "../errors.ts"
 import type { HistoryEntry, HistoryOptions, InstanceSnapshot, ReadError, SendOptions } from "../Instance.ts"
+import { untilAnsweredBackoff } from "../runtime/untilAnswered.ts"
 import type { InstanceStatus } from "../store/Commit.ts"
 import { boundedNameProblem } from "../store/CommitCheck.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
-import { type LiveInstance, wentElsewhere } from "./LiveInstance.ts"
+import { type LiveInstance, stateUnknown, wentElsewhere } from "./LiveInstance.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
 import { isRemoved } from "./UnconfirmedCommits.ts"
 
@@ -268,12 +269,16 @@ export class InstanceHandle {
   }
 
   get changes(): Stream.Stream<Tagged, ReadError> {
+    return this.#changesOf(this.#current("changes"))
+  }
+
+  #changesOf(opening: Effect.Effect<LiveInstance, ReadError>): Stream.Stream<Tagged, ReadError> {
     return Stream.unwrap(
-      Effect.flatMap(this.#current("changes"), (live) =>
+      Effect.flatMap(opening, (live) =>
         Effect.map(this.#engine.follower.follow(live), () =>
           Stream.concat(
             live.record.changes,
-            Stream.suspend(() => (this.#isFollowedFurther(live.record.ending) ? this.changes : Stream.empty)),
+            Stream.suspend(() => (this.#isFollowedFurther(live.record.ending) ? this.#changesOf(this.#returned("changes")) : Stream.empty)),
           ),
         ),
       ),
@@ -281,26 +286,41 @@ export class InstanceHandle {
   }
 
   waitFor(predicate: (state: Tagged) => boolean): Effect.Effect<Tagged, ReadError | MachineStopped> {
-    return this.#following("waitFor", ({ record }) => record.waitFor(predicate))
+    return this.#following("waitFor", this.#current("waitFor"), ({ record }) => record.waitFor(predicate))
   }
 
   get awaitFinal(): Effect.Effect<Tagged, ReadError | MachineStopped> {
-    return this.#following("awaitFinal", ({ record }) => record.awaitFinal)
+    return this.#following("awaitFinal", this.#current("awaitFinal"), ({ record }) => record.awaitFinal)
   }
 
-  #following<A, E>(operation: string, wait: (live: LiveInstance) => Effect.Effect<A, E>): Effect.Effect<A, E | ReadError> {
-    return Effect.scoped(
-      Effect.flatMap(this.#current(operation), (live) =>
-        Effect.catch(Effect.andThen(this.#engine.follower.follow(live), wait(live)), (error) =>
-          this.#isFollowedFurther(live.record.ending) ? this.#following(operation, wait) : Effect.fail(error),
-        ),
-      ),
+  #following<A, E>(
+    operation: string,
+    opening: Effect.Effect<LiveInstance, ReadError>,
+    wait: (live: LiveInstance) => Effect.Effect<A, E>,
+  ): Effect.Effect<A, E | ReadError> {
+    const waited = Effect.flatMap(opening, (live) =>
+      Effect.match(Effect.andThen(this.#engine.follower.follow(live), wait(live)), {
+        onFailure: (error): Effect.Effect<A, E | ReadError> =>
+          this.#isFollowedFurther(live.record.ending) ? this.#following(operation, this.#returned(operation), wait) : Effect.fail(error),
+        onSuccess: (value) => Effect.succeed(value),
+      }),
     )
+    // The scope ends before the next wait begins: the instance that has left is no longer followed.
+    return Effect.flatten(Effect.scoped(waited))
   }
 
-  /** Whether the instance has left memory only because it moved to another node. */
+  /** Whether the instance has left memory and continues: it moved to another node, or the store was away for too long. */
   #isFollowedFurther(ending: ActorEnd<Tagged> | undefined): boolean {
-    return ending?._tag === "Stopped" && ending.reason === wentElsewhere && !this.#engine.table.isClosed
+    const hasLeft = ending?._tag === "Stopped" && (ending.reason === wentElsewhere || ending.reason === stateUnknown)
+    return hasLeft && !this.#engine.table.isClosed
+  }
+
+  /** The instance in memory after it has left, once the store answers. Fails if the engine is closed before. */
+  #returned(operation: string): Effect.Effect<LiveInstance, ReadError> {
+    const isAway = (error: ReadError) => error._tag === "PersistenceFailed" && !this.#engine.table.isClosed
+    const returned = Effect.retry(this.#current(operation), { schedule: untilAnsweredBackoff, while: isAway })
+    // An instance notifies its listeners before it has left the table.
+    return Effect.andThen(Effect.yieldNow, returned)
   }
 
   /** The instance in memory, up to date with the store. */

@@ -56,7 +56,7 @@ import {
 } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
+import type * as Fiber from "effect/Fiber"
 import * as Option from "effect/Option"
 import type * as Schedule from "effect/Schedule"
 import type { HeldLock } from "../engine/InstanceLock.ts"
@@ -108,6 +108,9 @@ const longestBackoffMillis = 250
 
 /** The reason why an instance that moves to another node leaves memory. Callers that wait for it here follow it there. */
 export const wentElsewhere = "it went to another node"
+
+/** The reason why an instance leaves memory in an outage of the store. Callers that wait for it follow it when the store is back. */
+export const stateUnknown = "it left memory, because its stored state is unknown"
 
 export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   readonly context: InstanceContext
@@ -1266,7 +1269,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.#departure !== undefined
         ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
         : [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
-    const reason = this.#departure !== undefined ? wentElsewhere : "it left memory, because its stored state is unknown"
+    const left = isRemoved(error) ? "another process has removed it" : stateUnknown
+    const reason = this.#departure !== undefined ? wentElsewhere : left
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason })
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)

@@ -3,7 +3,8 @@ import { Event, Machine, PersistenceFailed, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { TimedCall } from "./Machines.ts"
+import * as Stream from "effect/Stream"
+import { Job, E as JobEvent, S as JobState, TimedCall } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
 import { outage, type StoreProbe } from "./StoreProbe.ts"
 
@@ -116,6 +117,48 @@ export const outages = ({ describe, test }: Kit) =>
         heals(probe)
         yield* passUntil("1 second", record(key), ({ tag }) => tag === "Done")
         expect(log).toEqual(["begins", "progressed"])
+      }))
+
+    test("callers that follow an instance that had to leave memory continue when the store is back", ({ open, pass, passFor, quiet }) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open({ storeTimeout: "2 seconds" })
+        const job = yield* engine.start(Job, "j", JobState.Busy({ n: 0 }))
+        const changes = yield* Effect.forkChild(Stream.runCollect(job.changes))
+        const counted = yield* Effect.forkChild(job.waitFor((state) => state._tag === "Busy" && state.n === 3))
+        const final = yield* Effect.forkChild(job.awaitFinal)
+        yield* quiet
+        yield* job.send(JobEvent.Add({ by: 1 }))
+        for (let outages = 0; outages < 2; outages++) {
+          allFails(probe)
+          const sending = yield* Effect.forkChild(Effect.flip(job.send(JobEvent.Add({ by: 1 }))), { startImmediately: true })
+          expect(yield* passFor(sending)).toMatchObject({ _tag: "PersistenceFailed" })
+          expect(yield* engine.live).toBe(0)
+          for (let second = 0; second < 20; second++) yield* pass("1 second")
+          for (const following of [changes, counted, final]) expect(following.pollUnsafe()).toBeUndefined()
+          heals(probe)
+          for (let second = 0; second < 3; second++) yield* pass("1 second")
+          yield* job.send(JobEvent.Add({ by: 1 }))
+        }
+        expect(yield* passFor(counted)).toEqual(JobState.Busy({ n: 3 }))
+        yield* job.send(JobEvent.Finish())
+        expect(yield* passFor(final)).toEqual(JobState.Done({ n: 3 }))
+        expect((yield* passFor(changes)).map(({ n }) => n)).toEqual([0, 1, 1, 2, 2, 3, 3])
+      }))
+
+    test("callers that follow an instance get the error of the store if the engine closes before it is back", ({ open, passFor, quiet }) =>
+      Effect.gen(function* () {
+        const { engine, probe, close } = yield* open({ storeTimeout: "2 seconds", drainTimeout: "1 second" })
+        const job = yield* engine.start(Job, "j", JobState.Busy({ n: 0 }))
+        const changes = yield* Effect.forkChild(Effect.flip(Stream.runDrain(job.changes)))
+        const final = yield* Effect.forkChild(Effect.flip(job.awaitFinal))
+        yield* quiet
+        allFails(probe)
+        const sending = yield* Effect.forkChild(Effect.flip(job.send(JobEvent.Add({ by: 1 }))), { startImmediately: true })
+        yield* passFor(sending)
+        const closing = yield* Effect.forkChild(close)
+        yield* passFor(closing)
+        expect(yield* passFor(changes)).toMatchObject({ _tag: "PersistenceFailed" })
+        expect(yield* passFor(final)).toMatchObject({ _tag: "PersistenceFailed" })
       }))
 
     test("what a decision sent is handled when the store is back, without a caller", ({ open, pass, passUntil, events }) =>
