@@ -4,10 +4,10 @@ import { type Compiled, compiledOf } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import { Codec } from "../instance/Codec.ts"
-import { recover } from "../instance/Replay.ts"
+import { type Recovered, recover } from "../instance/Replay.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import type { JournalService } from "../store/Journal.ts"
+import type { InstanceRecord, JournalService } from "../store/Journal.ts"
 import { retryOnChange } from "./retryOnChange.ts"
 
 export interface CheckReport {
@@ -17,20 +17,43 @@ export interface CheckReport {
 
 const pageSize = 500
 
-/** Replays one instance without changing it. False where it has been removed meanwhile. */
+interface Machinery {
+  readonly compiled: Compiled
+  readonly codec: Codec
+  readonly upcasters: Upcasters
+}
+
+/** What a check found of an instance: it fits, it does not, or it has been removed meanwhile. */
+type Found = "fits" | "removed" | { readonly sequence: number; readonly problem: string }
+
+/** Replays one instance without changing it. */
 const check = (
   journal: JournalService,
-  machinery: { readonly compiled: Compiled; readonly codec: Codec },
+  machinery: Machinery,
   key: InstanceKey,
-): Effect.Effect<boolean, EventReplayError | PersistenceFailed> =>
+): Effect.Effect<Found, EventReplayError | PersistenceFailed> =>
   Effect.flatMap(journal.open(key), (opened) =>
     Option.isNone(opened)
-      ? Effect.succeed(false)
-      : retryOnChange(journal, opened.value, (now) => recover(machinery, journal, now)).pipe(
-          Effect.as(true),
-          Effect.catchTag("InstanceNotFound", () => Effect.succeed(false)),
-        ),
+      ? Effect.succeed("removed" as const)
+      : retryOnChange(journal, opened.value, (now) =>
+          Effect.map(recover(machinery, journal, now), (recovered) => compare(machinery, now.record, recovered)),
+        ).pipe(Effect.catchTag("InstanceNotFound", () => Effect.succeed("removed" as const))),
   )
+
+/**
+ * An event that still replays may lead to another state than the stored one, because its decision has changed. The state may have another
+ * name on purpose where an upcaster changes states.
+ */
+const compare = ({ compiled, upcasters }: Machinery, record: InstanceRecord, { state, sequence }: Recovered): Found => {
+  if (sequence !== record.sequence || record.tag === state._tag) return "fits"
+  const isRenamed = Object.entries(upcasters).some(
+    ([version, { state: upcast }]) =>
+      upcast !== undefined && Number(version) >= record.version && Number(version) < compiled.declarations.version,
+  )
+  if (isRenamed) return "fits"
+  const problem = `it is stored in ${record.tag} and replays to ${state._tag}: a decision leads to another state than when its event was stored`
+  return { sequence, problem }
+}
 
 /** Checks the instances that have not ended. Ended instances are not opened again, so they need not fit. */
 export const checkAll = (
@@ -40,7 +63,8 @@ export const checkAll = (
 ): Effect.Effect<CheckReport, PersistenceFailed> =>
   Effect.gen(function* () {
     const compiled = compiledOf(machine)
-    const machinery = { compiled, codec: new Codec(compiled, upcasters ?? compiled.declarations.upcasters ?? {}) }
+    const known = upcasters ?? compiled.declarations.upcasters ?? {}
+    const machinery = { compiled, codec: new Codec(compiled, known), upcasters: known }
     const failing: Array<CheckReport["failing"][number]> = []
     let checked = 0
     for (const status of ["running", "held"] as const) {
@@ -48,9 +72,13 @@ export const checkAll = (
         const page = yield* journal.page({ machine: machine.name, status }, pageSize, after)
         for (const { id } of page) {
           const result = yield* Effect.result(check(journal, machinery, { machine: machine.name, id }))
-          if (result._tag === "Success" && !result.success) continue
+          if (result._tag === "Success" && result.success === "removed") continue
           checked++
-          if (result._tag === "Success") continue
+          if (result._tag === "Success") {
+            const found = result.success
+            if (typeof found === "object") failing.push({ id, ...found })
+            continue
+          }
           const { failure } = result
           failing.push(
             failure._tag === "EventReplayError"

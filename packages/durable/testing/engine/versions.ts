@@ -115,6 +115,29 @@ export const versions = ({ describe, test }: Kit) =>
         expect((yield* Effect.flip(order.state)).message).toBe("order o was written by version 2, this process has 1; deploy it here too")
       }))
 
+    test("136 the check lists an instance that a changed decision would put into another state", ({ open }) =>
+      Effect.gen(function* () {
+        const Sized = State({ Open: {}, Small: {}, Large: {} })
+        const Sizing = Event({ Measure: { size: Schema.Int } })
+        const sized = (limit: number, version = 1) =>
+          Machine.make({ name: "sized", version, state: Sized, event: Sizing, initial: Sized.Open() }).on(
+            Sized.Open,
+            Sizing.Measure,
+            [Sized.Small, Sized.Large],
+            ({ event }) => (event.size < limit ? Sized.Small() : Sized.Large()),
+          )
+        const { engine } = yield* open()
+        yield* (yield* engine.start(sized(10), "five")).send(Sizing.Measure({ size: 5 }))
+        yield* (yield* engine.start(sized(10), "one")).send(Sizing.Measure({ size: 1 }))
+        expect(yield* engine.check(sized(10))).toEqual({ checked: 2, failing: [] })
+        const problem = expect.stringContaining("it is stored in Small and replays to Large")
+        expect(yield* engine.check(sized(3))).toEqual({ checked: 2, failing: [{ id: "five", sequence: 1, problem }] })
+        expect(yield* engine.check(sized(3, 2), { upcasters: { 1: {} } })).toMatchObject({ failing: [{ id: "five" }] })
+        // An upcaster of states may rename them.
+        const renaming = { upcasters: { 1: { state: (state: object) => ({ ...state }) } } }
+        expect(yield* engine.check(sized(3, 2), renaming)).toEqual({ checked: 2, failing: [] })
+      }))
+
     test("136 the check lists every instance that would fail and none that would not, and touches none", ({ open, record }) =>
       Effect.gen(function* () {
         const { engine } = yield* open()
