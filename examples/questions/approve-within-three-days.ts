@@ -1,6 +1,6 @@
 /**
  * How do I wait three days for an approval, with a reminder every day? The deadline and the reminder are timers of the state. They are stored with
- * the transition and fire at their time, also when every process was down. `simulate` runs the machine without waiting.
+ * the transition and fire at their time, or as soon as a process runs again. `simulate` runs the machine without waiting.
  *
  * Run it: `npx node examples/questions/approve-within-three-days.ts`
  */

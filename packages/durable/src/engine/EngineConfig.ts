@@ -1,10 +1,10 @@
 /** The options of an engine. Each has a default. */
-import { DefinitionError } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import type { WorkerOptions } from "../command/WorkerConfig.ts"
+import { atLeast, checkedNodeId } from "../runtime/Options.ts"
 import type { LeaderConfig } from "./LeaderElection.ts"
 
-/** Limits of an instance. Larger events and states are refused before anything is stored. */
+/** Limits of an instance. Larger events and first states are refused before anything is stored; larger snapshots are left out. */
 export interface Limits {
   /** Characters of an encoded event, and of its command parameters. */
   readonly eventSize: number
@@ -57,11 +57,11 @@ export interface EngineOptions {
   readonly followInterval?: Duration.Input
   /** How long a stop waits for accepted events. Default: 30 seconds. */
   readonly drainTimeout?: Duration.Input
-  /** Larger values are refused before anything is stored. */
+  /** Larger events, parameters and first states are refused before anything is stored. */
   readonly limits?: {
     /** Characters of an event as JSON, and of the parameters of a command. Default: 4,000,000. */
     readonly eventSize?: number
-    /** Characters of a state as JSON. Default: 4,000,000. */
+    /** Characters of a first state as JSON. A larger snapshot of a later state is left out. Default: 4,000,000. */
     readonly stateSize?: number
     /** Events that wait for one instance. Default: 100,000. */
     readonly mailbox?: number
@@ -71,6 +71,12 @@ export interface EngineOptions {
   readonly worker?: WorkerOptions | false
   /** `false`: the work of an instance starts here when a caller uses the instance, not because the process starts. */
   readonly resume?: boolean
+  /**
+   * `false`: this process runs no state work, and is no node. A list: it only runs that of these machines. An instance of another
+   * machine that enters a state with work here keeps the owner of the state before; without one, the next process that runs the
+   * work takes it over. For a process that sends events and ends. Not for a node of a cluster. Default: the work of all machines.
+   */
+  readonly work?: boolean | ReadonlyArray<string>
   /** Only reads, beside a process that works: nothing is resumed, fired or executed here, and every write is refused. */
   readonly observe?: boolean
 }
@@ -84,6 +90,8 @@ export interface EngineConfig {
   readonly leaseMillis: number
   readonly drainTimeout: Duration.Duration
   readonly resume: boolean
+  /** Whether this process runs the state work of a machine. */
+  readonly runsWork: (machine: string) => boolean
   readonly limits: Limits
   readonly sweeper: {
     readonly intervalMillis: number
@@ -102,18 +110,15 @@ const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInpu
 /** A lease that ends before the store has confirmed it would never be held, and no work would ever run. */
 export const shortestLease = 50
 
-/** Returns the value of a numeric option. Throws if it is too small, or NaN, which would not limit anything. */
-export const atLeast = (least: number, option: string, value: number): number => {
-  if (value >= least) return value
-  throw new DefinitionError({
-    problem: `${option} is ${value}`,
-    nextStep: `give it a number of at least ${least}, or leave it out`,
-  })
+const workOf = (work: NonNullable<EngineOptions["work"]>): EngineConfig["runsWork"] => {
+  if (typeof work === "boolean") return () => work
+  const machines = new Set(work)
+  return (machine) => machines.has(machine)
 }
 
 /** Throws a `DefinitionError` for an option with which no engine could work. */
 export const engineConfig = (options: EngineOptions, nodeId: string): EngineConfig => ({
-  nodeId: options.nodeId ?? nodeId,
+  nodeId: checkedNodeId(options.nodeId ?? nodeId),
   onConflict: options.onConflict ?? "reload",
   passivateAfterMillis: millis(options.passivateAfter ?? "5 minutes"),
   storeTimeout: Duration.fromInputUnsafe(options.storeTimeout ?? "10 seconds"),
@@ -121,6 +126,7 @@ export const engineConfig = (options: EngineOptions, nodeId: string): EngineConf
   leaseMillis: atLeast(shortestLease, "lease (in milliseconds)", millis(options.lease ?? "10 seconds")),
   drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
   resume: options.resume ?? true,
+  runsWork: workOf(options.work ?? true),
   limits: {
     eventSize: atLeast(1, "limits.eventSize", options.limits?.eventSize ?? 4_000_000),
     stateSize: atLeast(1, "limits.stateSize", options.limits?.stateSize ?? 4_000_000),
