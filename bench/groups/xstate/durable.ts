@@ -22,6 +22,7 @@ export const durable: Part = ({ quick }) =>
     const results = await contest(server, entrants, turns)
     const of = (name: string) => results.get(name) as Result
     const faster = (name: string) => of(ours).perSecond / of(name).perSecond
+    const cpu = (name: string) => of(name).nodeMicros + of(name).postgresMicros
     return {
       tables: [
         {
@@ -41,6 +42,7 @@ export const durable: Part = ({ quick }) =>
         "durable.perSecond": of(ours).perSecond,
         "durable.vsPersistByHand": faster(pooled),
         "durable.vsPersistByHandOn50Connections": faster(connected),
+        "durable.cpuVsPersistByHand": cpu(pooled) / cpu(ours),
         "durable.nodeCpuUs": of(ours).nodeMicros,
         "durable.postgresCpuUs": of(ours).postgresMicros,
         "durable.walBytes": of(ours).walBytes,
