@@ -25,6 +25,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
@@ -50,7 +51,15 @@ import * as Socket from "effect/unstable/socket/Socket"
 import type { MigrationError } from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
-import { type ClusterTables, findClusterTables, makeClusterTables, type NodeRow, type SharedSettings, shardCount } from "./ClusterTables.ts"
+import {
+  type ClusterTables,
+  findClusterTables,
+  makeClusterTables,
+  type NodeRow,
+  type NodeSettings,
+  type SharedSettings,
+  shardCount,
+} from "./ClusterTables.ts"
 import { Delivery } from "./Delivery.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { Peers } from "./Peers.ts"
@@ -128,7 +137,8 @@ const makeCluster = (options: ClusterOptions) =>
     const clock = yield* Clock.Clock
     const tables = yield* tablesOn(schema)
     const tokenMark = markOf(token)
-    yield* agreesWithOthers(tables, address.text, { shardCount, tokenMark })
+    const settings: SharedSettings = { shardCount, tokenMark }
+    yield* agreesWithOthers(tables, address.text, settings)
     const server = new DeliveryServer(run)
     const name = randomUUID()
     // Before it acquires the lease of its address, which would end any other process at that address.
@@ -158,18 +168,29 @@ const makeCluster = (options: ClusterOptions) =>
       patienceMillis,
     })
     owners.onChanged(() => delivery.ownersChanged())
+    // Nodes that start at the same time do not see each other before they register.
+    const admission = Deferred.makeUnsafe<void, ClusterMisconfigured>()
+    let refusal: string | undefined
     const shards: Shards = new Shards({
       address: address.text,
       placement: base,
       tables,
       shardOf,
       tokenMark,
+      registered: (different) => {
+        const refused = different === undefined ? undefined : disagreement(different, settings)
+        const isFirst = Deferred.doneUnsafe(admission, refused === undefined ? Effect.void : Effect.fail(refused))
+        // It registers again after it lost its lease, and tries once a second.
+        if (!isFirst && refused !== undefined && refused.message !== refusal) run(Effect.logError(refused.message))
+        refusal = refused?.message
+      },
       receivers: server.receivers,
       run,
       leaveTimeout: lease,
       changed: () => delivery.ownersChanged(),
     })
     yield* sharding(address, shards, lease)
+    yield* Deferred.await(admission)
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
     let isDraining = false
@@ -177,7 +198,7 @@ const makeCluster = (options: ClusterOptions) =>
     const drainSelf = Effect.suspend(() => {
       if (isDraining) return Effect.void
       isDraining = true
-      const empty = Effect.repeat(Effect.sleep(20), { until: () => shards.size === 0 && delivery.size === 0 })
+      const empty = Effect.repeat(Effect.sleep(20), { until: () => shards.isEmpty && delivery.size === 0 })
       const drained = Effect.andThen(tables.drain(base.node(), true), empty)
       return Effect.ignore(Effect.timeoutOption(drained, lease))
     })
@@ -260,29 +281,32 @@ const markOf = (token: Redacted.Redacted): string =>
 
 const digestOf = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Fails if another node has a different number of shards or another token: the shards of this node would be unreachable. */
+/** Why a node cannot take part beside another one, if it cannot: the shards of this node would be unreachable. */
+const disagreement = (other: NodeSettings, own: SharedSettings): ClusterMisconfigured | undefined => {
+  if (other.shardCount !== null && other.shardCount !== own.shardCount) {
+    return new ClusterMisconfigured({
+      problem: `node ${other.address} divides the instances into ${other.shardCount} shards, and this one into ${own.shardCount}`,
+      nextStep: "start the version of Detent that the other nodes run, or stop all nodes before you start another",
+    })
+  }
+  if (other.tokenMark !== null && other.tokenMark !== own.tokenMark) {
+    return new ClusterMisconfigured({
+      problem: `node ${other.address} has a different token than this one`,
+      nextStep: "give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first",
+    })
+  }
+  return undefined
+}
+
+/** Fails if the settings of another node differ. */
 const agreesWithOthers = (
   tables: ClusterTables,
   address: string,
   own: SharedSettings,
 ): Effect.Effect<void, ClusterMisconfigured | SqlError> =>
   Effect.flatMap(tables.nodes, (nodes) => {
-    const others = nodes.filter((node) => node.address !== address)
-    const divided = others.find(({ shardCount }) => shardCount !== null && shardCount !== own.shardCount)
-    if (divided !== undefined) {
-      return new ClusterMisconfigured({
-        problem: `node ${divided.address} divides the instances into ${divided.shardCount} shards, and this one into ${own.shardCount}`,
-        nextStep: "start the version of Detent that the other nodes run, or stop all nodes before you start another",
-      })
-    }
-    const foreign = others.find(({ tokenMark }) => tokenMark !== null && tokenMark !== own.tokenMark)
-    if (foreign !== undefined) {
-      return new ClusterMisconfigured({
-        problem: `node ${foreign.address} has a different token than this one`,
-        nextStep: "give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first",
-      })
-    }
-    return Effect.void
+    const problems = nodes.filter((node) => node.address !== address).flatMap((node) => disagreement(node, own) ?? [])
+    return problems[0] === undefined ? Effect.void : Effect.fail(problems[0])
   })
 
 /** How long a node waits for an answer at its own address. */

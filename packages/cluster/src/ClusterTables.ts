@@ -25,8 +25,12 @@ export interface SharedSettings {
   readonly tokenMark: string | null
 }
 
-export interface NodeRow extends SharedSettings {
+/** A node with the settings that it must share with others. */
+export interface NodeSettings extends SharedSettings {
   readonly address: string
+}
+
+export interface NodeRow extends NodeSettings {
   /** How Effect's cluster describes the node. */
   readonly runner: string
   readonly node: string
@@ -53,7 +57,13 @@ export interface Owner {
 }
 
 export interface ClusterTables {
-  readonly register: (address: string, runner: string, life: NodeLife, settings: SharedSettings) => Effect.Effect<void, SqlError>
+  /** Registers a node, unless the settings of another one differ. Returns that one. Of two nodes that start together, one registers first. */
+  readonly register: (
+    address: string,
+    runner: string,
+    life: NodeLife,
+    settings: SharedSettings,
+  ) => Effect.Effect<NodeSettings | undefined, SqlError>
   readonly unregister: (address: string, life: NodeLife) => Effect.Effect<void, SqlError>
   /** Nodes that are alive. Every node asks for them twice a second. */
   readonly runners: Effect.Effect<ReadonlyArray<RunnerRow>, SqlError>
@@ -138,12 +148,23 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
     return {
       channel,
       register: (address, runner, { node, lease, token }, { shardCount, tokenMark }) =>
-        sql`
-        insert into ${nodes} (address, runner, node, lease, token, started_at, shard_count, token_mark)
-        values (${address}, ${runner}, ${node}, ${lease}, ${token}, ${now}, ${shardCount}, ${tokenMark})
-        on conflict (address) do update set runner = excluded.runner, node = excluded.node, lease = excluded.lease,
-          token = excluded.token, draining = false, started_at = excluded.started_at, shard_count = excluded.shard_count,
-          token_mark = excluded.token_mark`.pipe(Effect.asVoid),
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`select pg_advisory_xact_lock(hashtext(${`${schema}.cluster_nodes`}))::text`
+            const [different] = yield* sql<NodeSettings>`
+              select n.address, n.shard_count as "shardCount", n.token_mark as "tokenMark" from ${nodes} n
+              where n.address <> ${address} and (n.shard_count <> ${shardCount} or n.token_mark <> ${tokenMark})
+                and ${isAlive(sql.literal("n"))} order by n.address limit 1`
+            if (different !== undefined) return different
+            yield* sql`
+              insert into ${nodes} (address, runner, node, lease, token, started_at, shard_count, token_mark)
+              values (${address}, ${runner}, ${node}, ${lease}, ${token}, ${now}, ${shardCount}, ${tokenMark})
+              on conflict (address) do update set runner = excluded.runner, node = excluded.node, lease = excluded.lease,
+                token = excluded.token, draining = false, started_at = excluded.started_at, shard_count = excluded.shard_count,
+                token_mark = excluded.token_mark`
+            return undefined
+          }),
+        ),
       unregister: (address, { lease, token }) =>
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
       runners: sql<RunnerRow>`select n.runner, n.draining from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,

@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import { PersistenceError } from "effect/unstable/cluster/ClusterError"
 import * as RunnerStorage from "effect/unstable/cluster/RunnerStorage"
-import { type ClusterTables, type NodeLife, shardCount } from "./ClusterTables.ts"
+import { type ClusterTables, type NodeLife, type NodeSettings, shardCount } from "./ClusterTables.ts"
 
 /** Effect's cluster numbers shards from 1, within a group. */
 const group = "default"
@@ -24,6 +24,8 @@ export interface ShardsOptions {
   readonly shardOf: (key: InstanceKey) => number
   /** The digest by which the tokens of nodes are compared. */
   readonly tokenMark: string
+  /** Called when this node has registered, or was refused because of a node whose settings differ. Then it tries again. */
+  readonly registered: (different: NodeSettings | undefined) => void
   readonly receivers: Iterable<Receiver>
   readonly run: (effect: Effect.Effect<void>) => void
   /** How long instances may take to leave before the release is logged as late and tried again. */
@@ -82,8 +84,11 @@ export class Shards {
     register: (address, runner) =>
       persisting(
         this.#withLife((life) => {
-          const { tables, tokenMark } = this.#options
-          return Effect.as(tables.register(address, runner, life, { shardCount, tokenMark }), 1)
+          const { tables, tokenMark, registered } = this.#options
+          return Effect.flatMap(tables.register(address, runner, life, { shardCount, tokenMark }), (different) => {
+            registered(different)
+            return different === undefined ? Effect.succeed(1) : Effect.fail(failed(`the settings of node ${different.address} differ`))
+          })
         }),
       ),
     unregister: (address) => persisting(this.#withLife((life) => this.#options.tables.unregister(address, life))),

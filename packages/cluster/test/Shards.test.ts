@@ -25,7 +25,7 @@ const Pump = Machine.make({ name: "pump", state: W, event: Event({ Stop: {} }), 
 
 /** The tables of a cluster that has this node only: it gets every shard that it wants. */
 const makeTables = (released: Array<number>): ClusterTables => ({
-  register: () => Effect.void,
+  register: () => Effect.succeed(undefined),
   unregister: () => Effect.void,
   runners: Effect.succeed([]),
   nodes: Effect.succeed([]),
@@ -73,6 +73,7 @@ const openNode = Effect.fnUntraced(function* (leaveTimeout: Duration.Input = "10
     tables: makeTables(released),
     shardOf,
     tokenMark: "mark",
+    registered: () => undefined,
     receivers,
     run,
     leaveTimeout,

@@ -72,6 +72,26 @@ describe("a cluster that is misconfigured", () => {
     }),
   )
 
+  it.live("of two nodes with different tokens that start at the same time one does not start", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const addresses = [yield* localAddress, yield* localAddress]
+      const tokens = ["a first secret of the tests", "a second secret of the tests"]
+      const starting = addresses.map((address, index) => Effect.exit(start(url, address, { token: tokens[index] as string })))
+      const exits = yield* Effect.all(starting, { concurrency: 2 })
+      const refused = exits.findIndex(Exit.isFailure)
+      const [started] = exits.filter(Exit.isSuccess)
+      assert.strictEqual(
+        yield* refusalOf(exits[refused] as Exit.Exit<never, unknown>),
+        `node ${addresses[1 - refused]} has a different token than this one; give all nodes the same secret (DETENT_CLUSTER_TOKEN); to change it, stop all nodes first`,
+      )
+      assert.deepStrictEqual(
+        (yield* started?.value.cluster.nodes ?? Effect.succeed([])).map(({ address }) => address),
+        [addresses[1 - refused]],
+      )
+    }),
+  )
+
   it.live("a second process under the address of a node does not start, and the node keeps what it has", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
