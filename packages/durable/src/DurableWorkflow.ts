@@ -18,6 +18,7 @@ import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
 import { Placement } from "./engine/Placement.ts"
 import { purgeTurn, type Retained } from "./engine/Retention.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
+import { millisAtLeast } from "./runtime/Options.ts"
 import { untilAnswered } from "./runtime/untilAnswered.ts"
 import type { EventRecord, InstanceStatus } from "./store/Commit.ts"
 import { type InstanceCursor, type InstancePage, Journal } from "./store/Journal.ts"
@@ -61,8 +62,6 @@ export interface WorkflowOptions {
   readonly drainTimeout?: Duration.Input
 }
 
-const millis = (duration: Duration.Input) => Duration.toMillis(Duration.fromInputUnsafe(duration))
-
 const retentionOf = (machine: string, retention: Duration.Input | undefined): ReadonlyArray<Retained> =>
   retention === undefined ? [] : [{ machine, retention }]
 
@@ -75,9 +74,16 @@ const make = (options: WorkflowOptions) =>
       ...(options.nodeId === undefined ? {} : { nodeId: options.nodeId }),
       ...(options.lease === undefined ? {} : { lease: options.lease }),
     })
-    const drainTimeout = Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds")
+    const drainTimeout = Duration.millis(millisAtLeast(0, "drainTimeout", options.drainTimeout ?? "30 seconds"))
+    const scanMillis = millisAtLeast(1, "scanInterval", options.scanInterval ?? "2 seconds")
+    const retentionMillis = options.retention === undefined ? undefined : millisAtLeast(0, "retention", options.retention)
     const environment = new Environment(context as Context.Context<unknown>)
-    const kept = new Map(Object.entries(options.executionRetention ?? {}).map(([name, retention]) => [machineOf(name), retention]))
+    const kept = new Map(
+      Object.entries(options.executionRetention ?? {}).map(([name, retention]) => [
+        machineOf(name),
+        Duration.millis(millisAtLeast(0, `executionRetention of ${name}`, retention)),
+      ]),
+    )
     const executions = new Executions(journal, placement, environment, drainTimeout, kept)
     yield* Effect.addFinalizer(() => executions.close)
     yield* untilAnswered(executions.clock.measure)
@@ -85,14 +91,13 @@ const make = (options: WorkflowOptions) =>
     placement.onRegained(() => orphans.leaseRegained())
     if (placement.routing !== undefined) yield* placement.routing.serve(executions.receiver(() => orphans.leaseRegained()))
     const clocks = makeClockSweep(executions, timers)
-    yield* forkLoop("the scan for executions that no node runs", orphans.turn(millis(options.scanInterval ?? "2 seconds")))
+    yield* forkLoop("the scan for executions that no node runs", orphans.turn(scanMillis))
     yield* forkLoop("the sweep of due clocks", clocks.turn)
-    if (options.retention !== undefined) {
-      const retention = millis(options.retention)
-      const interval = Math.min(3_600_000, Math.max(1000, retention / 10))
+    if (retentionMillis !== undefined) {
+      const interval = Math.min(3_600_000, Math.max(1000, retentionMillis / 10))
       yield* forkLoop(
         "the pruning of ended executions",
-        pruneTurn(journal, () => executions.machines, retention, interval),
+        pruneTurn(journal, () => executions.machines, retentionMillis, interval),
       )
     }
     if (kept.size > 0) {

@@ -90,7 +90,7 @@ export const make = <A>(name: string, options: QueueOptions<A>): CommandQueue<A>
   const prepare = (payload: A, given: EnqueueOptions, context: Context.Context<never>): NewCommand | InvalidCommand => {
     const key = given.key ?? `${name}:${freshKey(context)}`
     const invalid = (problem: string) => new InvalidCommand({ queue: name, key: describe(key), problem })
-    const problem = keyProblem(given.key)
+    const problem = keyProblem(given.key) ?? timeProblem(given)
     if (problem !== undefined) return invalid(problem)
     let encoded: ReturnType<typeof encode>
     let parameters: string
@@ -157,6 +157,13 @@ const keyProblem = (key: unknown): string | undefined => {
   return /^[^/]+\/.+\/\d+\/\d+$/.test(key)
     ? "keys of the form a/b/1/2 are reserved for effects that instances request; end the key differently"
     : undefined
+}
+
+/** Stores would order such commands differently, or never execute them. */
+const timeProblem = ({ priority = 0, runAt = 0, delay = 0 }: EnqueueOptions): string | undefined => {
+  if (!Number.isSafeInteger(priority)) return `its priority is ${priority}; give it a whole number`
+  if (!Number.isFinite(runAt)) return `its runAt is ${runAt}; give it milliseconds since 1970`
+  return Number.isNaN(delay) ? "its delay is NaN; give it a duration" : undefined
 }
 
 /** Lists and reports show a tagged payload by its tag. */

@@ -3,8 +3,8 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import { countOf, millisAtLeast } from "../runtime/Options.ts"
 import { Commands } from "../store/Commands.ts"
-import { millisOf } from "./WorkerConfig.ts"
 
 export interface PurgeOptions {
   /** Only commands that ended longer ago than this. */
@@ -19,8 +19,9 @@ export interface PurgeOptions {
 export const purge = (options: PurgeOptions): Effect.Effect<number, PersistenceFailed, Commands> =>
   Effect.gen(function* () {
     const commands = yield* Commands
-    const { statuses = ["completed", "skipped", "handled"], batch = 1000 } = options
-    const before = Math.floor(yield* Clock.currentTimeMillis) - millisOf(options.olderThan)
+    const { statuses = ["completed", "skipped", "handled"] } = options
+    const batch = countOf("batch", options.batch ?? 1000)
+    const before = Math.floor(yield* Clock.currentTimeMillis) - millisAtLeast(0, "olderThan", options.olderThan)
     let removed = 0
     for (;;) {
       const count = yield* commands.purge(statuses, before, batch)

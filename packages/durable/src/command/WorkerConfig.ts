@@ -1,6 +1,7 @@
 /** The settings of a worker. Each has a default. */
 import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
+import { countOf, millisAtLeast } from "../runtime/Options.ts"
 
 export interface WorkerOptions {
   /** How many commands of one queue this worker executes concurrently. Default: 16. */
@@ -36,17 +37,19 @@ export interface WorkerConfig {
 
 export const millisOf = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
+/** Throws a `DefinitionError` for an option with which no worker could work. */
 export const workerConfig = (options: WorkerOptions, name: string, isShared: boolean): WorkerConfig => {
-  const concurrency = Math.max(1, options.concurrency ?? 16)
+  const concurrency = countOf("worker.concurrency", options.concurrency ?? 16)
+  const pollMillis = millisAtLeast(1, "worker.pollInterval", options.pollInterval ?? "5 seconds")
   return {
     name,
     concurrency,
-    batchLimit: Math.max(concurrency, options.batchLimit ?? 500),
-    claimMillis: millisOf(options.claimDuration ?? "30 seconds"),
+    batchLimit: Math.max(concurrency, countOf("worker.batchLimit", options.batchLimit ?? 500)),
+    claimMillis: millisAtLeast(1, "worker.claimDuration", options.claimDuration ?? "30 seconds"),
     // A store that only this process uses announces every command.
-    pollMillis: isShared ? millisOf(options.pollInterval ?? "5 seconds") : Number.POSITIVE_INFINITY,
-    timeoutMillis: millisOf(options.timeout ?? "5 minutes"),
+    pollMillis: isShared ? pollMillis : Number.POSITIVE_INFINITY,
+    timeoutMillis: millisAtLeast(1, "worker.timeout", options.timeout ?? "5 minutes"),
     retry: options.retry ?? RetryPolicy.exponential({ jitter: 0.1 }),
-    drainTimeout: Duration.fromInputUnsafe(options.drainTimeout ?? "30 seconds"),
+    drainTimeout: Duration.millis(millisAtLeast(0, "worker.drainTimeout", options.drainTimeout ?? "30 seconds")),
   }
 }

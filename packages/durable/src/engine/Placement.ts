@@ -13,7 +13,7 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import * as Duration from "effect/Duration"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
@@ -22,11 +22,12 @@ import * as Random from "effect/Random"
 import type * as Scope from "effect/Scope"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { LeaseHolder } from "../runtime/LeaseHolder.ts"
+import { checkedNodeId, millisAtLeast } from "../runtime/Options.ts"
 import { hasEnded, processName } from "../runtime/ProcessName.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
 import type { Fence } from "../store/Commit.ts"
 import { type Lease, Leases, type LeasesService } from "../store/Leases.ts"
-import { atLeast, shortestLease } from "./EngineConfig.ts"
+import { shortestLease } from "./EngineConfig.ts"
 import type { Routing } from "./Routing.ts"
 
 export interface PlacementService {
@@ -113,9 +114,8 @@ const nodeIdOf = (owner: string): string => owner.slice(0, owner.lastIndexOf("/"
 const makeLeasePlacement = (options: LeasePlacementOptions): Effect.Effect<PlacementService, never, Leases | Scope.Scope> =>
   Effect.gen(function* () {
     const leases = yield* Leases
-    const given = Duration.toMillis(Duration.fromInputUnsafe(options.lease ?? "10 seconds"))
-    const millis = atLeast(shortestLease, "lease (in milliseconds)", given)
-    const nodeId = options.nodeId ?? processName(yield* randomName)
+    const millis = millisAtLeast(shortestLease, "lease", options.lease ?? "10 seconds")
+    const nodeId = checkedNodeId(options.nodeId ?? processName(yield* randomName))
     const context = yield* Effect.context<never>()
     const report = (cause: unknown) => Effect.runForkWith(context)(Effect.logError(`a listener of node ${nodeId} failed`, cause))
     const lost = new Listeners(report)

@@ -3,6 +3,7 @@
  * any machine by `engine.purge`. Also removes leases that ended long ago.
  */
 import type { PersistenceFailed } from "@detent/machine"
+import { describe } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
@@ -47,9 +48,11 @@ export const purgeEnded = (journal: JournalService, machine: string, options: Pu
 
 /** JavaScript callers have no types that prevent a wrong option. */
 const millisOf = (machine: string, options: Partial<PurgeOptions> | undefined): number => {
-  const ended = options?.endedBefore === undefined ? Option.none() : Duration.fromInput(options.endedBefore)
+  // NaN would become 0, which removes everything.
+  const isGiven = options?.endedBefore !== undefined && !Number.isNaN(options.endedBefore)
+  const ended = isGiven ? Duration.fromInput(options.endedBefore) : Option.none()
   if (Option.isSome(ended)) return Duration.toMillis(ended.value)
-  const given = options?.endedBefore === undefined ? "it is missing" : `not ${JSON.stringify(options.endedBefore)}`
+  const given = options?.endedBefore === undefined ? "it is missing" : `not ${describe(options.endedBefore)}`
   throw new TypeError(`purge of ${machine}: endedBefore is a duration such as { endedBefore: "30 days" }; ${given}`)
 }
 

@@ -79,7 +79,7 @@ describe.each(kinds)("on %s", (kind) => {
     await expect.poll(() => engine.purge(Plain, { endedBefore: 0, dryRun: true })).toBe(1)
     expect(await engine.purge(Plain, { endedBefore: 0 })).toBe(1)
     expect((await engine.list(Plain)).instances.map(({ id }) => id)).toEqual(["order-2"])
-    const wrong = [undefined, {}, { endedBefore: "soon" }]
+    const wrong = [undefined, {}, { endedBefore: "soon" }, { endedBefore: Number.NaN }]
     for (const options of wrong)
       await expect(engine.purge(Plain, options as never)).rejects.toThrow('endedBefore is a duration such as { endedBefore: "30 days" }')
   })

@@ -247,6 +247,9 @@ export const refusing = ({ describe, test }: Kit) =>
           [{ limits: { mailbox: Number.NaN } }, "limits.mailbox is NaN"],
           [{ limits: { eventSize: -1 } }, "limits.eventSize is -1"],
           [{ sweeper: { batchSize: 0 } }, "sweeper.batchSize is 0"],
+          [{ nodeId: "a\u0000b" }, 'its nodeId "a\\u0000b" holds a null character'],
+          [{ nodeId: "a\ud800" }, "half of a surrogate pair"],
+          [{ nodeId: "x".repeat(1401) }, "takes 1401 bytes, the limit is 1400"],
         ] as const
         for (const [options, problem] of nonsense) {
           const exit = yield* Effect.exit(open(options))

@@ -5,6 +5,7 @@ import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Activity from "effect/unstable/workflow/Activity"
@@ -74,6 +75,23 @@ export const running = ({ describe, test }: Kit) => {
           expect(yield* run(DurableWorkflow.history(Order, executionId))).toEqual([])
         }
         expect([...(yield* journal.count("workflow/Order"))]).toEqual([])
+      }))
+
+    test("options with which no engine could work are refused when it is made", ({ open }) =>
+      Effect.gen(function* () {
+        const nonsense = [
+          [{ scanInterval: 0 }, "scanInterval (in milliseconds) is 0"],
+          [{ retention: Number.NaN }, "retention (in milliseconds) is NaN"],
+          [{ executionRetention: { Order: Number.NaN } }, "executionRetention of Order (in milliseconds) is NaN"],
+          [{ drainTimeout: -1 }, "drainTimeout (in milliseconds) is -1"],
+          [{ lease: Number.NaN }, "lease (in milliseconds) is NaN"],
+          [{ nodeId: "a\u0000b" }, 'its nodeId "a\\u0000b" holds a null character'],
+        ] as const
+        for (const [options, problem] of nonsense) {
+          const exit = yield* Effect.exit(open(Layer.empty, options))
+          const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+          expect(error).toMatchObject({ _tag: "DefinitionError", problem: expect.stringContaining(problem) })
+        }
       }))
 
     test("the same idempotency key is the same execution, at once and later", ({ open }) =>
