@@ -8,7 +8,7 @@
  * may still be decided. All requests of a line that are in calls are at one node.
  */
 
-import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest } from "@detent/durable/internal"
+import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest, reachOperation } from "@detent/durable/internal"
 import { PersistenceFailed } from "@detent/machine"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -355,6 +355,6 @@ const notAnswered = ({ machine, id }: InstanceKey, reason: string): PersistenceF
   new PersistenceFailed({
     machine,
     id,
-    operation: "reach the node that has it",
+    operation: reachOperation,
     cause: new Error(`${reason}; it may have been carried out: send it again under the same id`),
   })

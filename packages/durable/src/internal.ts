@@ -3,7 +3,15 @@
  */
 
 export { nodeLeasePrefix } from "./engine/Placement.ts"
-export { type Answering, makeShardOf, type Receiver, type RemoteAnswer, type RemoteRequest, type Routing } from "./engine/Routing.ts"
+export {
+  type Answering,
+  makeShardOf,
+  type Receiver,
+  type RemoteAnswer,
+  type RemoteRequest,
+  type Routing,
+  reachOperation,
+} from "./engine/Routing.ts"
 export { delayNameOf } from "./instance/DelayedEvents.ts"
 export { DatabaseClock, processTime } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"

@@ -81,6 +81,9 @@ export interface Receiver {
   readonly remaining: (isLeaving: (key: InstanceKey) => boolean) => ReadonlyArray<InstanceKey>
 }
 
+/** The operation of a `PersistenceFailed` when no node has answered a request in time. */
+export const reachOperation = "reach the node that has it"
+
 export type Answering = (position: number, answer: RemoteAnswer) => void
 
 export interface Routing {

@@ -1,5 +1,6 @@
 /** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
-import { MachineStopped } from "@detent/machine"
+import { reachOperation } from "@detent/durable/internal"
+import { MachineStopped, PersistenceFailed } from "@detent/machine"
 import { messageOn, outcomeOf } from "@detent/workspace/ErrorKind"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
@@ -55,10 +56,17 @@ const isOurs = (status: number, tag: string): boolean => (status === 503 || stat
 /** The message of a postponed task may contain the address of a store. */
 const withoutCredentials = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+(?=@)/gi, "$1•••")
 
-const generalMessage = (tag: string): string =>
-  tag === "ActionFailed" || tag === "EndlessTransition"
-    ? "the machine failed; see the server's log for the cause, and whether the transition stands"
-    : "the store failed, or its answer was lost; a change may have been made, so retry with the same Idempotency-Key"
+const generalMessage = (error: OperationError): string => {
+  if (error._tag === "ActionFailed" || error._tag === "EndlessTransition")
+    return "the machine failed; see the server's log for the cause, and whether the transition stands"
+  const retry = "a change may have been made, so retry with the same Idempotency-Key"
+  return isUnreached(error)
+    ? `no node of the cluster answered for the instance; ${retry}; GET /api/v1/nodes lists the nodes, and the server's log has the cause`
+    : `the store failed, or its answer was lost; ${retry}`
+}
+
+/** Whether a request did not reach the node of a cluster that has the instance. The store may be healthy. */
+const isUnreached = (error: OperationError): boolean => error instanceof PersistenceFailed && error.operation === reachOperation
 
 /** An engine that is stopping does not know the state of the instance, only the reason. */
 const messageOf = (error: OperationError): string =>
@@ -67,7 +75,7 @@ const messageOf = (error: OperationError): string =>
 export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
   const { status, title } = outcomeOf(error._tag)
-  const detail = isOurs(status, error._tag) ? generalMessage(error._tag) : withoutCredentials(messageOf(error))
+  const detail = isOurs(status, error._tag) ? generalMessage(error) : withoutCredentials(messageOf(error))
   const Class = classOf[status] ?? Failed
   return new Class({ type: kind(error._tag), title, status, detail })
 }

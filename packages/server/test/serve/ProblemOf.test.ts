@@ -1,4 +1,5 @@
-import { EventReplayError, MachineStopped } from "@detent/machine"
+import { reachOperation } from "@detent/durable/internal"
+import { EventReplayError, MachineStopped, PersistenceFailed } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -27,6 +28,14 @@ describe("a problem", () => {
     const stopped = new MachineStopped({ machine: "order", id: "one", state: "(unknown)", reason: "the engine was stopped" })
     assert.strictEqual(problemOf(stopped).detail, "the engine was stopped")
     assert.include(problemOf(new MachineStopped({ ...stopped, state: "Paid" })).detail, "ended in state Paid")
+  })
+
+  it("of a request that no node of a cluster answered does not blame the store", () => {
+    const cause = new Error("10.0.0.8:7700 does not answer")
+    const failed = (operation: string) => problemOf(new PersistenceFailed({ machine: "order", id: "one", operation, cause })).detail
+    assert.match(failed(reachOperation), /^no node of the cluster answered for the instance; a change may have been made, so retry with/)
+    assert.match(failed("commit"), /^the store failed, or its answer was lost; a change may have been made, so retry with/)
+    assert.notInclude(failed(reachOperation), "10.0.0.8")
   })
 
   it("of a task that is to be delivered again says why, and repeats no password", () => {
