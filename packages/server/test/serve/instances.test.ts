@@ -238,6 +238,16 @@ describe("instances over HTTP", () => {
     }),
   )
 
+  it.live("begin without an input where their first state has no fields", () =>
+    Effect.gen(function* () {
+      const S = State({ Idle: {}, Done: {} })
+      const Job = Machine.make({ name: "job", state: S, event: Event({ End: {} }), initial: S.Idle }).final(S.Done)
+      const { client } = yield* served({ config: defineConfig({ machines: [Job] }) })
+      const { state } = yield* client.instances.start({ params: { machine: "job" }, payload: { id: "one" } })
+      assert.deepStrictEqual(state, { _tag: "Idle" })
+    }),
+  )
+
   it.live("begin with the fields of their first state as input, or in a whole state, and the refusal without shows how", () =>
     Effect.gen(function* () {
       const S = State({ Placed: { item: Schema.String, total: Schema.Finite }, Paid: { item: Schema.String } })

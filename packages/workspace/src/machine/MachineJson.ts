@@ -158,10 +158,11 @@ export class MachineJson {
     return Object.fromEntries([...this.#states].map(([tag, { schema }]) => [tag, schema()]))
   }
 
-  /** Whether the machine's first state needs no input. */
+  /** Whether the machine's first state needs no input: it is a value, or the constructor of a state without fields. */
   get hasFirstState(): boolean {
     const { initial, startState } = compiledOf(this.#machine).declarations
-    return startState !== undefined || typeof initial !== "function"
+    if (startState !== undefined || typeof initial !== "function") return true
+    return "tag" in initial && Object.keys(this.firstFields).length === 0
   }
 
   /** The default first state, if it is known without an input. */
