@@ -65,7 +65,7 @@ describe("detent command retry --force", { timeout: 120_000 }, () => {
     const tried = await detent("command", "retry", key, "--dry-run")
     assert.deepStrictEqual([tried.code, tried.err], [4, refused.err])
     assert.strictEqual((await detent("command", "retry", key, "--dry-run", "--force")).code, 0)
-    assert.match((await detent("command", "retry", "--all", "--yes")).err, /1 command left out: .*--force includes them/)
+    assert.match((await detent("command", "retry", "--all", "--yes")).err, /1 command not retried, .*--force includes them/)
     assert.strictEqual((await detent("command", "retry", key, "--force")).code, 0)
     const pending = decoded(CommandApi.StoredCommand, (await detent("command", "list", "--json")).out)
     assert.deepInclude(pending[0], { key, status: "pending", round: 1 })

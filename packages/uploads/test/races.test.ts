@@ -217,7 +217,7 @@ describe.each(databases)("$name", (database) => {
           yield* sql`update ${table} set state = 'processing' where item_index = 1`
           const refused = yield* Effect.flip(uploads.correct(batchId, 1, story(2)))
           expect(refused).toMatchObject({ _tag: "ItemNotFailed" })
-          expect(refused.message).toContain("is being tried again")
+          expect(refused.message).toContain("is being retried")
         }),
       )
     }),

@@ -256,7 +256,7 @@ const retry = command(
           const given = { count, dryRun, ...(refused === 0 ? {} : { refused }) }
           yield* output.value(given, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
           if (refused === 0) return
-          yield* output.note(`${counted(refused)} not retried: their instances would refuse the result; --force includes them`)
+          yield* output.note(`${counted(refused)} not retried, since no instance would take the result; --force includes them`)
         })
       if (input.command !== undefined) {
         yield* checkKey(input.key)

@@ -171,7 +171,7 @@ describe.skipIf(installedBrowser === undefined)("the report of a graph in a brow
         yield* tab.evaluate(`document.querySelector('#documents [data-at="700"]').click()`)
         assert.include(yield* tab.evaluate(`document.getElementById("words").textContent`), "\n700 ")
         yield* tab.evaluate(`document.querySelector('#documents [data-at="999"]').click()`)
-        assert.include(yield* tab.evaluate(`document.getElementById("words").textContent`), "not stored any more")
+        assert.include(yield* tab.evaluate(`document.getElementById("words").textContent`), "no longer stored")
         yield* tab.evaluate(
           `{ const one = document.getElementById("search"); one.value = "document 777"; one.dispatchEvent(new Event("input")); true }`,
         )
