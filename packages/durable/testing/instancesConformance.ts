@@ -6,7 +6,7 @@ import type { InstanceKey, InstanceStatus, InstanceSummary } from "../src/store/
 import type { InstanceCursor } from "../src/store/Journal.ts"
 import { Journal } from "../src/store/Journal.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
-import { commit, conflict, event, freshKey, snapshot, stored } from "./samples.ts"
+import { commit, conflict, event, freshKey, shapes, snapshot, step, stored } from "./samples.ts"
 
 export const instancesConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: instances`, (it) => {
@@ -226,6 +226,35 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         )
         const won = yield* Effect.all(racers, { concurrency: "unbounded" })
         assert.strictEqual(won.filter((has) => has).length, 1)
+      }),
+    )
+
+    it.effect("77 what was decided before an event was rewritten is refused, in every form of a commit and as a snapshot", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const { machine } = yield* freshKey
+        const keys = Array.from({ length: 20 }, (_, index) => ({ machine, id: `rewritten-${index}` }))
+        yield* journal.commit(keys.map((key) => commit(key, -1)))
+        yield* journal.commit(keys.map((key) => commit(key, 0, { events: [event(1)] })))
+        const [key] = keys as [InstanceKey, ...Array<InstanceKey>]
+        const { startedAt, revision } = Option.getOrThrow(yield* journal.open(key)).record
+        assert.isUndefined(revision)
+        assert.isFalse(yield* journal.rewrite({ ...key, sequence: 2 }, event(1, { body: "[]" })), "it is at another sequence")
+        assert.isFalse(yield* journal.rewrite({ ...key, sequence: 1 }, event(1, { body: "[]" }), "{ }"), "the event is another")
+        assert.deepStrictEqual(yield* journal.standings([key]), [{ sequence: 1, status: "running", startedAt }])
+        for (const one of keys) assert.isTrue(yield* journal.rewrite({ ...one, sequence: 1 }, event(1, { body: "[]" })))
+        assert.deepStrictEqual(yield* journal.standings([key]), [{ sequence: 1, status: "running", startedAt, revision: 1 }])
+        assert.strictEqual(Option.getOrThrow(yield* journal.open(key)).record.revision, 1)
+        for (const [name, fields] of shapes) {
+          assert.deepStrictEqual(yield* journal.commit([step(key, 1, { ...fields(2), startedAt })]), [conflict(1)], name)
+          const outcomes = yield* journal.commit(keys.map((one) => step(one, 1, { ...fields(2), startedAt })))
+          assert.deepStrictEqual(outcomes, Array(20).fill(conflict(1)), name)
+        }
+        assert.isFalse(yield* journal.saveSnapshot({ ...key, startedAt }, snapshot(1)))
+        assert.isTrue(yield* journal.saveSnapshot({ ...key, startedAt, revision: 1 }, snapshot(1)))
+        const outcomes = yield* journal.commit(keys.map((one) => step(one, 1, { startedAt, revision: 1 })))
+        assert.deepStrictEqual(outcomes, Array(20).fill(stored))
+        assert.deepInclude(Option.getOrThrow(yield* journal.open(key)).record, { sequence: 2, revision: 1 })
       }),
     )
 

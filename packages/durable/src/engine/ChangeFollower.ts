@@ -69,7 +69,7 @@ export class ChangeFollower {
    */
   isCurrent(live: LiveInstance): boolean {
     const { sequence, startedAt } = live.record
-    return this.#journal.local?.sequence(live.key, startedAt) === sequence || live.isLocked || live.isCommitting
+    return this.#journal.local?.sequence(live.key, startedAt, live.revision) === sequence || live.isLocked || live.isCommitting
   }
 
   /** Sequence and status of an instance in the store. */
@@ -96,7 +96,7 @@ export class ChangeFollower {
       const underway = this.#reloading.get(live)
       if (underway !== undefined) {
         return Effect.flatMap(Deferred.await(underway), (reloaded) =>
-          reloaded.recovered.sequence < (position?.sequence ?? 0) ? this.#readAgain(live, position) : Effect.succeed(reloaded),
+          position !== undefined && isBefore(reloaded.opened.record, position) ? this.#readAgain(live, position) : Effect.succeed(reloaded),
         )
       }
       const deferred = Deferred.makeUnsafe<Reloaded, OpenError>()
@@ -118,7 +118,8 @@ export class ChangeFollower {
         live.refresh()
         return yield* Effect.fail(new InstanceNotFound(live.key))
       }
-      const passed = live.record.isFollowed ? yield* this.#passed(live, reloaded) : undefined
+      const isFollowable = live.record.isFollowed && (reloaded.opened.record.revision ?? 0) === live.revision
+      const passed = isFollowable ? yield* this.#passed(live, reloaded) : undefined
       live.takeIn(reloaded, passed)
       return reloaded
     })
@@ -299,7 +300,11 @@ export class ChangeFollower {
 
 /** An instance that the store no longer has counts as behind: the next read finds that it was removed. */
 const isBehind = (live: LiveInstance, position: InstanceStanding | undefined): boolean =>
-  position === undefined || isOfAnother(live, position) || position.sequence > live.record.sequence
+  position === undefined || isOfAnother(live, position) || live.isBehind(position)
+
+/** Whether an instance was read before it reached a position. */
+const isBefore = (read: InstanceStanding, position: InstanceStanding): boolean =>
+  read.sequence < position.sequence || (read.revision ?? 0) < (position.revision ?? 0)
 
 /** Whether another process has removed the instance; it may have started another of the same id. */
 const isOfAnother = ({ record }: LiveInstance, position: InstanceStanding | undefined): boolean =>

@@ -153,8 +153,8 @@ export class HistoryReader {
   }
 }
 
-/** The id of a removed instance may be used again: states of the earlier instance do not count for the later one. */
-const lifeName = (record: InstanceRecord): string => `${instanceName(record)}\u0000${record.startedAt}`
+/** The id of a removed instance may be used again, and events may be rewritten: states from before do not count any more. */
+const lifeName = (record: InstanceRecord): string => `${instanceName(record)}\u0000${record.startedAt}\u0000${record.revision ?? 0}`
 
 const entryOf = ({ record, event, from, state, outcome, through, requests, delays }: ReplayedEvent): HistoryEntry<Tagged, Tagged> => ({
   sequence: record.sequence,

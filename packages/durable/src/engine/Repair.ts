@@ -1,6 +1,9 @@
 /**
  * Replaces the event that holds an instance, and only that one. The replacement is tried first: the journal is changed only
  * if the instance then replays, or fails at a later event that cannot be decoded, which is another fault and the next to repair.
+ *
+ * Another node may have the instance in memory, with a definition that fits the replaced event. The replacement changes the revision of
+ * the journal: that node stores nothing that it decided on the replaced event, and reads the journal again.
  */
 import { EventReplayError, InvalidEvent, NewerVersion } from "@detent/machine"
 import { eventProblem, replay, type Tagged } from "@detent/machine/internal"
@@ -48,10 +51,17 @@ export const repairInstance = (
       return yield* refuse(`would still be held at sequence ${still.sequence} with ${tag} as event ${sequence}: ${still.problem}`)
     }
     if (isDryRun) return
-    if (!(yield* engine.journal.rewrite(key, repaired, stored.body))) {
+    const { sequence: reached } = opened.record
+    if (!(yield* engine.journal.rewrite({ ...key, sequence: reached }, repaired, stored.body))) {
+      // Another node has added events since: the replacement is tried with these.
+      const now = yield* eventAt(engine.journal, key, sequence)
+      if (now?.body === stored.body) return yield* repairInstance(engine, registered, id, sequence, event, isDryRun)
       return yield* refuse(`was repaired by another process meanwhile: event ${sequence} is no longer the one that held it; read it again`)
     }
-    yield* Effect.mapError(engine.table.open(key), (error) =>
+    engine.follower.changedForeign(key)
+    const live = engine.table.find(key)
+    const opening: Effect.Effect<unknown, OpenError> = live === undefined ? engine.table.open(key) : engine.follower.catchUp(live)
+    yield* Effect.mapError(opening, (error) =>
       error._tag === "EventReplayError" && !(error instanceof NewerVersion) ? heldNext(error, repaired) : error,
     )
   })

@@ -302,8 +302,8 @@ export class WorkTakeover {
       if (table.find(live.key) !== live) return yield* Effect.asVoid(table.openAll(live.machine, [live.key]))
       const stored = yield* journal.open(live.key)
       if (Option.isNone(stored) || stored.value.record.owner !== node) return
-      const { sequence, startedAt } = stored.value.record
-      if (sequence > live.record.sequence || startedAt !== live.record.startedAt) return yield* this.#runLater(live, node)
+      const { record } = stored.value
+      if (live.isBehind(record) || record.startedAt !== live.record.startedAt) return yield* this.#runLater(live, node)
       live.own(node)
     }).pipe(
       Effect.catchTag(["EventReplayError", "InstanceNotFound"], (error) =>

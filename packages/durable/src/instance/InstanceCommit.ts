@@ -19,6 +19,8 @@ export interface StoredPosition {
   readonly timers: TimersByName
   readonly lastSnapshot: Moment | undefined
   readonly startedAt: number
+  /** How often events of its journal were rewritten. */
+  readonly revision: number
   /** Whether its state has work. */
   readonly isResident: boolean
   /** Whether this node runs that work. */
@@ -32,6 +34,8 @@ export interface StoredPosition {
 const lostFence: Fence = { lease: "(lost)", token: 0 }
 
 const none: ReadonlyArray<never> = []
+
+const unrevised = {}
 
 const fenceOf = (placement: InstanceContext["placement"]): Fence => placement?.fence() ?? lostFence
 
@@ -59,6 +63,7 @@ export const instanceCommit = (
     id: key.id,
     expected: stored.sequence,
     startedAt: stored.startedAt,
+    ...(stored.revision === 0 ? unrevised : { revision: stored.revision }),
     sequence,
     at,
     summary: {

@@ -213,6 +213,7 @@ export class InstanceHandle {
       return Effect.flatMap(this.#engine.follower.position(this), (position) =>
         position?.sequence === live.record.sequence &&
         position.startedAt === live.record.startedAt &&
+        !live.isBehind(position) &&
         position.status === "running" &&
         live.record.isRunning
           ? Effect.succeed(snapshotInMemory(live))
@@ -337,7 +338,10 @@ export class InstanceHandle {
       // A snapshot would hide a self-sent event that is not journaled yet.
       if (live.hasUnstoredSelfSent || this.#engine.table.isClosed) return Effect.succeed(false)
       const { machine, id } = this
-      return this.#engine.journal.saveSnapshot({ machine, id, startedAt: live.record.startedAt }, live.snapshotRecord())
+      return this.#engine.journal.saveSnapshot(
+        { machine, id, startedAt: live.record.startedAt, revision: live.revision },
+        live.snapshotRecord(),
+      )
     })
   }
 

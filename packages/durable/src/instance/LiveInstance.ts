@@ -64,7 +64,7 @@ import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { conflicts, record as count, eventsRefused, eventsRepeated, instancesGivenUp, within } from "../engine/Telemetry.ts"
 import type { Commit, InstanceKey, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
-import type { InstanceRecord, OpenedInstance } from "../store/Journal.ts"
+import type { InstanceRecord, InstanceStanding, OpenedInstance } from "../store/Journal.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
 import { type DelayedEvent, delayedOf, type InstanceTimer, timersByName } from "./DelayedEvents.ts"
@@ -123,6 +123,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   entered: number
   /** The same for the groups around the current state. */
   #groups: GroupEntries
+  /** How often events of its journal were rewritten, when it was read. */
+  revision: number
   /** Updated on every event. Used to find idle instances. */
   lastUsedAt: number
 
@@ -168,6 +170,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.record.place(recovered.state, recovered.past)
     this.entered = recovered.entered
     this.#groups = recovered.groups
+    this.revision = revisionOf(record)
     this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
     this.#timers = timersByName(opened.timers, recovered.delayed)
     this.#lastSnapshot = momentOf(opened.snapshot)
@@ -611,13 +614,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Whether the store is in this process and has the same sequence as memory. */
   get #isLocallyCurrent(): boolean {
     const { sequence, startedAt } = this.record
-    return this.context.journal.local?.sequence(this.key, startedAt) === sequence
+    return this.context.journal.local?.sequence(this.key, startedAt, this.revision) === sequence
   }
 
-  /** The sequence in the store; -1 if the instance was removed, even if another one was started under its id since. */
+  /** The sequence in the store; -1 if an event was rewritten, or the instance was removed, even if another one was started under its id since. */
   #sequenceIn(opened: Option.Option<OpenedInstance>): number {
     const stored = Option.getOrUndefined(opened)?.record
-    return stored?.startedAt === this.record.startedAt ? stored.sequence : -1
+    return stored?.startedAt === this.record.startedAt && revisionOf(stored) === this.revision ? stored.sequence : -1
   }
 
   /** If an event with the same id is journaled, its outcome is the answer. */
@@ -777,6 +780,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       timers: this.#timers,
       lastSnapshot: this.#lastSnapshot,
       startedAt: this.record.startedAt,
+      revision: this.revision,
       isResident: this.#isResident,
       isOwner: this.#isOwner,
       isLost: this.#departure === "lost",
@@ -1056,7 +1060,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.leaveRemoved()
       return
     }
-    if (recovered.sequence <= this.record.sequence) return
+    if (!this.isBehind(opened.record)) return
     if (this.context.isClosed() || !this.context.isLocal(this.key)) {
       this.record.sequence = recovered.sequence
       this.record.lastTransitionAt = recovered.at
@@ -1065,6 +1069,12 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // The journal may contain an unconfirmed commit now.
     if (this.#unconfirmed?.mayArrive === true) return this.refresh()
     this.#redeliver([], reloaded, noGivenUp, passed)
+  }
+
+  /** Whether the store has further events, or events were rewritten since it was read. */
+  isBehind(stored: Pick<InstanceStanding, "sequence" | "revision">): boolean {
+    const revision = revisionOf(stored)
+    return revision === this.revision ? stored.sequence > this.record.sequence : revision > this.revision
   }
 
   /** Reads the journal. Events that were not stored are decided again, except for those that are given up. */
@@ -1137,7 +1147,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     if (last?.isBarrier === true) this.#mode = "committing"
     this.#commits.settle(() => this.#settle(pending, undefined))
-    if (last !== undefined && recovered.sequence > last.sequence) this.refresh()
+    if (last !== undefined && (recovered.sequence > last.sequence || revisionOf(opened.record) !== this.revision)) this.refresh()
   }
 
   #undecided(pending: ReadonlyArray<Pending>, given: GivenUp): ReadonlyArray<Envelope> {
@@ -1147,7 +1157,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Moves to the state of the journal. */
   #adopt({ opened, recovered }: Reloaded, passed?: ReadonlyArray<Tagged>) {
     const { record } = this
-    const moved = recovered.sequence !== record.sequence
+    const moved = recovered.sequence !== record.sequence || revisionOf(opened.record) !== this.revision
     record.sequence = recovered.sequence
     record.lastTransitionAt = recovered.at
     this.#timers = timersByName(opened.timers, recovered.delayed)
@@ -1169,12 +1179,17 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (!this.#isOwner && this.#runtime?.isAtWork === true) this.#stopWork("another node runs it")
   }
 
-  /** Moves to a later state of the journal. Listeners get the `passed` states in between. If only the data changed, work continues. */
+  /**
+   * Moves to a later state of the journal. Listeners get the `passed` states in between. If only the data changed, work continues. If
+   * events were rewritten, the work of the state begins again.
+   */
   #relocate({ state, past, entered, groups, stopped }: Recovered, stored: InstanceRecord, passed: ReadonlyArray<Tagged> = [state]) {
     const { record } = this
     const around = record.compiled.nodes.get(state._tag)?.groups ?? none
-    const kept = around.filter(({ name }) => groups.get(name) === this.#groups.get(name))
-    const closing = entered > this.entered ? this.#leaveState({ _tag: "(reload)" }, kept) : undefined
+    const isRewritten = revisionOf(stored) !== this.revision
+    this.revision = revisionOf(stored)
+    const kept = isRewritten ? none : around.filter(({ name }) => groups.get(name) === this.#groups.get(name))
+    const closing = isRewritten || entered > this.entered ? this.#leaveState({ _tag: "(reload)" }, kept) : undefined
     for (const one of passed) {
       record.currentState = one
       record.notifyState()
@@ -1327,6 +1342,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return closing
   }
 }
+
+const revisionOf = ({ revision = 0 }: Pick<InstanceStanding, "revision">): number => revision
 
 /** Without the body of the snapshot, which memory does not need. */
 const momentOf = (snapshot: SnapshotRecord | undefined): Moment | undefined =>

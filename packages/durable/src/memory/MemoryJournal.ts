@@ -17,7 +17,7 @@ import {
 import { takeOverInSteps } from "../store/takeOverInSteps.ts"
 import { compareText } from "../store/textOrder.ts"
 import type { MemoryCommand, MemoryState, StoredInstance } from "./MemoryState.ts"
-import { commandName, findInstance, isOfLife } from "./MemoryState.ts"
+import { commandName, findInstance, isOfLife, isOfRevision } from "./MemoryState.ts"
 import { memoryCommit, memoryFork } from "./memoryCommit.ts"
 
 /** The same limit as on SQLite. */
@@ -40,9 +40,9 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
     }),
   open: (key) => Effect.sync(() => Option.map(Option.fromNullishOr(findInstance(state, key)), opened)),
   local: {
-    sequence: (key, startedAt) => {
+    sequence: (key, startedAt, revision = 0) => {
       const record = findInstance(state, key)?.record
-      return record?.startedAt === startedAt ? record?.sequence : undefined
+      return record?.startedAt === startedAt && (record.revision ?? 0) === revision ? record.sequence : undefined
     },
     watch: (written) => {
       state.watchers.add(written)
@@ -54,8 +54,8 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
       keys.map((key) => {
         const record = findInstance(state, key)?.record
         if (record === undefined) return undefined
-        const { sequence, status, startedAt } = record
-        return { sequence, status, startedAt }
+        const { sequence, status, startedAt, revision } = record
+        return { sequence, status, startedAt, ...(revision === undefined ? {} : { revision }) }
       }),
     ),
   openAll: (keys) =>
@@ -86,7 +86,7 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
     Effect.sync(() => {
       const instance = findInstance(state, key)
       if (instance === undefined || snapshot.sequence > instance.record.sequence) return false
-      if (!isOfLife(instance, key)) return false
+      if (!isOfLife(instance, key) || !isOfRevision(instance, key)) return false
       if (instance.snapshot !== undefined && instance.snapshot.sequence > snapshot.sequence) return false
       instance.snapshot = snapshot
       return true
@@ -158,11 +158,14 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
     Effect.map(Clock.currentTimeMillis, (now) => endedBefore(state, commandsByInstance(state, machine), machine, now - endedMillis).length),
   rewrite: (key, { sequence, tag, body }, seen) =>
     Effect.sync(() => {
-      const events = findInstance(state, key)?.events ?? []
-      const index = events.findIndex((event) => event.sequence === sequence)
-      const found = events[index]
+      const instance = findInstance(state, key)
+      if (instance === undefined || (key.sequence !== undefined && instance.record.sequence !== key.sequence)) return false
+      const index = instance.events.findIndex((event) => event.sequence === sequence)
+      const found = instance.events[index]
       if (found === undefined || (seen !== undefined && found.body !== seen)) return false
-      events[index] = { ...found, tag, body }
+      instance.events[index] = { ...found, tag, body }
+      instance.record = { ...instance.record, revision: (instance.record.revision ?? 0) + 1 }
+      for (const written of state.watchers) written(key)
       return true
     }),
   fork: (from, through, to) =>

@@ -75,5 +75,11 @@ export const findInstance = (state: MemoryState, key: InstanceKey): StoredInstan
 export const isOfLife = (instance: StoredInstance | undefined, { startedAt }: { readonly startedAt?: number | undefined }): boolean =>
   startedAt === undefined || instance?.record.startedAt === startedAt
 
+/** Whether the journal has the `revision` of the key. True where the key has no `startedAt`. */
+export const isOfRevision = (
+  { record }: StoredInstance,
+  { startedAt, revision = 0 }: { readonly startedAt?: number | undefined; readonly revision?: number },
+): boolean => startedAt === undefined || (record.revision ?? 0) === revision
+
 /** Keys are unique within their queue. */
 export const commandName = ({ queue, key }: { readonly queue: string; readonly key: string }): string => `${queue}\u0000${key}`

@@ -4,14 +4,14 @@ import { instanceName } from "../store/CommitCheck.ts"
 import { type InstanceRecord, placementOf } from "../store/Journal.ts"
 import { addRequested } from "./MemoryCommand.ts"
 import type { MemoryState, StoredInstance } from "./MemoryState.ts"
-import { findInstance, isOfLife } from "./MemoryState.ts"
+import { findInstance, isOfLife, isOfRevision } from "./MemoryState.ts"
 
 export const memoryCommit = (state: MemoryState, commit: Commit): CommitOutcome => {
   const stored = findInstance(state, commit)
   const refusal = refusalOf(state, stored, commit)
   if (refusal !== undefined) return refusal
   const instance = stored ?? create(state, commit)
-  if (stored !== undefined) stored.record = recordOf(commit, stored.record.startedAt, stored.record.owner)
+  if (stored !== undefined) stored.record = changedBy(commit, stored.record)
   for (const event of commit.events) {
     const { isFirst: _, ...journaled } = event
     instance.events.push(journaled)
@@ -55,7 +55,13 @@ const refusalOf = (state: MemoryState, stored: StoredInstance | undefined, commi
   // The first commit of an instance conflicts with any existing instance of the id.
   const isMet = stored !== undefined && (commit.expected === -1 || isOfLife(stored, commit))
   const actual = isMet ? stored.record.sequence : -1
-  return actual === commit.expected ? undefined : { _tag: "Conflict", actual }
+  const isRewritten = stored !== undefined && !isOfRevision(stored, commit)
+  return actual === commit.expected && !isRewritten ? undefined : { _tag: "Conflict", actual }
+}
+
+const changedBy = (commit: Commit, { startedAt, owner, revision }: InstanceRecord): InstanceRecord => {
+  const record = recordOf(commit, startedAt, owner)
+  return revision === undefined ? record : { ...record, revision }
 }
 
 /** Written out field by field, so that all records have one shape. */

@@ -17,6 +17,7 @@ import { finished } from "./migrations/0010_finished.ts"
 import { errors } from "./migrations/0011_errors.ts"
 import { listingIndexes } from "./migrations/0012_listing_indexes.ts"
 import { deliveries } from "./migrations/0013_deliveries.ts"
+import { revisions } from "./migrations/0014_revisions.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -62,4 +63,5 @@ export const migrate = (schema: string) =>
     "0011_errors": errors(schema),
     "0012_listing_indexes": listingIndexes(schema),
     "0013_deliveries": deliveries(schema),
+    "0014_revisions": revisions(schema),
   })

@@ -33,8 +33,17 @@ export const instanceOf = (row: Row): InstanceRecord => {
     sequence: wholeOf(row, "sequence"),
     startedAt: wholeOf(row, "started_at"),
     updatedAt: wholeOf(row, "updated_at"),
+    ...revisionIn(row),
   }
 }
+
+/** Absent where no event was rewritten. */
+export const revisionIn = (row: Row): { readonly revision?: number } => {
+  const revision = wholeOf(row, "revision")
+  return revision === 0 ? unrevised : { revision }
+}
+
+const unrevised = {}
 
 /** The record of an instance whose row cannot be read: lists show it as held, and the others as they are. */
 export const instanceOrHeld = (row: Row): InstanceRecord => {

@@ -9,11 +9,12 @@ import { canBeStored, instanceName } from "../store/CommitCheck.ts"
 import type {
   InstanceCursor,
   InstanceFilter,
-  InstanceLife,
   InstanceStanding,
+  JournalRevision,
   JournalService,
   KeyFilter,
   OpenedInstance,
+  RewriteKey,
 } from "../store/Journal.ts"
 import { anyMachine, failingTyped, isUnreadable, persisting, type RowProblem, subjectOf } from "../store/StoreFailure.ts"
 import { takeOverInSteps } from "../store/takeOverInSteps.ts"
@@ -22,7 +23,7 @@ import type { Dialect } from "./Dialect.ts"
 import type { EventReading } from "./EventReading.ts"
 import { keysOf, surrogate } from "./keys.ts"
 import type { Listing } from "./Listing.ts"
-import { eventOf, instanceOrHeld, openedOf, openedOrHeld, unreadable } from "./Records.ts"
+import { eventOf, instanceOrHeld, openedOf, openedOrHeld, revisionIn, unreadable } from "./Records.ts"
 import type { Row } from "./Row.ts"
 import { flagOf, optionalTextOf, textOf, wholeOf } from "./Row.ts"
 import { countEnded, purgeEnded } from "./retention.ts"
@@ -159,7 +160,7 @@ const operations = (dialect: Dialect, reading: EventReading, listing: Listing): 
     persisting("purgeEnded", { machine })(Effect.andThen(listing.fold, purgeEnded(dialect, machine, endedMillis, limit))),
   countEnded: (machine, endedMillis) =>
     persisting("countEnded", { machine })(Effect.andThen(listing.fold, countEnded(dialect, machine, endedMillis))),
-  rewrite: (key, event, seen) => persisting("rewrite", key)(Effect.map(updateEvent(dialect, key, event, seen), isNotEmpty)),
+  rewrite: (key, event, seen) => persisting("rewrite", key)(dialect.sql.withTransaction(rewrite(dialect, key, event, seen))),
 })
 
 /**
@@ -176,6 +177,7 @@ const standingOf = (row: Row): InstanceStanding => ({
   sequence: wholeOf(row, "sequence"),
   status: statusOrHeld(row),
   startedAt: wholeOf(row, "started_at"),
+  ...revisionIn(row),
 })
 
 /** An invalid status is reported when the instance is opened. */
@@ -187,7 +189,7 @@ const statusOrHeld = (row: Row): InstanceStatus => {
 const isNotEmpty = (rows: ReadonlyArray<unknown>): boolean => rows.length > 0
 
 const openedColumns = ({ sql, timersOfInstance }: Dialect): Fragment => sql`
-  i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.origin,
+  i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision, i.origin,
   s.sequence as snapshot_sequence, s.at as snapshot_at, s.version as snapshot_version, s.body as snapshot_body,
   ${timersOfInstance} as timers`
 
@@ -202,9 +204,10 @@ const openRow = (dialect: Dialect, { machine, id }: InstanceKey) => {
 const standingRows = ({ sql, instances, keys }: Dialect, requested: ReadonlyArray<InstanceKey>) => {
   const [first, second] = requested
   if (first !== undefined && second === undefined)
-    return sql<Row>`select machine, id, sequence, status, started_at from ${instances} where machine = ${first.machine} and id = ${first.id}`
+    return sql<Row>`
+      select machine, id, sequence, status, started_at, revision from ${instances} where machine = ${first.machine} and id = ${first.id}`
   return sql<Row>`
-    select i.machine, i.id, i.sequence, i.status, i.started_at
+    select i.machine, i.id, i.sequence, i.status, i.started_at, i.revision
     from ${keys(keysOf(requested))} k join ${instances} i on i.machine = k.machine and i.id = k.id`
 }
 
@@ -243,13 +246,13 @@ const duplicateRow = (dialect: Dialect, key: InstanceKey, dedupeId: string) => {
 /** A snapshot ahead of the journal would be of a state that was never committed. */
 const upsertSnapshot = (
   { sql, instances, snapshots }: Dialect,
-  { machine, id, startedAt }: InstanceLife,
+  { machine, id, startedAt, revision = 0 }: JournalRevision,
   snapshot: SnapshotRecord,
 ) => sql<Row>`
   insert into ${snapshots} as old (instance, sequence, at, version, body)
   select instance, ${snapshot.sequence}, ${snapshot.at}, ${snapshot.version}, ${snapshot.body}
   from ${instances} where machine = ${machine} and id = ${id} and sequence >= ${snapshot.sequence}
-  ${startedAt === undefined ? sql.literal("") : sql`and started_at = ${startedAt}`}
+  ${startedAt === undefined ? sql.literal("") : sql`and started_at = ${startedAt} and revision = ${revision}`}
   on conflict (instance) do update
   set sequence = excluded.sequence, at = excluded.at, version = excluded.version, body = excluded.body
   where excluded.sequence >= old.sequence
@@ -316,7 +319,7 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
   const isOfOneIndex =
     filter.resident === true || typeof filter.tag === "string" || (filter.tag === undefined && (filter.status ?? "running") !== "running")
   const ofState = (machine: Fragment, tag: Fragment) => sql`
-    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
+    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision,
       l.updated_at as listed_at
     from ${listing} l ${dialect.joinInstances} i on i.instance = l.instance
     where l.machine = ${machine} and l.tag = ${tag} and ${sql.and(conditions)}
@@ -337,7 +340,7 @@ const listRows = (dialect: Dialect, filter: InstanceFilter, limit: number, after
   const from = filter.resident === true ? sql`${instances} i` : sql`${listing} l ${dialect.joinInstances} i on i.instance = l.instance`
   const machineOrder = filter.machine === undefined ? sql`${source}.machine ${direction},` : sql.literal("")
   return sql<Row>`
-    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at,
+    select i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision,
       ${source}.updated_at as listed_at, ${isBehind(dialect)}
     from ${from} where ${sql.and(conditions)}
     order by ${source}.updated_at ${direction}, ${machineOrder} ${source}.id ${direction} limit ${page}`
@@ -371,7 +374,9 @@ const isFolded = (filter: KeyFilter): boolean => isListed(filter) && filter.stat
 
 const pageRows = (dialect: Dialect, filter: KeyFilter, limit: number, after: string | undefined) => {
   const { sql } = dialect
-  const columns = sql.literal("i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at")
+  const columns = sql.literal(
+    "i.machine, i.id, i.tag, i.status, i.reason, i.version, i.resident, i.sequence, i.started_at, i.updated_at, i.revision",
+  )
   return sql<Row>`select ${columns} ${pageOf(dialect, filter, limit, after)}`
 }
 
@@ -487,6 +492,20 @@ const updateStatus = (
   update ${instances} set status = ${status}, reason = ${reason ?? null}, updated_at = ${now}
   where machine = ${seen.machine} and id = ${seen.id} and status = ${seen.status} and sequence = ${seen.sequence}
   ${seen.startedAt === undefined ? sql.literal("") : sql`and started_at = ${seen.startedAt}`}
+  returning instance`
+
+/** The revision changes first: commits of the instance wait for the end of the transaction, and are refused then. */
+const rewrite = (dialect: Dialect, key: RewriteKey, event: EventRecord, seen: Json | undefined): Effect.Effect<boolean, SqlError> =>
+  Effect.gen(function* () {
+    if (!isNotEmpty(yield* changeRevision(dialect, key, 1))) return false
+    if (isNotEmpty(yield* updateEvent(dialect, key, event, seen))) return true
+    yield* changeRevision(dialect, key, -1)
+    return false
+  })
+
+const changeRevision = ({ sql, instances }: Dialect, { machine, id, sequence }: RewriteKey, by: number) => sql<Row>`
+  update ${instances} set revision = revision + ${by} where machine = ${machine} and id = ${id}
+  ${sequence === undefined ? sql.literal("") : sql`and sequence = ${sequence}`}
   returning instance`
 
 const updateEvent = (dialect: Dialect, key: InstanceKey, { sequence, tag, body }: EventRecord, seen: Json | undefined) => {

@@ -17,6 +17,7 @@ import { listing } from "./migrations/0008_listing.ts"
 import { finished } from "./migrations/0009_finished.ts"
 import { errors } from "./migrations/0010_errors.ts"
 import { deliveries } from "./migrations/0011_deliveries.ts"
+import { revisions } from "./migrations/0012_revisions.ts"
 import { isBusy } from "./opening.ts"
 
 /**
@@ -60,4 +61,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0009_finished": finished,
   "0010_errors": errors,
   "0011_deliveries": deliveries,
+  "0012_revisions": revisions,
 })

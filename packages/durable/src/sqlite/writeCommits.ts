@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
+import { lifeOf } from "../sql/life.ts"
 import { wholeOf } from "../sql/Row.ts"
 import type { Commit, CommitOutcome, Fence, InstanceKey } from "../store/Commit.ts"
 import type { RowKeys } from "./RowKeys.ts"
@@ -92,19 +93,19 @@ const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Eff
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
   const statement = keepsOwner(commit) ? statements.updateRowKeepingOwner : statements.updateRow
-  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected, commit.startedAt ?? null]
+  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected, lifeOf(commit) ?? null]
   return Effect.flatMap(run.changes(statement, parameters), (changes) =>
     changes === 1 ? Effect.succeed(known) : writeNamed(run, keys, commit),
   )
 }
 
 const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect.Effect<number | undefined, SqlError> => {
-  const { expected, startedAt, machine, id, at, origin } = commit
+  const { expected, machine, id, at, origin } = commit
   const update = keepsOwner(commit) ? statements.updateInstanceKeepingOwner : statements.updateInstance
   const written =
     expected < 0
       ? run(statements.insertInstance, [...valuesOf(commit), machine, id, at, origin ?? null])
-      : run(update, [...valuesOf(commit), machine, id, expected, startedAt ?? null])
+      : run(update, [...valuesOf(commit), machine, id, expected, lifeOf(commit) ?? null])
   return Effect.map(written, ([row]) => {
     if (row === undefined) return undefined
     const instance = wholeOf(row, "instance")

@@ -100,6 +100,11 @@ export interface Commit extends InstanceKey {
    * of the same id is at the expected sequence. Undefined: the commit is for any instance of that id.
    */
   readonly startedAt?: number | undefined
+  /**
+   * The revision of the journal that the commit was decided on. With `startedAt`, a store refuses the commit if an event was rewritten
+   * since. Default: 0, no event was rewritten.
+   */
+  readonly revision?: number
   /** The sequence of the instance after the commit. */
   readonly sequence: number
   readonly at: number
@@ -118,7 +123,10 @@ export interface Commit extends InstanceKey {
 /** The outcome of one commit. If several apply, `Fenced` comes before `Duplicate`, and `Duplicate` before `Conflict`. */
 export type CommitOutcome =
   | { readonly _tag: "Stored" }
-  /** Another commit was stored since: `actual` is the stored sequence (-1: there is no such instance, or one that was started later). */
+  /**
+   * Another commit was stored since, or an event was rewritten: `actual` is the stored sequence (-1: there is no such instance, or one that
+   * was started later).
+   */
   | { readonly _tag: "Conflict"; readonly actual: number }
   /** One of the dedupe ids is already journaled, at `sequence`. */
   | { readonly _tag: "Duplicate"; readonly dedupeId: string; readonly sequence: number }

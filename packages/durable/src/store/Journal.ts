@@ -27,6 +27,8 @@ export interface InstanceRecord extends InstanceKey, InstanceSummary {
   readonly sequence: number
   readonly startedAt: number
   readonly updatedAt: number
+  /** How often events of its journal were rewritten. Absent: never. */
+  readonly revision?: number
 }
 
 /**
@@ -53,12 +55,24 @@ export interface InstanceLife extends InstanceKey {
   readonly startedAt?: number
 }
 
+/** The journal of an instance. With `startedAt`, only while it has that revision. Default: 0, no event was rewritten. */
+export interface JournalRevision extends InstanceLife {
+  readonly revision?: number
+}
+
+/** An instance, with the sequence that it must be at. Undefined: any. */
+export interface RewriteKey extends InstanceKey {
+  readonly sequence?: number
+}
+
 /** The position of an instance. */
 export interface InstanceStanding {
   readonly sequence: number
   readonly status: InstanceStatus
   /** Distinguishes an instance from an earlier one of the same id, which was removed. */
   readonly startedAt?: number
+  /** How often events of its journal were rewritten. Absent: never. */
+  readonly revision?: number
 }
 
 export interface InstanceFilter {
@@ -115,8 +129,8 @@ export interface InstancePage {
 
 /** A store in the memory of this process: it is read synchronously, and notifies of every write. */
 export interface LocalJournal {
-  /** The sequence of the instance that was started then; undefined where there is none. */
-  readonly sequence: (key: InstanceKey, startedAt: number) => number | undefined
+  /** The sequence of the instance that was started then and whose journal has this revision (default: 0); undefined where there is none. */
+  readonly sequence: (key: InstanceKey, startedAt: number, revision?: number) => number | undefined
   /** Calls back for every instance that was written to, synchronously; returns the function that unsubscribes. */
   readonly watch: (written: (key: InstanceKey) => void) => () => void
 }
@@ -160,8 +174,11 @@ export interface JournalService {
   readonly tails: (keys: ReadonlyArray<InstanceLife>) => Effect.Effect<ReadonlyArray<InstanceKey & EventRecord>, PersistenceFailed>
   /** The journaled event that was sent under an id. */
   readonly findDuplicate: (key: InstanceKey, dedupeId: string) => Effect.Effect<Option.Option<EventRecord>, PersistenceFailed>
-  /** Saves a snapshot. Returns false where a newer snapshot is stored, or where the id belongs to a later instance. */
-  readonly saveSnapshot: (key: InstanceLife, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
+  /**
+   * Saves a snapshot. Returns false where a newer snapshot is stored, where the id belongs to a later instance, or where an event was
+   * rewritten since.
+   */
+  readonly saveSnapshot: (key: JournalRevision, snapshot: SnapshotRecord) => Effect.Effect<boolean, PersistenceFailed>
   /**
    * Removes events that a snapshot covers, after one sequence number and through another. Numbering continues. Events
    * that were sent under an id stay, because that id may come again. Returns how many were removed.
@@ -211,10 +228,11 @@ export interface JournalService {
   /** How many instances `purgeEnded` would remove without its limit. Removes none. */
   readonly countEnded: (machine: string, endedMillis: number) => Effect.Effect<number, PersistenceFailed>
   /**
-   * Replaces tag and body of one journaled event, to repair a held instance. With `seen`, only if the body is still the one that the
-   * caller has seen: compare-and-set. False where the event has another body or does not exist.
+   * Replaces tag and body of one journaled event, to repair a held instance, and adds one to the revision of the journal. With `seen`,
+   * only if the body is still the one that the caller has seen; with the `sequence` of the instance, only if no event was added since:
+   * compare-and-set. False where that does not hold, or the event does not exist.
    */
-  readonly rewrite: (key: InstanceKey, event: EventRecord, seen?: Json) => Effect.Effect<boolean, PersistenceFailed>
+  readonly rewrite: (key: RewriteKey, event: EventRecord, seen?: Json) => Effect.Effect<boolean, PersistenceFailed>
   /** Copies the journal of one instance up to a sequence number to a new one. Commands are not copied. */
   readonly fork: (from: InstanceKey, through: number, to: Commit) => Effect.Effect<CommitOutcome, PersistenceFailed>
 }

@@ -2,6 +2,7 @@
 import { Event, Machine, State } from "@detent/machine"
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type { Kit, Rig } from "./Rig.ts"
 
@@ -91,6 +92,73 @@ export const repairing = ({ describe, test }: Kit) =>
           "order o was repaired by another process meanwhile: event 2 is no longer the one that held it; read it again",
         )
         expect(yield* (yield* engine.ensure(strict, "o")).state).toEqual(S.Cart({ total: 6 }))
+      }))
+
+    /** An order in the memory of a node whose definition fits its events, and an engine whose definition does not. */
+    const shared = ({ open }: Rig, definition = whole) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* open()
+        const order = yield* engine.start(definition, "o")
+        yield* order.send(E.Put({ price: 5 }))
+        yield* order.send(E.Pay())
+        const other = (yield* open()).engine
+        return { order, probe, repair: Effect.orDie(other.repair(strict, "o", 2, E.Put({ price: 10 }))) }
+      })
+
+    test("77 and 22 a node that has the instance in memory continues after a repair elsewhere from the new event", (rig) =>
+      Effect.gen(function* () {
+        const { order, repair } = yield* shared(rig)
+        yield* repair
+        expect(yield* Effect.flip(order.send(E.Ship()))).toMatchObject({ _tag: "InvalidTransition", state: "Cart" })
+        yield* order.send(E.Put({ price: 1 }))
+        expect(yield* order.state).toEqual(S.Cart({ total: 16 }))
+        expect(yield* order.stateAt(2)).toEqual(S.Cart({ total: 15 }))
+        expect(yield* order.saveSnapshot).toBe(true)
+        const later = (yield* rig.open()).engine
+        expect(yield* (yield* later.ensure(strict, "o")).state).toEqual(S.Cart({ total: 16 }))
+        expect(yield* rig.record(key)).toMatchObject({ status: "running", sequence: 3 })
+      }))
+
+    test("77 a node that has the instance in memory reads the repaired state, and saves no snapshot of the one before", (rig) =>
+      Effect.gen(function* () {
+        const { order, repair } = yield* shared(rig)
+        const cart = yield* Effect.forkChild(
+          order.waitFor(({ _tag }) => _tag === "Cart"),
+          { startImmediately: true },
+        )
+        yield* repair
+        expect(yield* order.state).toEqual(S.Cart({ total: 15 }))
+        expect(yield* rig.passFor(cart)).toEqual(S.Cart({ total: 15 }))
+        yield* order.saveSnapshot
+        expect(yield* (yield* (yield* rig.open()).engine.ensure(strict, "o")).state).toEqual(S.Cart({ total: 15 }))
+      }))
+
+    test("77 what another node decided before a repair and commits after it is decided again, and its snapshot is not stored", (rig) =>
+      Effect.gen(function* () {
+        const { order, probe, repair } = yield* shared(rig, whole.persist({ snapshot: { _tag: "EveryN", transitions: 3 } }))
+        probe.onCommit = (_, commit) => {
+          probe.onCommit = (_, commit) => commit
+          return Effect.andThen(repair, commit)
+        }
+        const refused = yield* Effect.forkChild(Effect.flip(order.send(E.Ship())), { startImmediately: true })
+        expect(yield* rig.passFor(refused)).toMatchObject({ _tag: "InvalidTransition", state: "Cart" })
+        expect(yield* rig.events(key)).toHaveLength(2)
+        expect(Option.getOrThrow(yield* rig.journal.open(key)).snapshot).toBeUndefined()
+        expect(yield* order.state).toEqual(S.Cart({ total: 15 }))
+      }))
+
+    test("77 a repair during which another node adds an event is tried again with that event", (rig) =>
+      Effect.gen(function* () {
+        const { order } = yield* shared(rig)
+        const { engine, probe } = yield* rig.open()
+        probe.onRewrite = (rewrite) => {
+          probe.onRewrite = (rewrite) => rewrite
+          return Effect.andThen(Effect.orDie(order.send(E.Ship())), rewrite)
+        }
+        const before = yield* rig.events(key)
+        expect((yield* Effect.flip(engine.repair(strict, "o", 2, E.Put({ price: 1 })))).message).toMatch(/held at sequence 3/)
+        expect((yield* rig.events(key)).slice(0, 2)).toEqual(before)
+        expect(yield* order.state).toEqual(S.Paid({ total: 5 }))
       }))
 
     test("77 healthy history is not rewritten", (rig) =>
