@@ -19,8 +19,8 @@
 
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto"
 import { createServer } from "node:http"
-import { type Leases, Placement, type PlacementService } from "@detent/durable"
-import { forkLoop, listenerOf, makeShardOf, type Routing } from "@detent/durable/internal"
+import { Leases, Placement, type PlacementService } from "@detent/durable"
+import { forkLoop, listenerOf, makeShardOf, nodeLeasePrefix, type Routing } from "@detent/durable/internal"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import * as Clock from "effect/Clock"
@@ -142,9 +142,14 @@ const makeCluster = (options: ClusterOptions) =>
     const server = new DeliveryServer(run)
     const name = randomUUID()
     // Before it acquires the lease of its address, which would end any other process at that address.
-    yield* listening(listen, token, server, leaseMillis, name)
-    yield* isAlone(address, token, name)
-    const base = yield* Placement.make({ nodeId: `cluster/${address.text}`, lease })
+    yield* Effect.mapError(listening(listen, token, server, leaseMillis, name), notListening(listen, address))
+    const asked = answering(address, token, name)
+    const answered = yield* asked
+    if (answered === "another process") return yield* taken(address)
+    const base = yield* Placement.make({ nodeId: `${nodePrefix}${address.text}`, lease })
+    base.onLost(() => run(Effect.logWarning(lostLease(address))))
+    base.onRegained(() => run(Effect.logInfo(`the node of the cluster at ${address.text} has a lease again, and takes part again`)))
+    yield* forkLoop("processes outside the cluster", yield* warnOfOutsiders(lease))
     const owners = yield* makeOwners(tables)
     const shardOf = makeShardOf(shardCount)
     const peers = yield* makePeers(token, run, leaseMillis)
@@ -189,8 +194,13 @@ const makeCluster = (options: ClusterOptions) =>
       leaveTimeout: lease,
       changed: () => delivery.ownersChanged(),
     })
-    yield* sharding(address, shards, lease)
-    yield* Deferred.await(admission)
+    yield* Effect.logInfo(`this process is a node of a cluster: other nodes reach it at ${address.text}`)
+    const joining = Effect.andThen(sharding(address, shards, lease), Deferred.await(admission))
+    const joiningLater = Effect.andThen(
+      untilReached(address, asked),
+      Effect.catch(joining, ({ message }) => Effect.logError(message)),
+    )
+    yield* answered === "this node" ? joining : Effect.forkScoped(joiningLater)
     yield* Effect.addFinalizer(() => Effect.sync(() => delivery.close()))
 
     let isDraining = false
@@ -312,8 +322,16 @@ const agreesWithOthers = (
 /** How long a node waits for an answer at its own address. */
 const ownAnswer = "2 seconds"
 
-/** Fails if another live process answers at the address of this node: it would lose its shards to this one. */
-const isAlone = ({ text: address }: Address, token: Redacted.Redacted, name: string): Effect.Effect<void, ClusterMisconfigured> =>
+/** How long a node waits before it asks at its own address again. */
+const askedAgain = "1 second"
+
+/** A node that does not reach itself warns once in this many attempts. */
+const attemptsPerWarning = 10
+
+type Answering = "this node" | "another process" | "no process"
+
+/** Asks at the address of this node which process answers there. */
+const answering = ({ text: address }: Address, token: Redacted.Redacted, name: string): Effect.Effect<Answering> =>
   Effect.gen(function* () {
     const asked = HttpClient.get(`http://${address}${namePath}`, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
     const answered = Effect.timeout(
@@ -321,29 +339,114 @@ const isAlone = ({ text: address }: Address, token: Redacted.Redacted, name: str
       ownAnswer,
     )
     const answer = yield* Effect.result(Effect.provide(answered, FetchHttpClient.layer))
-    if (answer._tag === "Failure")
-      return yield* Effect.logWarning(
-        `no process answers at ${address} yet, the address at which other nodes of the cluster reach this one`,
-      )
-    if (answer.success !== name) {
-      return yield* new ClusterMisconfigured({
-        problem: `another process answers at ${address}, the address of this node`,
-        nextStep: "give each node an address of its own, or stop the other process first",
-      })
+    if (answer._tag === "Failure") return "no process"
+    return answer.success === name ? "this node" : "another process"
+  })
+
+/** Another live process answers at the address of this node: it would lose its shards to this one. */
+const taken = ({ text: address }: Address): ClusterMisconfigured =>
+  new ClusterMisconfigured({
+    problem: `another process answers at ${address}, the address of this node`,
+    nextStep: "give each node an address of its own, or stop the other process first",
+  })
+
+/** Ends when this node answers at its own address. Until then it takes no shards: other nodes would not reach their instances. */
+const untilReached = ({ text: address }: Address, asked: Effect.Effect<Answering>): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    let answered: Answering = "no process"
+    for (let attempt = 0; ; attempt++) {
+      if (attempt % attemptsPerWarning === 0) {
+        yield* Effect.logWarning(
+          `this node takes no instances: ${answered} answers at ${address}, the address at which other nodes reach it; ` +
+            "correct the address (--cluster) or where it listens (--cluster-listen), or open the port in the firewall",
+        )
+      }
+      yield* Effect.sleep(askedAgain)
+      answered = yield* asked
+      if (answered === "this node")
+        return yield* Effect.logInfo(`this node answers at ${address} now, and takes its share of the instances`)
     }
   })
+
+/** Why a node does not listen, with the next step where it is known. */
+const notListening =
+  (listen: Address, address: Address) =>
+  (error: ServeError): ClusterMisconfigured | ServeError => {
+    const { cause } = error
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+    if (code === "EADDRINUSE") {
+      if (listen.text === address.text) return taken(address)
+      return new ClusterMisconfigured({
+        problem: `another process listens on ${listen.text}, where this node listens for other nodes`,
+        nextStep: "listen on another port (--cluster-listen), or stop the other process first",
+      })
+    }
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+      return new ClusterMisconfigured({
+        problem: `this node cannot listen on ${listen.text}: this machine does not have that address`,
+        nextStep: `give the address it listens on as well (--cluster-listen), for instance 0.0.0.0:${listen.port}`,
+      })
+    }
+    return error
+  }
+
+const lostLease = ({ text: address }: Address): string =>
+  `the node of the cluster at ${address} has lost its lease, and has stopped the work of its instances: it was paused, or PostgreSQL did not ` +
+  "answer in time; it takes part again when it has a lease"
+
+/** The prefix of the node ids of a cluster. */
+const nodePrefix = "cluster/"
+
+/** How many leases are read to find processes outside the cluster. */
+const readLeases = 1000
+
+/**
+ * Returns the turn that looks for processes that work on the database and are no nodes. Each is warned of once. A lease that was extended since
+ * the last check shows that its process is alive: the lease of a process that was killed ends without that.
+ */
+const warnOfOutsiders = (lease: Duration.Duration) =>
+  Effect.map(Leases, (leases) => {
+    let before = new Map<string, { readonly expiresAt: number; readonly isWarnedOf: boolean }>()
+    const check = Effect.gen(function* () {
+      const held = yield* leases.held(nodeLeasePrefix, readLeases)
+      const now: typeof before = new Map()
+      for (const { name, owner, expiresAt } of held) {
+        if (name.startsWith(`${nodeLeasePrefix}${nodePrefix}`)) continue
+        const last = before.get(owner)
+        const isExtended = last !== undefined && last.expiresAt < expiresAt
+        if (isExtended && !last.isWarnedOf) yield* Effect.logWarning(outside(name.slice(nodeLeasePrefix.length)))
+        now.set(owner, { expiresAt, isWarnedOf: isExtended || last?.isWarnedOf === true })
+      }
+      before = now
+    })
+    return (works: Effect.Effect<void>) => Effect.andThen(Effect.andThen(check, works), Effect.sleep(lease))
+  })
+
+const outside = (node: string): string =>
+  `process ${node} works on the database of this cluster and is no node of it, so it may run state work that a node runs too; ` +
+  "stop it if it is a server or a worker, and start it again with --cluster HOST:PORT; a command that ends by itself may stay"
 
 const checked = (options: ClusterOptions) =>
   Effect.gen(function* () {
     const token = Redacted.isRedacted(options.token) ? options.token : Redacted.make(options.token)
-    if (Redacted.value(token).length < shortestToken) {
+    const { length } = Redacted.value(token)
+    if (length < shortestToken) {
       return yield* new ClusterMisconfigured({
-        problem: `the cluster has no token of at least ${shortestToken} characters`,
-        nextStep: "give all nodes the same secret, for instance from: openssl rand -hex 32",
+        problem:
+          length === 0
+            ? "the cluster has no token"
+            : `the token of the cluster has ${length} characters, and at least ${shortestToken} are needed`,
+        nextStep: "set DETENT_CLUSTER_TOKEN to the same secret on all nodes, for instance one from: openssl rand -hex 32",
       })
     }
     const lease = Duration.fromInputUnsafe(options.lease ?? "10 seconds")
     const address = yield* addressOf(options.address)
+    if (wildcards.has(address.host)) {
+      return yield* new ClusterMisconfigured({
+        problem: `other nodes cannot reach this one at ${address.text}, which stands for all addresses of a machine`,
+        nextStep: `give the address that they reach, for instance 10.0.0.7:${address.port}, and ${address.text} as the one it listens on (--cluster-listen)`,
+      })
+    }
     return {
       token,
       lease,
@@ -354,16 +457,22 @@ const checked = (options: ClusterOptions) =>
     }
   })
 
+/** Addresses to listen on that no other node can call. */
+const wildcards: ReadonlySet<string> = new Set(["0.0.0.0", "::", "*"])
+
+/** A host name, an IPv4 address, or an IPv6 address in brackets; and a port. */
+const addressPattern = /^(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/@[\]]+)):(\d+)$/
+
 const addressOf = (text: string): Effect.Effect<Address, ClusterMisconfigured> => {
-  const colon = text.lastIndexOf(":")
-  const host = text.slice(0, colon).replace(/^\[|\]$/g, "")
-  const port = Number(text.slice(colon + 1))
-  return colon > 0 && host !== "" && Number.isInteger(port) && port > 0 && port < 65536
+  const [, bracketed, plain, digits] = addressPattern.exec(text) ?? []
+  const host = bracketed ?? plain
+  const port = Number(digits)
+  return host !== undefined && port > 0 && port < 65536
     ? Effect.succeed({ host, port, text })
     : Effect.fail(
         new ClusterMisconfigured({
-          problem: `${text} is not an address of a node`,
-          nextStep: "give host and port, for instance 10.0.0.7:7700",
+          problem: `${text === "" ? "an empty text" : text} is not an address of a node`,
+          nextStep: "give host and port, for instance 10.0.0.7:7700 or [fd00::7]:7700, without http://",
         }),
       )
 }

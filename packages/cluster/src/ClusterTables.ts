@@ -169,7 +169,8 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
         sql`delete from ${nodes} where address = ${address} and lease = ${lease} and token = ${token}`.pipe(Effect.asVoid),
       runners: sql<RunnerRow>`select n.runner, n.draining from ${nodes} n where ${isAlive(sql.literal("n"))} order by n.address`,
       nodes: Effect.map(
-        // Nodes are few, so each takes one lookup in the index of owners. Tables of an earlier version lack the columns of settings. Late
+        // Nodes are few, so each takes one lookup in the index of owners. A node without shards runs nothing, although rows that no other
+        // node has taken over still name it. Tables of an earlier version lack the columns of settings. Late
         // timers are found by a loose scan of their index, one step for each machine that has timers.
         sql<Omit<NodeRow, "startedAt" | "leaseMillis" | "lagMillis"> & { started_at: string; lease_millis: string; lag_millis: string }>`
           with recursive machines (machine) as (
@@ -188,6 +189,7 @@ const clusterTables = (schema: string): Effect.Effect<ClusterTables, never, SqlC
             select count(*)::integer from ${shards} s where s.lease = n.lease and s.token = n.token
           ) as shards, (
             select count(*)::integer from ${instances} i where i.resident and i.status = 'running' and i.reason = n.node
+              and exists (select 1 from ${shards} s where s.lease = n.lease and s.token = n.token)
           ) as working, (
             select (l.expires_at - ${now})::text from ${leases} l where l.name = n.lease
           ) as lease_millis, (

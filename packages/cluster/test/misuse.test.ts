@@ -1,6 +1,8 @@
 /** What a cluster refuses, and how it says so: each error has its next step, and the nodes that run keep what they have. */
 import { createServer } from "node:http"
+import { connect, createServer as createTcpServer, type Server } from "node:net"
 import { Engine } from "@detent/durable"
+import * as PostgresStore from "@detent/durable/PostgresStore"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { Event, Machine, State } from "@detent/machine"
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -10,6 +12,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { freePort } from "../../durable/test/support/freePort.ts"
@@ -104,8 +107,14 @@ describe("a cluster that is misconfigured", () => {
         `another process answers at ${address}, the address of this node; give each node an address of its own, or stop the other process first`,
       )
       // On the same host the port is taken.
-      const same = yield* Effect.exit(Effect.scoped(start(url, address)))
-      assert.include(Exit.isFailure(same) ? Cause.pretty(same.cause) : "", "EADDRINUSE")
+      assert.strictEqual(
+        yield* refusalOf(Effect.scoped(start(url, address))),
+        `another process answers at ${address}, the address of this node; give each node an address of its own, or stop the other process first`,
+      )
+      assert.include(
+        yield* refusalOf(Effect.scoped(start(url, yield* localAddress, { listen: address }))),
+        `another process listens on ${address}, where this node listens for other nodes`,
+      )
       assert.strictEqual(cluster.shards(), 300)
       yield* Effect.flatMap(engine.ensure(Counter, "c"), (counter) => counter.send(E.Add({ by: 1 })))
     }),
@@ -139,11 +148,83 @@ describe("a cluster that is misconfigured", () => {
     }),
   )
 
-  it.live("a short token and an address without a port are refused before anything is opened", () =>
+  it.live("a missing or short token, and an address that no node can have, are refused before anything is opened", () =>
     Effect.gen(function* () {
       const url = yield* freshDatabase
-      assert.include(yield* refusalOf(Effect.scoped(start(url, "127.0.0.1:7700", { token: "short" }))), "openssl rand -hex 32")
-      assert.include(yield* refusalOf(Effect.scoped(start(url, "127.0.0.1"))), "give host and port, for instance 10.0.0.7:7700")
+      const refusal = (address: string, options: Partial<ClusterOptions> = {}) => refusalOf(Effect.scoped(start(url, address, options)))
+      const secret = "set DETENT_CLUSTER_TOKEN to the same secret on all nodes, for instance one from: openssl rand -hex 32"
+      assert.strictEqual(yield* refusal("127.0.0.1:7700", { token: "" }), `the cluster has no token; ${secret}`)
+      assert.strictEqual(
+        yield* refusal("127.0.0.1:7700", { token: "short" }),
+        `the token of the cluster has 5 characters, and at least 16 are needed; ${secret}`,
+      )
+      for (const address of ["127.0.0.1", "", "127.0.0.1:0", "http://127.0.0.1:7700", "::1:7700", "127.0.0.1:7700/"])
+        assert.include(yield* refusal(address), "give host and port, for instance 10.0.0.7:7700 or [fd00::7]:7700, without http://")
+      for (const address of ["0.0.0.0:7700", "[::]:7700"]) assert.include(yield* refusal(address), `${address} as the one it listens on`)
+      assert.include(yield* refusal("192.0.2.1:7700"), "this machine does not have that address; give the address it listens on as well")
+    }),
+  )
+
+  it.live("a node that no other can reach takes no instances and says why, until it is reached", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const { cluster } = yield* start(url, yield* localAddress)
+      yield* untilAll(cluster)
+      const [address, listen] = yield* Effect.all([localAddress, localAddress])
+      const lines: Array<string> = []
+      const second = yield* Effect.provide(start(url, address, { listen }), keeping(lines))
+      yield* Effect.sleep("2 seconds")
+      assert.strictEqual(second.cluster.shards(), 0)
+      assert.isFalse(second.cluster.isReady())
+      assert.strictEqual(cluster.shards(), 300)
+      assert.include(lines.join("\n"), `this node takes no instances: no process answers at ${address}`)
+      assert.include(lines.join("\n"), "--cluster-listen")
+      yield* Effect.flatMap(second.engine.ensure(Counter, "c"), (counter) => counter.send(E.Add({ by: 1 })))
+      yield* forward(address, listen)
+      yield* Effect.repeat(Effect.sleep(20), { until: () => second.cluster.shards() === 150 && cluster.shards() === 150 })
+    }),
+  )
+
+  it.live("a process that works on the database and is no node is warned of, once", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const lines: Array<string> = []
+      yield* Effect.provide(start(url, yield* localAddress, { lease: "2 seconds" }), keeping(lines))
+      const plain = Layer.fresh(Layer.provide(Engine.layer({ nodeId: "alone", lease: "2 seconds" }), PostgresStore.layer({ url })))
+      const engine = Context.get(yield* Layer.build(plain), Engine)
+      // A process without state work has no lease, and doubles nothing.
+      const Working = Machine.make({ name: "working", state: S, event: E, initial: S.Counting({ count: 0 }) }).spawn(
+        S.Counting,
+        () => Effect.never,
+      )
+      yield* engine.register(Working)
+      yield* engine.start(Working, "w")
+      const warnings = () => lines.filter((line) => line.includes("is no node of it"))
+      yield* Effect.repeat(Effect.sleep(50), { until: () => warnings().length > 0 })
+      yield* Effect.sleep("5 seconds")
+      assert.lengthOf(warnings(), 1)
+      assert.include(warnings()[0], "alone works on the database of this cluster")
+      assert.include(warnings()[0], "start it again with --cluster HOST:PORT")
+    }),
+  )
+})
+
+describe("the log of a node", () => {
+  it.live("has a line at its start, when it takes over from a dead node, and when it has lost its lease", () =>
+    Effect.gen(function* () {
+      const url = yield* freshDatabase
+      const address = yield* localAddress
+      const lines: Array<string> = []
+      const { cluster } = yield* Effect.provide(start(url, address, { lease: "2 seconds" }), keeping(lines))
+      yield* untilAll(cluster)
+      assert.deepStrictEqual(lines, [`this process is a node of a cluster: other nodes reach it at ${address}`])
+      lines.length = 0
+      yield* pretend(url, "127.0.0.1:1")
+      yield* Effect.repeat(Effect.sleep(20), { until: () => cluster.shards() === 0 })
+      yield* execute(url, `update detent.leases set expires_at = 0 where name = '${peer.lease}'`)
+      yield* untilAll(cluster)
+      assert.match(lines.join("\n"), new RegExp(`the node of the cluster at ${address} has lost its lease`))
+      assert.match(lines.join("\n"), new RegExp(`the node of the cluster at ${address} took over the shards of peer, which no longer runs`))
     }),
   )
 })
@@ -214,6 +295,24 @@ describe("peers that do not behave", () => {
     }),
   )
 })
+
+/** Keeps what is logged. */
+const keeping = (lines: Array<string>) => Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
+
+/** Passes connections to one address on to another. */
+const forward = (from: string, to: string) =>
+  Effect.acquireRelease(
+    Effect.callback<Server>((resume) => {
+      const [host, port] = to.split(":")
+      const passing = createTcpServer((socket) => {
+        const other = connect({ host, port: Number(port) })
+        for (const one of [socket, other]) one.on("error", () => undefined)
+        socket.pipe(other).pipe(socket)
+      })
+      passing.listen(Number(from.split(":")[1]), "127.0.0.1", () => resume(Effect.succeed(passing)))
+    }),
+    (passing) => Effect.sync(() => passing.close()),
+  )
 
 /** Opens a connection with the token and says something on it. Returns why the node closes the connection. */
 const sayTo = (address: string, body: string): Promise<string> =>
