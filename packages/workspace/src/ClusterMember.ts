@@ -5,8 +5,8 @@ import type * as Duration from "effect/Duration"
 import type * as Option from "effect/Option"
 
 export interface ClusterSettings {
-  /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. */
-  readonly address: string
+  /** Host and port at which other nodes reach this one: `10.0.0.7:7700`. Needed here, or from the command line as `--cluster`. */
+  readonly address?: string | undefined
   /** Host and port on which this node listens, where they differ from `address`. Default: `address`. */
   readonly listen?: string
   /** The secret that the nodes share. Default: DETENT_CLUSTER_TOKEN. */

@@ -94,6 +94,8 @@ const registry: Readonly<Record<string, Entry>> = {
   InstanceNeeded: usage,
   HistoryTooLong: usage,
   WorkspaceRefused: failed,
+  OutsideCluster: conflict,
+  ClusterMisconfigured: usage,
   DatabaseRefused: usage,
   ConfigRefused: usage,
   CopyRefused: conflict,

@@ -118,6 +118,18 @@ export class WorkspaceRefused extends Schema.TaggedError<WorkspaceRefused>()("Wo
   }
 }
 
+/** Nodes of a cluster are alive on the database, and this process would run work beside them that they run too. */
+export class OutsideCluster extends Schema.TaggedError<OutsideCluster>()("OutsideCluster", { nodes: Schema.Array(Schema.String) }) {
+  override get message() {
+    const named = this.nodes.length > 3 ? `${this.nodes.slice(0, 3).join(", ")} and others` : this.nodes.join(", ")
+    return (
+      `nodes of a cluster work on this database (${named}), and this process is none of them: both would run the same state work; ` +
+      "make it a node with --cluster HOST:PORT, read only with `detent serve --observe`, or stop the nodes first; " +
+      "a node that was killed counts until its lease ends"
+    )
+  }
+}
+
 /** The services of every workspace. */
 export type WorkspaceServices = Workspace | Machines | RequestKeys | ClusterMember | ProvidedServices
 
@@ -314,8 +326,11 @@ const enginesOf = (options: Opening) =>
     if (nodeId === undefined) return observingEngines(options)
     const settings = clusterOf(options)
     // A command that runs one operation and exits does not join the cluster.
-    const isPassing = engineOptions(options).resume === false
-    if (settings === undefined || settings === false || isPassing) return Layer.merge(workingEngines(options, nodeId), alone)
+    if (engineOptions(options).resume === false) return Layer.merge(workingEngines(options, nodeId), alone)
+    if (settings === undefined || settings === false) {
+      yield* refuseBesideNodes
+      return Layer.merge(workingEngines(options, nodeId), alone)
+    }
     return workingEngines(options, nodeId).pipe(Layer.provideMerge(yield* memberOf(settings)))
   })
 
@@ -324,6 +339,22 @@ const clusterOf = ({ cluster, config }: Opening): ClusterSettings | false | unde
   cluster === undefined || cluster === false ? (cluster ?? config?.cluster) : { ...config?.cluster, ...cluster }
 
 const alone = Layer.succeed(ClusterMember, Option.none())
+
+/** Refuses to resume all work beside live nodes of a cluster. Of processes that are no nodes, each takes over the work of dead owners. */
+const refuseBesideNodes = Effect.gen(function* () {
+  const { database } = yield* Workspace
+  if (database === "Sqlite" || !(yield* hasClusterTables)) return
+  const { nodesOf } = yield* Effect.promise(() => import("@detent/cluster"))
+  const nodes = yield* nodesOf()
+  if (nodes.length > 0) return yield* new OutsideCluster({ nodes: nodes.map(({ address }) => address) })
+})
+
+/** Most databases have none: the code of the cluster is not loaded for them. */
+const hasClusterTables = Effect.gen(function* () {
+  const sql = yield* SqlClient
+  const [found] = yield* sql<{ readonly found: boolean }>`select to_regclass('detent.cluster_nodes') is not null as found`
+  return found?.found === true
+})
 
 /** No workflow is registered in the workflow engine, so it runs none. */
 const observingEngines = (options: Opening): Layer.Layer<Engines, never, Stores> =>
@@ -340,10 +371,17 @@ const memberOf = (settings: ClusterSettings) =>
         cause: new Error("a SQLite file belongs to one machine"),
       })
     }
-    const { Cluster } = yield* Effect.promise(() => import("@detent/cluster"))
+    const { Cluster, ClusterMisconfigured } = yield* Effect.promise(() => import("@detent/cluster"))
+    const { address } = settings
+    if (address === undefined) {
+      return yield* new ClusterMisconfigured({
+        problem: "this node of a cluster has no address",
+        nextStep: "give host and port at which other nodes reach it with --cluster HOST:PORT, or as cluster.address in detent.config.ts",
+      })
+    }
     const token = settings.token ?? (yield* tokenInEnvironment)
     const member = Layer.effect(ClusterMember, Effect.asSome(Cluster))
-    return Layer.provideMerge(member, Cluster.layer({ ...settings, token }))
+    return Layer.provideMerge(member, Cluster.layer({ ...settings, address, token }))
   })
 
 const tokenInEnvironment = Effect.orDie(EffectConfig.String("DETENT_CLUSTER_TOKEN").pipe(EffectConfig.withDefault("")))

@@ -1,5 +1,6 @@
 /** `detent cluster`: processes that share the instances of one PostgreSQL database. */
 import * as operations from "@detent/workspace/operations/cluster"
+import { Workspace } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import { command } from "../line/Command.ts"
 import { durationText, momentText } from "../output/Moment.ts"
@@ -14,7 +15,8 @@ const status = command(
     summary: "nodes that are alive, with their shards",
     detail:
       "A node is a process that was started with `detent serve --cluster` or `detent worker --cluster`. The instances of a database\n" +
-      "are divided into 300 shards, and each shard belongs to one node. LATE is how long the oldest overdue timer has been due.",
+      "are divided into 300 shards, and each shard belongs to one node. AT WORK counts the running instances and executions whose work\n" +
+      "the node runs; instances that only wait for events or timers are not counted. LATE is how long the oldest overdue timer has been due.",
     arguments: [],
     options: [],
     examples: [{ line: "detent cluster status --database postgres://db/detent", says: "the shards of each node" }],
@@ -22,6 +24,7 @@ const status = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
+      const { data, database } = yield* Workspace
       const nodes = yield* operations.nodes
       yield* output.rows(
         nodes,
@@ -33,7 +36,9 @@ const status = command(
           { title: "LATE", of: ({ lagMillis }) => (lagMillis === 0 ? "" : durationText(lagMillis)) },
           { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
         ],
-        "no node is alive: start one with `detent serve --cluster HOST:PORT --database postgres://…`",
+        database === "Sqlite"
+          ? `${data} is on SQLite, whose file belongs to one machine and has no nodes: give --database postgres://…, or set DETENT_DATABASE_URL`
+          : "no node is alive: start one with `detent serve --cluster HOST:PORT --database postgres://…`",
       )
       const reason = reasonOfFreeShards(nodes)
       if (reason !== undefined) yield* output.note(reason)
@@ -68,7 +73,10 @@ const drain = command(
       const drained = yield* changedHere(change, operations.drain(input.node))
       yield* output.value(drained, () => `${drained.address} is draining its ${drained.shards} shards\n`)
       const others = (yield* operations.nodes).filter(({ node, draining }) => node !== drained.node && !draining)
-      if (others.length === 0) yield* output.note("no other node can take the shards: start one; requests wait until then")
+      if (others.length === 0)
+        yield* output.note(
+          "no other node can take the shards: start one; requests wait for it, and fail after three leases (30 seconds by default)",
+        )
     }).pipe(Effect.provide(observing(input))),
 )
 

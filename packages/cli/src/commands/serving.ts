@@ -1,16 +1,18 @@
 /** `detent dev` and `detent serve`: serve a workspace on one port. */
 
 import { ListenFailed, Server, serve as served } from "@detent/server/serve"
+import { ClusterMember } from "@detent/workspace/ClusterMember"
 import { Machines } from "@detent/workspace/Machines"
 import type { Role } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { NotAllowed, WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
 import { type Opened, observed, type Place, workingOnAll, workingOnDemo } from "../workspace/Opening.ts"
-import { announced, runningServer } from "../workspace/Server.ts"
+import { announced, announcedAsNode, runningServer } from "../workspace/Server.ts"
 import { telemetry } from "../workspace/Telemetry.ts"
 import { clusterOf, clusterOptions } from "./shared.ts"
 
@@ -68,6 +70,10 @@ const serve = command(
         line: "detent serve --data gs://results/detent --database postgres://db/detent",
         says: "files in a bucket; s3:// works the same",
       },
+      {
+        line: "DETENT_CLUSTER_TOKEN=… detent serve --cluster 10.0.0.7:7700 --database postgres://db/detent",
+        says: "a node of a cluster: each instance has one owner",
+      },
     ],
   },
   (input) =>
@@ -90,7 +96,8 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
         nextStep: "use a port up to 65535, or 0 for a free port",
       })
     const other = yield* runningServer(input)
-    if (other !== undefined && role === "work")
+    // Nodes of a cluster share a data folder. A server beside them that is no node is refused when it opens the database.
+    if (other !== undefined && !other.isNode && role === "work")
       return yield* new NotAllowed({
         problem: `a server already runs in ${input.data}, at ${other.url}`,
         nextStep: "stop it first, or name another folder with --data",
@@ -98,7 +105,8 @@ const serving = <S, E, R>(input: Listening & Place, role: Role, home: Opened<S>,
     return yield* Effect.gen(function* () {
       const output = yield* Output
       const { url } = yield* Server
-      if (role === "work") yield* announced(input, reachable(url))
+      const isNode = Option.isSome(yield* ClusterMember)
+      if (role === "work") yield* isNode ? announcedAsNode(input, reachable(url)) : announced(input, reachable(url))
       yield* output.value({ url: reachable(url) }, () => `${reachable(url)}\n`)
       yield* output.note(
         output.noteStyle.dim(

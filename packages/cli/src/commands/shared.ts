@@ -25,7 +25,12 @@ export const clusterOptions = [
     value: "HOST:PORT",
     summary: "run as a node of a cluster, which other nodes reach at this address; needs PostgreSQL and DETENT_CLUSTER_TOKEN",
   },
-  { name: "cluster-listen", kind: "text", value: "HOST:PORT", summary: "address to listen on for other nodes. Default: --cluster" },
+  {
+    name: "cluster-listen",
+    kind: "text",
+    value: "HOST:PORT",
+    summary: "address to listen on for other nodes, such as 0.0.0.0:7700. Default: --cluster",
+  },
 ] as const satisfies ReadonlyArray<Option>
 
 /** The cluster settings of the options; undefined where the configuration decides. */
@@ -34,7 +39,8 @@ export const clusterOf = (input: {
   readonly "cluster-listen": string | undefined
 }): ClusterSettings | undefined => {
   const { cluster: address, "cluster-listen": listen } = input
-  return address === undefined ? undefined : { address, ...(listen === undefined ? {} : { listen }) }
+  if (address === undefined && listen === undefined) return undefined
+  return { ...(address === undefined ? {} : { address }), ...(listen === undefined ? {} : { listen }) }
 }
 
 /** The idempotency key of commands that change something. */

@@ -1,9 +1,10 @@
 /**
  * The server of a workspace, if one runs. The server owns the instances in its memory, so commands that change something send it a
- * request; commands that only read do not. Its address is in a file of the workspace; the file of a killed server is ignored.
+ * request; commands that only read do not. Its address is in a file of the workspace; the file of a killed server is ignored. Of the
+ * servers that are nodes of a cluster, each has a file of its own, and takes the requests for all instances.
  */
 import { createHash, randomBytes } from "node:crypto"
-import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { dataOf, localFolderOf } from "@detent/workspace/DataLocation"
@@ -19,24 +20,35 @@ import { databaseOf, type Place, placeText } from "./Opening.ts"
 /** `database` identifies the server's database without its address. */
 const AnnouncementJson = Schema.fromJsonString(Schema.Struct({ url: Schema.String, pid: Schema.Int, database: Schema.String }))
 
-const fileOf = (data: string) => join(localFolderOf(data), "server.json")
+const serverFile = "server.json"
+
+/** The files of servers that are nodes of a cluster: `server-PID.json`. */
+const nodeFile = /^server-\d+\.json$/
 
 /** Publishes the server's address to the workspace's other processes while the server runs. */
-export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> =>
-  Effect.acquireRelease(
+export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> => announcedIn(serverFile, place, url)
+
+/** The same for a server that is a node of a cluster, of which several can run in one data folder. */
+export const announcedAsNode = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> =>
+  announcedIn(`server-${process.pid}.json`, place, url)
+
+const announcedIn = (name: string, place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> => {
+  const file = join(localFolderOf(place.data), name)
+  return Effect.acquireRelease(
     Effect.try({
       try: () => {
         const announcement = { url, pid: process.pid, database: databaseMark(place) }
-        writeFileSync(fileOf(place.data), `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`)
+        writeFileSync(file, `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`)
       },
       catch: (cause) =>
         new WrongUsage({
-          problem: `${fileOf(place.data)} cannot be written: ${messageOf(cause)}`,
+          problem: `${file} cannot be written: ${messageOf(cause)}`,
           nextStep: "give this user write access to the data folder, and free space on its disk",
         }),
     }),
-    () => Effect.sync(() => rmSync(fileOf(place.data), { force: true })),
+    () => Effect.sync(() => rmSync(file, { force: true })),
   )
+}
 
 /** The server failed or did not answer. `problem` is the server's message. */
 export class ServerFailed extends Schema.TaggedError<ServerFailed>()("ServerFailed", { url: Schema.String, problem: Schema.String }) {
@@ -49,6 +61,8 @@ export type Refusal = NotAllowed | ServerRefused | ServerFailed
 
 export interface RunningServer {
   readonly url: string
+  /** Whether it is a node of a cluster. */
+  readonly isNode: boolean
   /** The systems that are on in the server. */
   readonly systems: ReadonlyArray<string>
   /** Sends a request that changes something, and returns the decoded JSON of the answer. */
@@ -60,10 +74,11 @@ export type PostBody = { readonly json: unknown } | { readonly form: FormData }
 /** The running server of this workspace and database; undefined where none runs. */
 export const runningServer = (place: Place): Effect.Effect<RunningServer | undefined> =>
   Effect.gen(function* () {
-    const url = yield* Effect.sync(() => announcedUrl(place))
-    if (url === undefined) return undefined
-    const live = yield* liveServer(place, url)
-    return live === undefined ? undefined : { url, systems: live.systems, post: posting(url) }
+    for (const { url, isNode } of yield* Effect.sync(() => announcements(place))) {
+      const live = yield* liveServer(place, url)
+      if (live !== undefined) return { url, isNode, systems: live.systems, post: posting(url) }
+    }
+    return undefined
   })
 
 /** The running server, if the system is on in it. Otherwise the command's own process does the work. */
@@ -87,13 +102,27 @@ const liveServer = (place: Place, url: string): Effect.Effect<{ readonly systems
     return isLive(answer) && isProof(dataOf(place.data), challenge, answer.proof) ? answer : undefined
   }).pipe(Effect.orElseSucceed(() => undefined))
 
-const announcedUrl = (place: Place): string | undefined => {
+/** The servers that the files of the data folder name, except those whose process has ended. */
+const announcements = (place: Place): ReadonlyArray<Pick<RunningServer, "url" | "isNode">> => {
+  const folder = localFolderOf(place.data)
+  const nodes = namesIn(folder).filter((name) => nodeFile.test(name))
+  return [serverFile, ...nodes].flatMap((name) => {
+    try {
+      const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(join(folder, name), "utf8"))
+      return database === databaseMark(place) && isAlive(pid) && URL.canParse(url) ? [{ url, isNode: name !== serverFile }] : []
+    } catch {
+      // Without a file, or with an invalid one, such as a file that is being written, no server runs yet.
+      return []
+    }
+  })
+}
+
+const namesIn = (folder: string): ReadonlyArray<string> => {
   try {
-    const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(fileOf(place.data), "utf8"))
-    return database === databaseMark(place) && isAlive(pid) && URL.canParse(url) ? url : undefined
+    return readdirSync(folder)
   } catch {
-    // Without a file, or with an invalid one, such as a file that is being written, no server runs yet.
-    return undefined
+    // Without a folder, no server runs.
+    return []
   }
 }
 

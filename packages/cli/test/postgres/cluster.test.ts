@@ -26,13 +26,19 @@ describe("servers as nodes of a cluster", () => {
         const ports = yield* Effect.all([freePort, freePort])
         yield* Effect.promise(async () => {
           const cwd = join(await temporaryFolder(), "lamps")
-          await project(cwd, lampConfig(undefined, ', cluster: { address: "127.0.0.1:1", lease: "4 seconds" }'))
+          await project(cwd, lampConfig(undefined, ', cluster: { lease: "4 seconds" }'))
+          const outside = join(await temporaryFolder(), "outside")
+          await project(outside, lampConfig())
           const env = { DETENT_DATABASE_URL: url, DETENT_CLUSTER_TOKEN: token }
-          const servers = ports.map((port, index) =>
-            start(["serve", "--port", "0", "--data", `node-${index}`, "--cluster", `127.0.0.1:${port}`, "--json"], { cwd, env }),
-          )
+          const servers: Array<ReturnType<typeof start>> = []
           try {
-            for (const server of servers) await server.until(/"url":"[^"]+"/)
+            // One after the other, in one data folder.
+            for (const port of ports) {
+              const server = start(["serve", "--port", "0", "--cluster", `127.0.0.1:${port}`, "--json"], { cwd, env })
+              servers.push(server)
+              await server.until(/"url":"[^"]+"/)
+              await server.until(new RegExp(`this process is a node of a cluster: other nodes reach it at 127\\.0\\.0\\.1:${port}`))
+            }
             const urls = servers.map(({ out }) => String(JSON.parse(out.trim().split("\n")[0] ?? "{}").url))
             const nodes = async () => {
               const { out } = await detent(["cluster", "status", "--json"], { cwd, env })
@@ -56,6 +62,14 @@ describe("servers as nodes of a cluster", () => {
               ),
             )
             assert.deepStrictEqual(new Set(started), new Set([201]))
+            for (const line of [["worker"], ["serve", "--port", "0"]]) {
+              const plain = await detentProcess(line, { cwd: outside, env })
+              assert.strictEqual(plain.code, 4, plain.err)
+              assert.include(plain.err, "nodes of a cluster work on this database (127.0.0.1:")
+              assert.include(plain.err, "make it a node with --cluster HOST:PORT, read only with `detent serve --observe`")
+            }
+            const beside = await detent(["instance", "send", "lamp/l-1", "Switch", "--with", '{"level":1}'], { cwd: outside, env })
+            assert.strictEqual(beside.code, 0, beside.err)
             const listed = (await (await fetch(`${urls[0]}/api/v1/nodes`)).json()) as { readonly nodes: ReadonlyArray<unknown> }
             assert.lengthOf(listed.nodes, 2)
             const [first] = await nodes()
@@ -72,24 +86,30 @@ describe("servers as nodes of a cluster", () => {
             })
             assert.strictEqual(sent.status, 200, "a node without shards still takes requests, and sends them on")
             const withoutToken = await detentProcess(["worker", "--cluster", "127.0.0.1:7700"], { cwd, env: { DETENT_DATABASE_URL: url } })
-            assert.strictEqual(withoutToken.code, 1)
-            assert.include(withoutToken.err, "openssl rand -hex 32")
+            assert.strictEqual(withoutToken.code, 2)
+            assert.include(withoutToken.err, "the cluster has no token; set DETENT_CLUSTER_TOKEN")
+            const withScheme = await detentProcess(["worker", "--cluster", "http://127.0.0.1:7700"], { cwd, env })
+            assert.strictEqual(withScheme.code, 2)
+            assert.include(withScheme.err, "http://127.0.0.1:7700 is not an address of a node")
+            const withoutAddress = await detentProcess(["worker", "--cluster-listen", "127.0.0.1:7700"], { cwd: outside, env })
+            assert.strictEqual(withoutAddress.code, 2)
+            assert.include(withoutAddress.err, "this node of a cluster has no address")
             const unknown = await detent(["cluster", "drain", "127.0.0.1:1"], { cwd, env })
             assert.strictEqual(unknown.code, 3)
             assert.include(unknown.err, first?.address ?? "")
             const second = shared.find(({ address }) => address !== first?.address)
             const last = await detent(["cluster", "drain", second?.address ?? ""], { cwd, env })
-            assert.include(last.err, "no other node can take them: start one")
+            assert.include(last.err, "no other node can take the shards: start one; requests wait for it, and fail after three leases")
             await waitFor(nodes, (found) => found.every(({ shards }) => shards === 0))
             const idle = await detent(["cluster", "status"], { cwd, env })
-            assert.match(idle.out, /^ADDRESS +SHARDS +AT WORK +LATE +STARTED\n127\.0\.0\.1:\d+ +draining +0 /)
-            assert.include(idle.err, "300 shards have no node: all nodes drain: start one, or start one of these again")
+            assert.match(idle.out, /^ADDRESS +SHARDS +AT WORK +LATE +STARTED\n127\.0\.0\.1:\d+ +draining +0 +0 /)
+            assert.include(idle.err, "300 shards have no node: all nodes are draining: start a new node, or restart one of these")
           } finally {
             await Promise.all(servers.map((server) => server.stop("SIGTERM")))
           }
         })
       }),
-    120_000,
+    240_000,
   )
 
   it.live("a node on SQLite is refused with the next step", () =>
@@ -99,6 +119,12 @@ describe("servers as nodes of a cluster", () => {
       const sqlite = await detentProcess(["worker", "--cluster", "127.0.0.1:7700"], { cwd, env: { DETENT_CLUSTER_TOKEN: token } })
       assert.strictEqual(sqlite.code, 1)
       assert.include(sqlite.err, "a SQLite file belongs to one machine; give --database postgres://…")
+      await detent(["instance", "start", "lamp", "l", "--with", '{"pin":"1"}'], { cwd })
+      const status = await detent(["cluster", "status"], { cwd })
+      assert.include(
+        status.out + status.err,
+        "is on SQLite, whose file belongs to one machine and has no nodes: give --database postgres://…",
+      )
     }),
   )
 })

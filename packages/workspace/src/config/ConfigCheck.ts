@@ -96,7 +96,8 @@ const Limits = struct({
 })
 
 const Cluster = struct({
-  address: Schema.String,
+  // `--cluster` of the command line may give it.
+  address: Schema.optional(Schema.String),
   listen: optional(Schema.String),
   token: optional(Schema.String),
   lease: optional(duration),
