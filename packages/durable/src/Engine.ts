@@ -26,7 +26,7 @@ import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
 import { type SlotExecution, slotExecution } from "./command/SlotExecution.ts"
 import { type CheckReport, checkAll } from "./engine/DeployCheck.ts"
-import { type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
+import { type EngineConfig, type EngineOptions, engineConfig } from "./engine/EngineConfig.ts"
 import { type EngineParts, makeEngine } from "./engine/EngineParts.ts"
 import { forkInstance } from "./engine/Fork.ts"
 import { wholeNumber } from "./engine/HistoryReader.ts"
@@ -201,6 +201,7 @@ const make = (options: EngineOptions) =>
     yield* untilAnswered(engine.clock.measure)
     const routing = Option.getOrUndefined(yield* Effect.serviceOption(Placement))?.routing
     if (node !== undefined && routing !== undefined) {
+      if ((options.work ?? true) !== true) return yield* Effect.die(workOfOthers)
       yield* node.join
       yield* routing.serve(engine.remote.receiver)
     }
@@ -226,16 +227,23 @@ const make = (options: EngineOptions) =>
     return makeService(engine, slots)
   })
 
+/** No other node of a cluster runs the work of instances that are placed on this one. */
+const workOfOthers = new DefinitionError({
+  problem: "work is limited in a node of a cluster",
+  nextStep: "leave work out, or open the engine outside of the cluster",
+})
+
 /** A workflow engine of the same process may be a node of its own: the prefix keeps the names of the two nodes apart. */
 const placementOptions = ({ nodeId, lease }: EngineOptions) => ({
   ...(nodeId === undefined ? {} : { nodeId: `engine/${nodeId}` }),
   ...(lease === undefined ? {} : { lease }),
 })
 
-/** Whether a machine, or one of the machines that belong to it, has work that a node must run. */
-const needsNode = (machine: unknown): boolean => {
+/** Whether a machine, or one of the machines that belong to it, has work that this process runs as a node. */
+const needsNode = ({ runsWork }: EngineConfig, machine: unknown): boolean => {
   const compiled = compiledOf(machine)
-  return mayHaveWork(compiled) || (compiled.declarations.machines?.() ?? []).some((part) => mayHaveWork(compiledOf(part)))
+  const parts = (compiled.declarations.machines?.() ?? []).map(compiledOf)
+  return [compiled, ...parts].some((one) => mayHaveWork(one) && runsWork(one.name))
 }
 
 const makeService = (engine: EngineParts, slots: SlotExecution | undefined): EngineService => {
@@ -253,7 +261,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
         return use(registered)
       })
       // From its registration on, instances of the machine may be opened: their work needs a node to run on.
-      if (node === undefined || node.placement !== undefined || !needsNode(machine)) return register
+      if (node === undefined || node.placement !== undefined || !needsNode(engine.config, machine)) return register
       return Effect.withFiber((fiber) =>
         // A transaction of the caller may hold the connection that the lease needs.
         transactions.isInside(fiber) ? register : Effect.andThen(node.join, register),

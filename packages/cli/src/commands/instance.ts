@@ -20,8 +20,8 @@ import { oneLine, type Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { changed } from "../workspace/Changing.ts"
 import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
-import { acting, observing, placeText } from "../workspace/Opening.ts"
-import { runningServer } from "../workspace/Server.ts"
+import { acting, actingOnMany, observing, type Place, placeText } from "../workspace/Opening.ts"
+import { type RunningServer, runningServer } from "../workspace/Server.ts"
 import { instanceArgument, keyOption, machineArgument, paging } from "./shared.ts"
 
 /** `failed` where the instance ended in a final state of failure. */
@@ -317,10 +317,11 @@ const start = command(
       const fields = input.with === undefined ? undefined : yield* fieldsOf(input.with)
       const server = yield* runningServer(input)
       const { machine, id, state, key } = input
-      const started = yield* startInstance(server, { machine, id, fields, state, key }).pipe(
-        Effect.provide(server === undefined ? acting(input) : observing(input)),
-      )
-      yield* output.value(started, () => `${JSON.stringify(started.state)}\n`)
+      yield* Effect.gen(function* () {
+        const started = yield* startInstance(server, { machine, id, fields, state, key })
+        yield* output.value(started, () => `${JSON.stringify(started.state)}\n`)
+        yield* notedWork(input, server, started)
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     }),
 )
 
@@ -353,14 +354,27 @@ const send = command(
       if (input["dry-run"]) return yield* previewed(input, { ...fields, _tag: input.event })
       const server = yield* runningServer(input)
       const { instance, event, key } = input
-      const { before, sent } = yield* sendEvent(server, { instance, event, fields, key }).pipe(
-        Effect.provide(server === undefined ? acting(input) : observing(input)),
-      )
-      yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
-      if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
-      if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`the instance accepts ${sent.accepts.join(", ")}`))
+      yield* Effect.gen(function* () {
+        const { before, sent } = yield* sendEvent(server, { instance, event, fields, key })
+        yield* output.value(sent, () => `${JSON.stringify(sent.state)}\n`)
+        if (before !== undefined) yield* output.note(`answered from key ${key}: event ${before.sequence}, ${before.event}, was sent before`)
+        if (sent.accepts.length > 0) yield* output.note(output.noteStyle.dim(`the instance accepts ${sent.accepts.join(", ")}`))
+        yield* notedWork(input, server, sent)
+      }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     }),
 )
+
+/** Notes that only a server or worker runs the work of a state, where no server runs and no process has the work. */
+const notedWork = (place: Place, server: RunningServer | undefined, key: Parameters<typeof instances.record>[0]) =>
+  Effect.gen(function* () {
+    if (server !== undefined) return
+    const { note, noteStyle } = yield* Output
+    const { status, resident, owner, tag } = yield* instances.record(key)
+    if (status === "running" && resident && owner === undefined)
+      yield* note(
+        noteStyle.dim(`the work of ${tag} runs in a worker or server; unless one runs, start it: detent worker${placeText(place)}`),
+      )
+  })
 
 /** Decides the event in this process from the stored data, without the owner of the instance. */
 const previewed = (input: Parameters<typeof observing>[0] & { readonly instance: string }, event: { readonly _tag: string }) =>
@@ -461,6 +475,7 @@ const repair = command(
           instances.repair(key, sequence, event),
         )
         yield* output.value({ machine: key.machine, id: key.id, state }, () => `${JSON.stringify(state)}\n`)
+        yield* notedWork(input, server, key)
       }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     }),
 )
@@ -496,6 +511,7 @@ const fork = command(
           instances.fork(key, through, input.id),
         )
         yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
+        yield* notedWork(input, server, { machine, id })
       }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     }),
 )
@@ -577,7 +593,7 @@ const bulk = command(
         if (server === undefined && started.job !== undefined) yield* (yield* instances.find(started.job)).instance.awaitFinal
         return started
       })
-      const { job, ...sent } = yield* Effect.provide(sending, server === undefined ? acting(input) : observing(input))
+      const { job, ...sent } = yield* Effect.provide(sending, server === undefined ? actingOnMany(input) : observing(input))
       const name = job === undefined ? "" : `${job.machine}/${job.id}`
       yield* output.value({ ...sent, job }, () => `${name}\n`)
       yield* output.note(`see its progress: detent instance show ${name}${placeText(input)}`)
@@ -610,6 +626,7 @@ const fire = command(
           instances.fireTimer(key, input.timer),
         )
         yield* output.value({ machine, id, state }, () => `${JSON.stringify(state)}\n`)
+        yield* notedWork(input, server, key)
       }).pipe(Effect.provide(server === undefined ? acting(input) : observing(input)))
     }),
 )

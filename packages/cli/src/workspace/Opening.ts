@@ -10,7 +10,7 @@ import type { ClusterSettings } from "@detent/workspace/ClusterMember"
 import { findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
 import type { SystemName, SystemOff } from "@detent/workspace/errors"
-import { type KnowledgeServices, Systems } from "@detent/workspace/Systems"
+import { bulkMachine, type KnowledgeServices, Systems } from "@detent/workspace/Systems"
 import { Workspace, type WorkspaceOptions, type WorkspaceServices } from "@detent/workspace/Workspace"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -40,8 +40,12 @@ export const observing = (place: Place): Opened => observingWith(place, [])
 /** Opens the workspace to read the configuration rather than stored data. */
 export const observed = (place: Place): Opened => observedWith(place, [])
 
-/** Opens the workspace to act on an instance. Another process executes the commands that it requests. */
+/** Opens the workspace to act on an instance. Another process runs the work of its state and executes the commands that it requests. */
 export const acting = (place: Place): Opened => opened(place, actingOptions)
+
+/** Opens the workspace to run a job that sends an event to many instances. Other processes run the work of these instances. */
+export const actingOnMany = (place: Place): Opened =>
+  opened(place, { ...actingOptions, engine: { ...actingOptions.engine, work: [bulkMachine] } })
 
 /** Opens the workspace to work on all unfinished and new work. */
 export const workingOnAll = (place: Place, cluster?: ClusterSettings, more: Pick<Opening, "onBatchEnd"> = {}): Opened =>
@@ -54,7 +58,7 @@ export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Op
     opened(place, { role: "work", readable, knowledge: {}, uploads: {} }),
   )
 
-const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false } }
+const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false, work: false } }
 
 /**
  * The same ways for commands of a system. Without a configuration, the command turns the system on. With a configuration that has no
@@ -68,7 +72,8 @@ const naming = <S>(system: SystemName, services: Layer.Layer<S, SystemOff, Syste
     /** Opens the workspace to read documents that no batch has been started from yet. */
     estimating: (place: Place, readable: ReadonlyArray<string>): Opened<S> =>
       withServices(opened(place, { role: "observe", readable }, [system])),
-    acting: (place: Place): Opened<S> => withServices(opened(place, actingOptions, [system])),
+    /** Opens the workspace to act on a batch or upload. Its work runs here, since the caller waits for it; its commands do not. */
+    acting: (place: Place): Opened<S> => withServices(opened(place, { role: "work", engine: { resume: false, worker: false } }, [system])),
     /** Opens the workspace to run one activity. Other processes run the tasks of the queue. */
     activity: (place: Place): Opened<S> => withServices(opened(place, { role: "work", engine: { resume: false }, tasks: false }, [system])),
     /** Opens the workspace to work on one batch or upload. Does not resume other unfinished work. */

@@ -44,7 +44,7 @@ export const forkInstance = (
     )
     const at = Math.floor(yield* registered.environment.clock.currentTimeMillis)
     const node = registered.compiled.nodes.get(recovered.state._tag) as Node
-    const isHere = engine.table.isLocal({ machine: registered.name, id: newId })
+    const runsHere = registered.runsWork && engine.table.isLocal({ machine: registered.name, id: newId })
     const running = recovered.stopped === undefined && !node.final
     const resident = running && registered.hasWork(node, recovered.state)
     const delayed = running
@@ -60,7 +60,7 @@ export const forkInstance = (
       summary: {
         tag: node.tag,
         status: recovered.stopped !== undefined ? "stopped" : node.final ? "final" : "running",
-        reason: resident ? (isHere ? engine.node?.placement?.node() : undefined) : recovered.stopped,
+        reason: resident ? (runsHere ? engine.node?.placement?.node() : undefined) : recovered.stopped,
         version: registered.version,
         resident,
       },
@@ -80,7 +80,7 @@ export const forkInstance = (
           ]
         : [],
       commands: [],
-      fence: resident && isHere ? engine.node?.placement?.fence() : undefined,
+      fence: resident && runsHere ? engine.node?.placement?.fence() : undefined,
     }
     const forked = { machine: registered.name, id: newId }
     const store = Effect.flatMap(storeFork(engine, from, commit), (outcome): Effect.Effect<void, ActorExists | PersistenceFailed> => {

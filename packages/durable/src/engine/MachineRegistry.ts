@@ -29,8 +29,10 @@ export class RegisteredMachine {
   readonly keepJournal: boolean
   /** How long ended instances are kept, by the definition. */
   readonly retention: Persistence<string>["retention"]
+  /** Whether this process runs the work of its states. */
+  readonly runsWork: boolean
 
-  constructor(definition: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment) {
+  constructor(definition: unknown, compiled: Compiled, upcasters: Upcasters, environment: Environment, runsWork: boolean) {
     this.definition = definition
     this.compiled = compiled
     this.upcasters = upcasters
@@ -40,6 +42,7 @@ export class RegisteredMachine {
     this.snapshots = persistence.snapshot ?? defaultSnapshots
     this.keepJournal = persistence.keepJournal ?? true
     this.retention = persistence.retention
+    this.runsWork = runsWork
   }
 
   get name(): string {
@@ -81,12 +84,14 @@ export class MachineRegistry {
   /** Retention that was set apart from the definition. It stays when the definition is registered again. */
   readonly #kept = new Map<string, Duration.Input>()
   readonly #clock: StoreClock
+  readonly #runsWork: (name: string) => boolean
   readonly #isInUse: (name: string) => boolean
   #listener: (() => void) | undefined
 
-  /** `isInUse`: whether instances of a machine are in memory. */
-  constructor(clock: StoreClock, isInUse: (name: string) => boolean) {
+  /** `runsWork`: whether this process runs the state work of a machine. `isInUse`: whether instances of a machine are in memory. */
+  constructor(clock: StoreClock, runsWork: (name: string) => boolean, isInUse: (name: string) => boolean) {
     this.#clock = clock
+    this.#runsWork = runsWork
     this.#isInUse = isInUse
   }
 
@@ -98,7 +103,8 @@ export class MachineRegistry {
     if (known?.compiled === compiled && (upcasters === undefined || upcasters === known.upcasters)) return known
     if (known !== undefined && known.compiled !== compiled) this.#refuseAnother(known, compiled)
     const read = upcasters ?? known?.upcasters ?? compiled.declarations.upcasters ?? {}
-    const registered = new RegisteredMachine(definition, compiled, read, this.#clock.applyTo(outsideSpans(environment)))
+    const services = this.#clock.applyTo(outsideSpans(environment))
+    const registered = new RegisteredMachine(definition, compiled, read, services, this.#runsWork(compiled.name))
     this.#machines.set(registered.name, registered)
     if (known === undefined) this.#listener?.()
     return registered

@@ -58,6 +58,7 @@ const commitOf = (
   const { state, requests, timers } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
   const resident = !node.final && registered.hasWork(node, state)
+  const becomesOwner = resident && registered.runsWork
   return {
     machine: registered.name,
     id,
@@ -67,7 +68,7 @@ const commitOf = (
     summary: {
       tag: state._tag,
       status: node.final ? "final" : "running",
-      reason: resident ? placement?.node() : undefined,
+      reason: becomesOwner ? placement?.node() : undefined,
       version: registered.version,
       resident,
     },
@@ -79,7 +80,7 @@ const commitOf = (
       ? []
       : [...timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })), ...delayedAtStart(beginning, at).map(delayTimerOf)],
     commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
-    fence: resident || placement?.routing !== undefined ? placement?.fence() : undefined,
+    fence: becomesOwner || placement?.routing !== undefined ? placement?.fence() : undefined,
   }
 }
 
@@ -95,7 +96,6 @@ export const storeNew = (
       context.groupCommit.enqueue({ takeCommit: () => commit, committed: (outcome) => resume(Effect.succeed(outcome)) })
     }),
   )
-  return Effect.retry(attempt, { schedule: storeRetry })
 
 /** Stores the first commit by `store`, until the store answers. After an attempt without an answer, reads the journal. */
 export const confirmed = (
@@ -114,6 +114,7 @@ export const confirmed = (
       return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
     })
   })
+  return Effect.retry(attempt, { schedule: storeRetry })
 }
 
 /** Whether this commit started the stored instance, which may have got further events since. */

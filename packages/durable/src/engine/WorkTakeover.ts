@@ -81,6 +81,7 @@ export class WorkTakeover {
   claim({ machine, id, owner }: Pick<InstanceRecord, "machine" | "id" | "owner">): Effect.Effect<string | undefined, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
+      if (this.#engine.registry.get(machine)?.runsWork !== true) return owner
       if (placement === undefined || placement.fence() === undefined || !this.#engine.table.isLocal({ machine, id })) return owner
       const node = placement.node()
       // If instances are divided between nodes, this node has the instance: a node that is still stored as its owner has given it up.
@@ -182,7 +183,7 @@ export class WorkTakeover {
   takeOver(machine: RegisteredMachine, isNew: boolean): Effect.Effect<boolean, PersistenceFailed> {
     const pass = Effect.gen({ self: this }, function* () {
       const placement = this.#node.placement
-      if (!machine.mayHaveWork || placement === undefined) return false
+      if (!machine.mayHaveWork || !machine.runsWork || placement === undefined) return false
       const hasGained = isNew && placement.routing !== undefined
       const owners = yield* this.#engine.journal.owners(machine.name)
       for (const owner of owners) {

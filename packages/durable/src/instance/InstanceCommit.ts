@@ -56,7 +56,7 @@ export const instanceCommit = (
   const resident = isRunning && machine.hasWork(node, decision.state)
   // Work of a group that is not left stays where it runs.
   const begins = (one: PendingEvent) => entersState(one.decision) && !hasWorkIn(keptOf(one), one.decision.state)
-  const becomesOwner = resident && (!stored.isResident || accepted.some(begins))
+  const becomesOwner = resident && machine.runsWork && (!stored.isResident || accepted.some(begins))
   const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored, last, accepted)
   return {
     machine: key.machine,
