@@ -26,9 +26,11 @@ export const startPlaces = (settings: ReadonlyArray<NodeSettings>): ReadonlyArra
     return { address: one.address, node: new NodeProcess(one, answered), answered }
   })
 
-/** Waits until the running nodes together have all shards, and each has some. */
+/** Waits until the running nodes together have all shards, and each has some. Fails if a node has ended by itself. */
 const untilShared = async (places: ReadonlyArray<Place>) => {
   for (;;) {
+    const ended = places.find(({ node }) => !node.isUp && !node.wasKilled)
+    if (ended !== undefined) throw new Error(`node ${ended.address} has ended; its error is above`)
     const shards = places.filter(({ node }) => node.isUp).map(({ node }) => node.shards)
     if (shards.every((count) => count > 0) && shards.reduce((sum, count) => sum + count, 0) === allShards) return
     await sleep(50)

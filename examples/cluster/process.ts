@@ -2,7 +2,9 @@
 import { Cluster } from "@detent/cluster"
 import { Engine } from "@detent/durable"
 import * as PostgresStore from "@detent/durable/PostgresStore"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import { E, Meter, meters } from "./Meter.ts"
 import type { NodeSettings, Report } from "./NodeProcess.ts"
@@ -50,10 +52,16 @@ const work = Effect.gen(function* () {
   yield* Effect.all([reporting, ...meters.map(readMeter)], { concurrency: "unbounded", discard: true })
 })
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 const node = Engine.layer().pipe(Layer.provideMerge(Cluster.layer({ address, token, lease })), Layer.provide(PostgresStore.layer({ url })))
 
 const running = Effect.runFork(Effect.provide(work, node))
 process.once("SIGTERM", () => running.interruptUnsafe())
 // The node ends with the process that started it.
 process.once("disconnect", () => running.interruptUnsafe())
-running.addObserver(() => process.exit())
+running.addObserver((exit) => {
+  const isFailed = Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause)
+  if (isFailed) process.stderr.write(`node ${address}: ${messageOf(Cause.squash(exit.cause))}\n`)
+  process.exit(isFailed ? 1 : 0)
+})

@@ -2,7 +2,8 @@
  * Three nodes share sixty meters on one PostgreSQL, in your terminal. One is killed with -9, the others take over its shards, it
  * restarts, and at the end the journal shows that nothing was lost and nothing was stored twice.
  *
- * Run it: `npm run example:cluster`. It starts a PostgreSQL of its own; DETENT_DATABASE_URL names another, whose database should be empty.
+ * Run it: `npm run example:cluster`. It starts a PostgreSQL of its own, and never uses that of DETENT_DATABASE_URL, where nodes of yours
+ * may run. `npm run example:cluster -- postgres://…` uses another one, whose database should be empty.
  */
 import { randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
@@ -51,9 +52,7 @@ const run = async (url: string) => {
   if (lost > 0 || doubled > 0) process.exitCode = 1
 }
 
-const given = process.env["DETENT_DATABASE_URL"]
-if (given !== undefined) await run(given)
-else {
+const runOnOwn = async () => {
   const server = await startPostgres()
   try {
     await run(server.url)
@@ -61,3 +60,13 @@ else {
     await server.stop()
   }
 }
+
+const given = process.argv[2]
+try {
+  await (given === undefined ? runOnOwn() : run(given))
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  process.exitCode = 1
+}
+// The library of PostgreSQL would end the process with 0 by itself.
+process.exit()
