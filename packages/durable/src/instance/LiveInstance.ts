@@ -1307,7 +1307,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const isForNext = ({ internal, isRemote }: Envelope) =>
       !internal && (this.#departure !== undefined ? !isRemote : this.context.onConflict === "reload")
     for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
-    const sent = waiting.filter(isForNext)
+    // An event whose sender has got an error may be stored: it is not sent again.
+    const sent = waiting.filter((envelope) => envelope.result === undefined && isForNext(envelope))
     if (sent.length > 0) this.context.sendOn(this.key, sent, error)
   }
 
