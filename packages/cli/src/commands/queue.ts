@@ -148,7 +148,7 @@ const changed = (
     const queues = yield* operations.queues
     const queue = queues.find((one) => one.queue === input.queue)
     yield* output.value(queue ?? { queue: input.queue }, () => `${input.queue} ${queue?.paused === true ? "is paused" : "is not paused"}\n`)
-    // A misspelt name cannot be told from a queue without commands, so the note lists the queues with commands.
+    // A misspelt name looks like a queue without commands, so the note lists the queues with commands.
     const used = queues.filter(({ counts }) => Object.keys(counts).length > 0).map((one) => one.queue)
     if (used.includes(input.queue)) return
     yield* output.note(`no command is in the queue ${input.queue}; queues with commands: ${used.join(", ") || "none"}`)
