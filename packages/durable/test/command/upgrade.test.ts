@@ -96,6 +96,7 @@ describe("stores made before commands that are done had counts", () => {
         "drop table detent_finished",
         "alter table detent_commands drop column errors",
         "alter table detent_events drop column delivery",
+        "alter table detent_instances drop column revision",
         "delete from detent_migrations where migration_id >= 9",
       ]
       yield* Effect.provide(before(removed), store, { local: true })
@@ -112,6 +113,7 @@ describe("stores made before commands that are done had counts", () => {
         "drop table detent.finished",
         "alter table detent.commands drop column errors",
         "alter table detent.events drop column delivery",
+        "alter table detent.instances drop column revision",
         "delete from detent.migrations where migration_id >= 10",
       ]
       yield* Effect.provide(before(removed), store, { local: true })
