@@ -193,7 +193,9 @@ describe("timeouts", () => {
 
   it("145 retry policies take durations that can be waited for, and no others", () => {
     expect(() => RetryPolicy.fixed({ delay: Number.NaN, maxAttempts: 2 })).toThrow(/a duration of NaN/)
-    expect(() => RetryPolicy.fixed({ delay: Number.POSITIVE_INFINITY, maxAttempts: 2 })).toThrow(/a delay of Infinity ms; use a finite time/)
+    expect(() => RetryPolicy.fixed({ delay: Number.POSITIVE_INFINITY, maxAttempts: 2 })).toThrow(
+      /a delay of Infinity ms; use a finite time/,
+    )
     expect(() => RetryPolicy.exponential({ maxDelay: 1e300 })).toThrow(/ends after the year 9999/)
     expect(() => RetryPolicy.exponential({ initialDelay: -1 })).toThrow(/an? initial delay of -1 ms/)
   })
