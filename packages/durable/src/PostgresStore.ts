@@ -113,7 +113,7 @@ export const layerSql = ({
           return commitBatch(writer.write, commits, maxBodyBytes)
         },
         fork: (from, through, to) => {
-          const refused = checkCommits([to], maxBodyBytes).refused.get(0)
+          const refused = checkCommits([to], maxBodyBytes).get(0)
           return refused === undefined ? persisting("fork", to)(writer.fork(from, through, to)) : Effect.succeed(refused)
         },
       }).pipe(

@@ -81,7 +81,7 @@ export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHe
           return commitBatch((batch) => transact((run) => writeCommits(run, keys, batch)), commits, maxBodyBytes)
         },
         fork: (from, through, to) => {
-          const refused = checkCommits([to], maxBodyBytes).refused.get(0)
+          const refused = checkCommits([to], maxBodyBytes).get(0)
           if (refused !== undefined) return Effect.succeed(refused)
           return persisting("fork", to)(transact((run) => writeFork(run, keys, from, through, to)))
         },

@@ -33,7 +33,7 @@ it.live("the plans of all shapes of commits read no table of instances or events
     const shapeFor = makeShapes("detent")
     const all = Object.entries(batches).flatMap(([name, ordered]) =>
       [undefined, fence].map((fence) => {
-        const fenced = ordered.map(([position, one]) => [position, fence === undefined ? one : { ...one, fence }] as const)
+        const fenced = ordered.map(([position, one]) => ({ position, commit: fence === undefined ? one : { ...one, fence } }))
         return [`${name}${fence === undefined ? "" : ", fenced"}`, shapeFor(fenced).statement] as const
       }),
     )

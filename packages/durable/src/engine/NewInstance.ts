@@ -63,6 +63,9 @@ const commitOf = (
     machine: registered.name,
     id,
     expected: -1,
+    // Commits of one batch have the same properties in the same order, for the compiler of JavaScript.
+    startedAt: undefined,
+    revision: undefined,
     sequence: 0,
     at,
     summary: {

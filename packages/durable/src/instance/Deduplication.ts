@@ -26,30 +26,34 @@ export interface KnownAnswer {
   readonly first: FirstOutcome
 }
 
+const none: ReadonlyArray<never> = []
+
 /** The events of one instance in progress, by id, and the timers that have fired. */
 export class Deduplication {
-  readonly #underway = new Map<string, Envelope>()
-  #firing: ReadonlyArray<Envelope> = []
-  #known: ReadonlyArray<KnownAnswer> = []
+  /** Created with the first event that has an id: most timers fire in instances that have none, and a map takes 170 bytes. */
+  #underway: Map<string, Envelope> | undefined = undefined
+  #firing: ReadonlyArray<Envelope> = none
+  #known: ReadonlyArray<KnownAnswer> = none
 
   /** The event in progress under an id. */
   find(dedupeId: string): Envelope | undefined {
-    const first = this.#underway.get(dedupeId)
+    const first = this.#underway?.get(dedupeId)
     return first === undefined || first.result !== undefined ? undefined : first
   }
 
   add(dedupeId: string, envelope: Envelope) {
+    this.#underway ??= new Map()
     this.#underway.set(dedupeId, envelope)
   }
 
   delete({ dedupeId }: Envelope) {
-    if (dedupeId !== undefined) this.#underway.delete(dedupeId)
+    if (dedupeId !== undefined) this.#underway?.delete(dedupeId)
   }
 
   /** Deletes the id of an event, unless another event has taken it since. */
   complete(envelope: Envelope) {
     const { dedupeId } = envelope
-    if (dedupeId !== undefined && this.#underway.get(dedupeId) === envelope) this.#underway.delete(dedupeId)
+    if (dedupeId !== undefined && this.#underway?.get(dedupeId) === envelope) this.#underway.delete(dedupeId)
   }
 
   /** The event in progress of a timer. A timer that both the timer heap and the sweeper fire is handled once. */
@@ -64,7 +68,7 @@ export class Deduplication {
   }
 
   clearFiring() {
-    this.#firing = []
+    this.#firing = none
   }
 
   /** Keeps an answer until memory has reached it: a caller that has the answer must not read an earlier state. */

@@ -35,8 +35,6 @@ const lostFence: Fence = { lease: "(lost)", token: 0 }
 
 const none: ReadonlyArray<never> = []
 
-const unrevised = {}
-
 const fenceOf = (placement: InstanceContext["placement"]): Fence => placement?.fence() ?? lostFence
 
 /** `ahead` is the state after the events; undefined while self-sent events are not journaled yet, which a snapshot would hide. */
@@ -63,7 +61,7 @@ export const instanceCommit = (
     id: key.id,
     expected: stored.sequence,
     startedAt: stored.startedAt,
-    ...(stored.revision === 0 ? unrevised : { revision: stored.revision }),
+    revision: stored.revision === 0 ? undefined : stored.revision,
     sequence,
     at,
     summary: {

@@ -700,6 +700,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   #answerAllKnown() {
+    if (this.#deduplication?.hasKnown !== true) return
     for (const { envelope, first } of this.#deduplication?.takeKnown() ?? none) this.#complete(envelope, first.taken)
   }
 
@@ -936,7 +937,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       this.entered = record.sequence
       this.#groups = entriesAfter(this.#groups, record.node, decision.kept ?? 0, record.sequence)
     }
-    if (record.isInspected) inspect(record, () => ({ _tag: "Decided", decision }))
+    if (record.isInspected) this.#inspect({ _tag: "Decided", decision })
     if (changed) record.notifyState()
     if (decision._tag === "Stop") this.#reachEnd({ _tag: "Stopped", state: record.currentState, reason: decision.reason })
     else if (record.node.final) this.#reachEnd({ _tag: "Final", state: record.currentState })
@@ -946,7 +947,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #reachEnd(ending: ActorEnd<Tagged>) {
     if (this.record.ending !== undefined) return
     this.record.ending = ending
-    inspect(this.record, () => ({ _tag: "Ended", ending }))
+    if (this.record.isInspected) this.#inspect({ _tag: "Ended", ending })
     this.record.notifyEnd(ending)
   }
 
@@ -1012,8 +1013,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Ends the work of the state that is left, and of the groups around it that are not kept. */
   #leaveState(event: Tagged, kept: ReadonlyArray<GroupNode>): Effect.Effect<void> | undefined {
-    const closing = this.#runtime?.leave(event, kept)
-    if (this.#runtime?.isAtWork !== true) this.context.working(this, false)
+    const runtime = this.#runtime
+    if (runtime === undefined) return undefined
+    const closing = runtime.leave(event, kept)
+    if (!runtime.isAtWork) this.context.working(this, false)
     return closing
   }
 
@@ -1330,10 +1333,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#mode = "ended"
     this.#reachEnd(ending)
     const by = record.ending ?? ending
-    const closing = this.#runtime?.close(() => stopped(record, by))
-    if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
-    this.context.working(this, false)
-    this.#runtime?.interruptAwaited()
+    const closing = this.#closeRuntime(by)
     this.context.gone(this)
     // While a commit is in flight, the lock is held until its outcome is known.
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
@@ -1341,6 +1341,22 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#deduplication?.clearFiring()
     this.#answerAllKnown()
     return closing
+  }
+
+  #closeRuntime(ending: ActorEnd<Tagged>): Effect.Effect<void> | undefined {
+    const runtime = this.#runtime
+    if (runtime === undefined) return undefined
+    const { record } = this
+    const closing = runtime.close(() => stopped(record, ending))
+    if (closing !== undefined) this.context.workEnding(this, record.environment.run(closing))
+    this.context.working(this, false)
+    runtime.interruptAwaited()
+    return closing
+  }
+
+  /** A method of its own: the closure that `inspect` takes would cost each of its callers an allocation, inspected or not. */
+  #inspect(what: ReturnType<Parameters<typeof inspect>[1]>) {
+    inspect(this.record, () => what)
   }
 }
 

@@ -75,7 +75,7 @@ export const eventRecord = (
     fired: delayNameOf(envelope.timer),
   }),
   dedupeId: envelope.dedupeId,
-  ...(envelope.isFirst ? { isFirst: true } : {}),
+  isFirst: envelope.isFirst ? true : undefined,
 })
 
 export const commandRecords = (

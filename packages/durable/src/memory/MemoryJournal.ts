@@ -33,10 +33,8 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
   clock: Effect.map(Clock.currentTimeMillis, Math.floor),
   commit: (commits) =>
     Effect.sync(() => {
-      const { accepted, refused } = checkCommits(commits, maxBodyBytes)
-      const outcomes = new Map<number, CommitOutcome>(refused)
-      for (const [index, commit] of accepted) outcomes.set(index, memoryCommit(state, commit))
-      return commits.map((_, index) => outcomes.get(index) ?? { _tag: "Stored" })
+      const refused = checkCommits(commits, maxBodyBytes)
+      return commits.map((commit, index): CommitOutcome => refused.get(index) ?? memoryCommit(state, commit))
     }),
   open: (key) => Effect.sync(() => Option.map(Option.fromNullishOr(findInstance(state, key)), opened)),
   local: {
@@ -170,8 +168,8 @@ const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
     }),
   fork: (from, through, to) =>
     Effect.sync(() => {
-      const { refused } = checkCommits([to], maxBodyBytes)
-      return refused.get(0) ?? memoryFork(state, from, through, to)
+      const refused = checkCommits([to], maxBodyBytes).get(0)
+      return refused ?? memoryFork(state, from, through, to)
     }),
 })
 

@@ -78,7 +78,7 @@ export const isOfLife = (instance: StoredInstance | undefined, { startedAt }: { 
 /** Whether the journal has the `revision` of the key. True where the key has no `startedAt`. */
 export const isOfRevision = (
   { record }: StoredInstance,
-  { startedAt, revision = 0 }: { readonly startedAt?: number | undefined; readonly revision?: number },
+  { startedAt, revision = 0 }: { readonly startedAt?: number | undefined; readonly revision?: number | undefined },
 ): boolean => startedAt === undefined || (record.revision ?? 0) === revision
 
 /** Keys are unique within their queue. */

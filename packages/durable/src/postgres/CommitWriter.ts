@@ -34,7 +34,7 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
         if (row !== undefined && wholeOf(row, "stored") === commits.length) return Effect.succeed(commits.map(() => stored))
         const positions = row === undefined ? undefined : optionalTextOf(row, "positions")
         const written = new Set(positions?.split(",").map(Number))
-        return Effect.flatMap(explain(ordered.filter(([position]) => !written.has(position))), (reasons) => {
+        return Effect.flatMap(explain(ordered.filter(({ position }) => !written.has(position))), (reasons) => {
           const outcomes = commits.map((_, position) => (written.has(position) ? stored : reasonAt(reasons, position)))
           return attempts < attemptLimit ? retryUnfounded(commits, outcomes, attempts) : Effect.succeed(outcomes)
         })
@@ -49,19 +49,22 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
   const retryUnfounded = (commits: ReadonlyArray<Commit>, outcomes: ReadonlyArray<CommitOutcome>, attempts: number) => {
     const unfounded = commits.flatMap((commit, position): ReadonlyArray<Positioned> => {
       const outcome = outcomes[position]
-      return outcome?._tag === "Conflict" && outcome.actual === commit.expected ? [[position, commit]] : []
+      return outcome?._tag === "Conflict" && outcome.actual === commit.expected ? [{ position, commit }] : []
     })
     if (unfounded.length === 0) return Effect.succeed(outcomes)
-    const groups = [unfounded.filter(([, { fence }]) => fence === undefined), unfounded.filter(([, { fence }]) => fence !== undefined)]
+    const groups = [
+      unfounded.filter(({ commit }) => commit.fence === undefined),
+      unfounded.filter(({ commit }) => commit.fence !== undefined),
+    ]
     const retried = Effect.forEach(groups, (group) =>
       group.length === 0
         ? Effect.succeed([])
         : Effect.map(
             write(
-              group.map(([, commit]) => commit),
+              group.map(({ commit }) => commit),
               attempts + 1,
             ),
-            (again) => group.map(([position], index) => [position, again[index]] as const),
+            (again) => group.map(({ position }, index) => [position, again[index]] as const),
           ),
     )
     return Effect.map(retried, (each) => {
@@ -71,7 +74,7 @@ export const makeWriter = (sql: SqlClient, schema: string): CommitWriter => {
   }
 
   const explain = (refused: ReadonlyArray<Positioned>) => {
-    const commits = new Map(refused)
+    const commits = new Map(refused.map(({ position, commit }) => [position, commit]))
     return Effect.map(sql.unsafe<Row>(statements.explain, [JSON.stringify(refused.map(questionOf))]), (rows) => {
       const reasons = rows.map((row) => [wholeOf(row, "n"), row] as const)
       return new Map(reasons.map(([position, row]) => [position, reasonOf(row, commits.get(position))]))
@@ -114,7 +117,7 @@ const reasonAt = (reasons: ReadonlyMap<number, CommitOutcome>, position: number)
   return reason
 }
 
-const questionOf = ([position, commit]: Positioned): ReadonlyArray<unknown> => [
+const questionOf = ({ position, commit }: Positioned): ReadonlyArray<unknown> => [
   position,
   commit.machine,
   commit.id,

@@ -18,13 +18,13 @@ export const commitBatch = (
   maxBodyBytes: number,
 ): Effect.Effect<ReadonlyArray<CommitOutcome>, PersistenceFailed> =>
   Effect.suspend(() => {
-    const { accepted, refused } = checkCommits(commits, maxBodyBytes)
-    if (accepted.length === 0) return Effect.succeed(commits.flatMap((_, index) => refused.get(index) ?? []))
+    const refused = checkCommits(commits, maxBodyBytes)
     if (refused.size === 0) return attempt(write, commits, 1)
-    const wellFormed = accepted.map(([, commit]) => commit)
-    return Effect.map(attempt(write, wellFormed, 1), (outcomes) => {
-      const written = new Map(accepted.map(([index], position) => [index, outcomes[position]]))
-      return commits.flatMap((_, index) => refused.get(index) ?? written.get(index) ?? [])
+    const wellFormed = commits.filter((_, index) => !refused.has(index))
+    const written = wellFormed.length === 0 ? Effect.succeed([]) : attempt(write, wellFormed, 1)
+    return Effect.map(written, (outcomes) => {
+      const remaining = outcomes.values()
+      return commits.flatMap((_, index) => refused.get(index) ?? remaining.next().value ?? [])
     })
   })
 

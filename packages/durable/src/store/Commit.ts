@@ -30,7 +30,7 @@ export interface EventRecord {
   /** The idempotency key of this event: a repeated one returns the first result. */
   readonly dedupeId: string | undefined
   /** The sender made the id for this event and uses it for the first time: the store need not look for it. Default: false. */
-  readonly isFirst?: boolean
+  readonly isFirst?: boolean | undefined
 }
 
 /** The state at a sequence number, so that recovery need not start at the first event. */
@@ -104,7 +104,7 @@ export interface Commit extends InstanceKey {
    * The revision of the journal that the commit was decided on. With `startedAt`, a store refuses the commit if an event was rewritten
    * since. Default: 0, no event was rewritten.
    */
-  readonly revision?: number
+  readonly revision?: number | undefined
   /** The sequence of the instance after the commit. */
   readonly sequence: number
   readonly at: number

@@ -2,17 +2,13 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import type { CommandsService } from "./Commands.ts"
-import type { Commit, InstanceKey } from "./Commit.ts"
+import type { CommandRecord, Commit, EventRecord, InstanceKey, TimerRecord } from "./Commit.ts"
 
-/** The commits that passed the check, and those that did not, by their position in the batch. */
-export interface CheckedCommits {
-  readonly accepted: ReadonlyArray<readonly [index: number, commit: Commit]>
-  readonly refused: ReadonlyMap<number, PersistenceFailed>
-}
-
-/** `maxBodyBytes` is the size of the largest text that the store can read back. */
-export const checkCommits = (commits: ReadonlyArray<Commit>, maxBodyBytes: number): CheckedCommits => {
-  const accepted: Array<readonly [number, Commit]> = []
+/**
+ * The commits that cannot be stored, by their position in the batch. `maxBodyBytes` is the size of the largest text that the store can
+ * read back.
+ */
+export const checkCommits = (commits: ReadonlyArray<Commit>, maxBodyBytes: number): ReadonlyMap<number, PersistenceFailed> => {
   const refused = new Map<number, PersistenceFailed>()
   // Nearly always all ids differ, and no instance names need to be built.
   const areDistinct = new Set(commits.map(({ id }) => id)).size === commits.length
@@ -21,11 +17,10 @@ export const checkCommits = (commits: ReadonlyArray<Commit>, maxBodyBytes: numbe
     const name = areDistinct ? "" : instanceName(commit)
     const problem = seen.has(name) ? "the instance appears twice in one batch" : problemOf(commit, maxBodyBytes)
     if (!areDistinct) seen.add(name)
-    if (problem === undefined) accepted.push([index, commit])
-    else
-      refused.set(index, new PersistenceFailed({ machine: commit.machine, id: commit.id, operation: "commit", cause: new Error(problem) }))
+    if (problem === undefined) return
+    refused.set(index, new PersistenceFailed({ machine: commit.machine, id: commit.id, operation: "commit", cause: new Error(problem) }))
   })
-  return { accepted, refused }
+  return refused
 }
 
 /** One text for `(machine, id)`. No machine or id contains the separator: such commits are refused. */
@@ -50,23 +45,26 @@ const problemOf = (commit: Commit, maxBodyBytes: number): string | undefined => 
   )
 }
 
-const namesProblem = ({ machine, id, events, setTimers, commands }: Commit): string | undefined => {
-  const problem = nameProblem("machine", machine) ?? nameProblem("id", id)
-  if (problem !== undefined) return problem
-  for (const { dedupeId } of events) {
-    const refused = dedupeId === undefined ? undefined : boundedNameProblem("dedupe id", dedupeId)
-    if (refused !== undefined) return refused
-  }
-  for (const { name } of setTimers) {
-    const refused = boundedNameProblem("timer", name)
-    if (refused !== undefined) return refused
-  }
-  for (const command of commands) {
-    const refused = commandNameProblem(command)
-    if (refused !== undefined) return refused
+const namesProblem = ({ machine, id, events, setTimers, commands }: Commit): string | undefined =>
+  nameProblem("machine", machine) ??
+  nameProblem("id", id) ??
+  firstProblem(events, dedupeIdProblem) ??
+  firstProblem(setTimers, timerNameProblem) ??
+  firstProblem(commands, commandNameProblem)
+
+/** A loop by index: it allocates nothing, also before the compiler has optimised it, and runs several times for each commit. */
+const firstProblem = <A>(parts: ReadonlyArray<A>, problemOf: (part: A, limit: number) => string | undefined, limit = 0) => {
+  for (let index = 0; index < parts.length; index++) {
+    const problem = problemOf(parts[index] as A, limit)
+    if (problem !== undefined) return problem
   }
   return undefined
 }
+
+const dedupeIdProblem = ({ dedupeId }: EventRecord): string | undefined =>
+  dedupeId === undefined ? undefined : boundedNameProblem("dedupe id", dedupeId)
+
+const timerNameProblem = ({ name }: TimerRecord): string | undefined => boundedNameProblem("timer", name)
 
 const commandNameProblem = ({ key, queue }: { readonly key: string; readonly queue?: string }): string | undefined =>
   boundedNameProblem("command key", key) ?? (queue === undefined ? undefined : boundedNameProblem("queue", queue))
@@ -104,10 +102,14 @@ export const boundedNameProblem = (what: string, name: string): string | undefin
 const sizeProblem = ({ origin, events, snapshot, commands }: Commit, maxBodyBytes: number): string | undefined => {
   if (origin !== undefined && isLarger(origin, maxBodyBytes)) return tooLarge("first state", maxBodyBytes)
   if (snapshot !== undefined && isLarger(snapshot.body, maxBodyBytes)) return tooLarge("snapshot", maxBodyBytes)
-  for (const { tag, body } of events) if (isLarger(body, maxBodyBytes)) return tooLarge(`event ${tag}`, maxBodyBytes)
-  for (const { slot, parameters } of commands) if (isLarger(parameters, maxBodyBytes)) return tooLarge(`command ${slot}`, maxBodyBytes)
-  return undefined
+  return firstProblem(events, eventSizeProblem, maxBodyBytes) ?? firstProblem(commands, commandSizeProblem, maxBodyBytes)
 }
+
+const eventSizeProblem = ({ tag, body }: EventRecord, maxBodyBytes: number): string | undefined =>
+  isLarger(body, maxBodyBytes) ? tooLarge(`event ${tag}`, maxBodyBytes) : undefined
+
+const commandSizeProblem = ({ slot, parameters }: CommandRecord, maxBodyBytes: number): string | undefined =>
+  isLarger(parameters, maxBodyBytes) ? tooLarge(`command ${slot}`, maxBodyBytes) : undefined
 
 const tooLarge = (what: string, maxBodyBytes: number): string =>
   `its ${what} is larger than the ${maxBodyBytes} bytes that this store can read back: keep large content elsewhere, and a reference to it here`
