@@ -31,6 +31,25 @@ beforeAll(async () => {
 
 const about = (ontology: string) => ["--ontology", ontology, "--namespace", "family"]
 
+/** A workspace in a bucket, with letters and ontologies in another bucket. */
+const inBuckets = async (database: string) => {
+  const fake = await startFakeGcs({ buckets: [bucket, "shelf"], anonymous: true })
+  onTestFinished(() => fake.close())
+  const put = async (into: string, name: string, body: string) => {
+    const address = `${fake.url}/upload/storage/v1/b/${into}/o?uploadType=media&name=${encodeURIComponent(name)}`
+    assert.strictEqual((await fetch(address, { method: "POST", body })).status, 200)
+  }
+  for (const name of ["ontology.ttl", "broken.ttl", "letters/ada-sol.txt"])
+    await put("shelf", name, await readFile(join(outside, name), "utf8"))
+  const env = { STORAGE_EMULATOR_HOST: fake.url, HOME: outside, XDG_STATE_HOME: join(outside, "state") }
+  const place = ["--data", `gs://${bucket}/data`, "--database", `sqlite:${database}`]
+  return {
+    put,
+    run: (ontology: string) => detent(["batch", "run", "gs://shelf/letters", ...about(ontology), ...place], { cwd, env }),
+    shared: () => JSON.parse(fake.bytesOf(bucket, "data/sources.json")?.toString() ?? '{"readable":[]}'),
+  }
+}
+
 describe("the source of a batch", { timeout: 120_000 }, () => {
   it("stays allowed; the folders of its ontology and examples are not", async () => {
     const ended = await detent(["batch", "run", "../letters", ...about("../ontology.ttl"), "--examples", "../examples.jsonl"], { cwd })
@@ -55,27 +74,21 @@ describe("the source of a batch", { timeout: 120_000 }, () => {
   })
 
   it("is allowed in a bucket too, without the bucket of its ontology", async () => {
-    const fake = await startFakeGcs({ buckets: [bucket, "shelf"], anonymous: true })
-    onTestFinished(() => fake.close())
-    const env = { STORAGE_EMULATOR_HOST: fake.url, HOME: outside, XDG_STATE_HOME: join(outside, "state") }
-    const put = async (name: string, from: string) =>
-      fetch(`${fake.url}/upload/storage/v1/b/shelf/o?uploadType=media&name=${encodeURIComponent(name)}`, {
-        method: "POST",
-        body: await readFile(join(outside, from)),
-      })
-    for (const [name, from] of [
-      ["ontology.ttl", "ontology.ttl"],
-      ["broken.ttl", "broken.ttl"],
-      ["letters/ada-sol.txt", "letters/ada-sol.txt"],
-    ] as const)
-      assert.strictEqual((await put(name, from)).status, 200)
-    const place = ["--data", `gs://${bucket}/data`, "--database", "sqlite:bucket.db"]
-    const shared = () => JSON.parse(fake.bytesOf(bucket, "data/sources.json")?.toString() ?? '{"readable":[]}').readable
-    const refused = await detent(["batch", "run", "gs://shelf/letters", ...about("gs://shelf/broken.ttl"), ...place], { cwd, env })
+    const { shared, run } = await inBuckets("allowed.db")
+    const refused = await run("gs://shelf/broken.ttl")
     assert.strictEqual(refused.code, 2, refused.err)
-    assert.isEmpty(shared())
-    const ended = await detent(["batch", "run", "gs://shelf/letters", ...about("gs://shelf/ontology.ttl"), ...place], { cwd, env })
+    assert.isEmpty(shared().readable)
+    const ended = await run("gs://shelf/ontology.ttl")
     assert.strictEqual(ended.code, 0, ended.err)
-    assert.deepStrictEqual(shared(), ["gs://shelf/letters"])
+    assert.deepStrictEqual(shared(), { readable: ["gs://shelf/letters"] })
+  })
+
+  it("that is refused leaves the list of a bucket as it was, with the local folders of other machines", async () => {
+    const { shared, put, run } = await inBuckets("refused.db")
+    const before = { readable: ["gs://shelf/other"], local: { "other-machine": ["/srv/letters"] } }
+    await put(bucket, "data/sources.json", JSON.stringify(before))
+    const refused = await run("gs://shelf/broken.ttl")
+    assert.strictEqual(refused.code, 2, refused.err)
+    assert.deepStrictEqual(shared(), before)
   })
 })

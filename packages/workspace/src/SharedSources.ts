@@ -18,12 +18,22 @@ const SourcesJson = Schema.fromJsonString(
   }),
 )
 
+interface Sources {
+  readonly readable: ReadonlyArray<string>
+  readonly local: Readonly<Record<string, ReadonlyArray<string>>>
+}
+
+const nothing: Sources = { readable: [], local: {} }
+
+const textOf = ({ readable, local }: Sources): string =>
+  Schema.encodeSync(SourcesJson)({ readable, ...(Object.keys(local).length === 0 ? {} : { local }) })
+
 const listIn = (data: string) =>
   Effect.gen(function* () {
     const storage = yield* StorageLocation.make({ location: data })
     const uri = blobIn(StorageLocation.folderAt(data), "sources.json")
     const blob = yield* Effect.catchTag(storage.get(uri), "BlobNotFound", () => Effect.undefined)
-    if (blob === undefined) return { storage, uri, readable: [], local: {}, precondition: ifAbsent }
+    if (blob === undefined) return { storage, uri, ...nothing, precondition: ifAbsent }
     const { readable, local = {} } = yield* Effect.mapError(
       Schema.decodeEffect(SourcesJson)(new TextDecoder().decode(blob.bytes)),
       () =>
@@ -53,11 +63,19 @@ export const shareSource = (data: string, folder: string): Effect.Effect<void, S
     const known = isBucketLocation(folder) ? readable : (local[host] ?? [])
     if (known.includes(folder)) return
     const changed = isBucketLocation(folder)
-      ? { readable: [...readable, folder], ...(Object.keys(local).length === 0 ? {} : { local }) }
+      ? { readable: [...readable, folder], local }
       : { readable, local: { ...local, [host]: [...known, folder] } }
-    yield* storage.set(uri, Schema.encodeSync(SourcesJson)(changed), precondition)
+    yield* storage.set(uri, textOf(changed), precondition)
     if (!isBucketLocation(folder))
       yield* Effect.logWarning(
         `${folder} is a folder of this machine: only processes on it can continue the batch; copy the documents to a bucket to let others`,
       )
+  }).pipe(Effect.scoped, Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))
+
+/** Removes folders in buckets from the list. Local folders stay in it. */
+export const unshareSources = (data: string, folders: ReadonlyArray<string>): Effect.Effect<void, StorageError> =>
+  Effect.gen(function* () {
+    const { storage, uri, readable, local, precondition } = yield* listIn(data)
+    const kept = readable.filter((folder) => !folders.includes(folder))
+    if (kept.length < readable.length) yield* storage.set(uri, textOf({ readable: kept, local }), precondition)
   }).pipe(Effect.scoped, Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))

@@ -115,22 +115,10 @@ const change = (data: string, asked: Change): Effect.Effect<void, WrongUsage | S
 /** Changes the list in a bucket. Local folders are listed under the name of their host, and are not removed. */
 const changeShared = (data: string, { added, removed }: Change): Effect.Effect<void, StorageError> =>
   Effect.gen(function* () {
-    const { shareSource } = yield* loadShared
+    const { shareSource, unshareSources } = yield* loadShared
     for (const location of added) yield* shareSource(data, location)
     if (removed.some(isBucketLocation)) yield* unshareSources(data, removed)
   })
-
-const unshareSources = (data: string, removed: ReadonlyArray<string>): Effect.Effect<void, StorageError> =>
-  Effect.gen(function* () {
-    const { blobIn, ifGeneration } = yield* Effect.promise(() => import("@detent/knowledge"))
-    const { folderAt, make } = yield* Effect.promise(() => import("@detent/knowledge/StorageLocation"))
-    const storage = yield* make({ location: data })
-    const uri = blobIn(folderAt(data), "sources.json")
-    const { bytes, generation } = yield* storage.get(uri)
-    const { readable } = yield* Effect.orDie(Schema.decodeEffect(SourcesJson)(new TextDecoder().decode(bytes)))
-    const next = changedList(readable, { added: [], removed })
-    if (!isSame(readable, next)) yield* storage.set(uri, Schema.encodeSync(SourcesJson)({ readable: next }), ifGeneration(generation))
-  }).pipe(Effect.scoped, Effect.retry({ while: (error) => error._tag === "PreconditionFailed" }))
 
 /** Replaces the file atomically: a concurrent reader finds the old list or the new list. */
 const replaceFile = (data: string, text: string): void => {
