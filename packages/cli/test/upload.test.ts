@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { UploadApi } from "@detent/server/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "vitest"
@@ -83,6 +84,34 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     const found = await detent("upload", "search", "--kind", "HackerNews", "--where", "type=story", "--limit", "1", "--json")
     assert.deepInclude(JSON.parse(found.out).item, { type: "story" })
     assert.strictEqual((await detent("upload", "search", "--where", "nothing", "--json")).code, 2)
+  })
+
+  it("that cannot be read is named in the list, beside the others", async () => {
+    const place = await temporaryFolder()
+    await writeItemFile(join(place, "good.json"), { items: 3, seed: 3 })
+    const here = (...args: ReadonlyArray<string>) => run(args, { cwd: place })
+    const uploaded = async (...options: ReadonlyArray<string>) =>
+      String(statuses((await here("upload", "run", "good.json", ...options, "--json")).out).at(-1)?.batchId)
+    const damaged = await uploaded()
+    const whole = await uploaded("--force")
+    const database = new DatabaseSync(join(place, ".detent", "detent.db"))
+    database
+      .prepare("update detent_snapshots set body = '{}' where instance in (select instance from detent_instances where id = ?)")
+      .run(damaged)
+    database.close()
+    const { code, out, err } = await here("upload", "list")
+    assert.strictEqual(code, 0, err)
+    assert.match(out, new RegExp(`^${whole} +good\\.json +completed +3 `, "m"))
+    assert.match(out, new RegExp(`^${damaged} +good\\.json +unreadable `, "m"))
+    assert.include(err, `upload ${damaged} cannot be read: `)
+    const rows = decoded(UploadApi.UploadListing, (await here("upload", "list", "--json")).out)
+    assert.deepStrictEqual(
+      rows.map(({ batchId, state }) => [batchId, state]),
+      [
+        [whole, "completed"],
+        [damaged, undefined],
+      ],
+    )
   })
 
   it("that is not there, or no file of items, has an error of its own", async () => {

@@ -2,14 +2,14 @@
 import { createReadStream, openAsBlob, statSync } from "node:fs"
 import { basename } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
-import type { EntryState, ItemType } from "@detent/uploads"
+import type { EntryState, ItemType, Uploads } from "@detent/uploads"
 import { UploadComplete } from "@detent/workspace/errors"
 import * as operations from "@detent/workspace/operations/uploads"
 import { optional } from "@detent/workspace/optional"
 import * as NodeStream from "@effect/platform-node/NodeStream"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { NothingFound, WrongUsage } from "../Failure.ts"
+import { messageOf, NothingFound, WrongUsage } from "../Failure.ts"
 import { fieldsOf } from "../instance/Fields.ts"
 import { command } from "../line/Command.ts"
 import { agreed } from "../output/Asking.ts"
@@ -150,13 +150,11 @@ const list = command(
       const page = yield* operations.list({ limit: input.limit, ...after })
       const rows = yield* Effect.forEach(
         page.uploads,
-        (batch) =>
-          Effect.map(operations.status(batch.batchId), ({ state, items, isResting }) => ({
-            ...batch,
-            state,
-            total: items.total,
-            isResting,
-          })),
+        (batch): Effect.Effect<UploadRow, never, Uploads> =>
+          Effect.match(operations.status(batch.batchId), {
+            onSuccess: ({ state, items, isResting }) => ({ ...batch, state, total: items.total, isResting }),
+            onFailure: (error) => ({ ...batch, problem: messageOf(error) }),
+          }),
         { concurrency: 4 },
       )
       yield* output.rows(
@@ -164,18 +162,28 @@ const list = command(
         [
           { title: "UPLOAD", of: ({ batchId }) => batchId },
           { title: "FILE", of: ({ fileName }) => fileName },
-          { title: "STATE", of: ({ state }) => state, looks: (text, { state }, style) => stateLooks(text, state, style) },
-          { title: "IN ALL", of: ({ total }) => total },
+          {
+            title: "STATE",
+            of: ({ state }) => state ?? "unreadable",
+            looks: (text, { state }, style) => (state === undefined ? style.red(text) : stateLooks(text, state, style)),
+          },
+          { title: "IN ALL", of: ({ total }) => total ?? "" },
           { title: "STORED", of: ({ stored }) => stored },
           { title: "REFUSED", of: ({ failed }) => failed },
           { title: "STARTED", of: ({ createdAt }) => momentText(createdAt) },
         ],
         "no uploads here; start one with `detent upload run FILE`",
       )
+      for (const { batchId, problem } of rows) if (problem !== undefined) yield* output.note(`upload ${batchId} cannot be read: ${problem}`)
       yield* noteUnfinished(input, rows)
       if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+type Listed = Effect.Success<ReturnType<typeof operations.list>>["uploads"][number]
+
+/** An upload of the list: with its state, or with the reason why that cannot be read. */
+type UploadRow = Listed & { readonly state?: string; readonly total?: number; readonly isResting?: boolean; readonly problem?: string }
 
 const show = command(
   {
@@ -295,9 +303,9 @@ const kinds = command(
 )
 
 /** Notes how to resume unfinished uploads where no server runs: a killed process leaves no record that it ended. */
-const noteUnfinished = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting: boolean }>) =>
+const noteUnfinished = (place: Place, uploads: ReadonlyArray<{ readonly batchId: string; readonly isResting?: boolean }>) =>
   Effect.gen(function* () {
-    const [first, ...others] = uploads.filter(({ isResting }) => !isResting)
+    const [first, ...others] = uploads.filter(({ isResting }) => isResting === false)
     if (first === undefined || (yield* runningServerWith(place, "uploads")) !== undefined) return
     const { note, noteStyle } = yield* Output
     const which = others.length === 0 ? `${first.batchId} has` : `${others.length + 1} uploads have`
