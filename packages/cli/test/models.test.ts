@@ -94,6 +94,27 @@ describe("a model from the command line", { timeout: 240_000 }, () => {
     }).pipe(Effect.scoped),
   )
 
+  it.live("continues with a larger budget once per key, also where a server has started since", () =>
+    Effect.gen(function* () {
+      const { server, cwd, env, line, detent } = yield* project(shipModel)
+      const id = /^batch +(\S+)/.exec((yield* detent(...line, "--budget", "9300tokens")).out)?.[1] ?? ""
+      const raise = (budget: string) => detent("batch", "retry", id, "--budget", budget, "--key", "raise")
+      const first = yield* raise("1usd")
+      assert.strictEqual(first.code, 0, first.err)
+      const home = yield* Effect.acquireRelease(
+        Effect.sync(() => start(["dev", "--port", "0"], { cwd, env })),
+        (dev) => Effect.promise(() => dev.stop("SIGKILL")),
+      )
+      yield* Effect.promise(() => home.until(/http:\/\/\S+/))
+      const again = yield* raise("1usd")
+      assert.strictEqual(again.code, 0, again.err)
+      assert.strictEqual(server.heard.length, allCalls)
+      const other = yield* raise("2usd")
+      assert.strictEqual(other.code, 4, other.err)
+      assert.include(other.err, "key raise belongs to a request with other content")
+    }).pipe(Effect.scoped),
+  )
+
   it.live("is refused with a next step where it cannot be used", () =>
     Effect.gen(function* () {
       const { line, cwd, detent } = yield* project(shipModel)

@@ -713,11 +713,12 @@ const restart = (
         problem: "a server does not take --budget and --documents together",
         nextStep: "retry with --budget first",
       })
-    const body = budget === undefined ? (documents === undefined ? undefined : { documents }) : { budget }
+    const asked = { ...changes, ...optional({ documents }) }
+    const json = Object.keys(asked).length === 0 ? undefined : asked
     const change = changed(
       server,
-      { ...changeOf(budget === undefined ? operation : "budget", id, input.key), ...(body === undefined ? {} : { json: body }) },
-      operation === "retry" ? operations.retry(id, { ...changes, ...optional({ documents }) }) : operations.resume(id, changes),
+      { ...changeOf(budget === undefined ? operation : "raiseBudget", id, input.key), json },
+      operation === "retry" ? operations.retry(id, asked) : operations.resume(id, changes),
     )
     if (server !== undefined) {
       yield* noBaseUrl(input)
@@ -731,10 +732,11 @@ const restart = (
     }).pipe(Effect.provide(working(input)))
   })
 
-const changeOf = (operation: "cancel" | "retry" | "resume" | "budget" | "withdraw", batchId: BatchId, key: string | undefined) => ({
+/** `operation` is its name in the API. */
+const changeOf = (operation: "cancel" | "retry" | "resume" | "raiseBudget" | "withdraw", batchId: BatchId, key: string | undefined) => ({
   operation: `batches.${operation}`,
   params: { batchId },
-  path: `/api/v1/batch/${batchId}/${operation}`,
+  path: `/api/v1/batch/${batchId}/${operation === "raiseBudget" ? "budget" : operation}`,
   key,
 })
 
