@@ -82,7 +82,7 @@ export interface KnownUpload {
 
 /** Uploads of one kind, with the type of its items. */
 export interface KindUploads<Item, Field extends string> {
-  /** Uploads a local file as this kind. */
+  /** Uploads a local file, or a file of the shared storage by its address, as this kind. */
   start(file: string, options?: Omit<StartOptions, "kind">): Effect.Effect<BatchStatus, StartError>
   /** Stores the bytes as a file and uploads it as this kind. */
   receive<E, R>(
@@ -104,7 +104,7 @@ export interface UploadsService {
   of<Item, Field extends string>(upload: UploadDefinition<Item, Field>): KindUploads<Item, Field>
   /** Uploads of the kind with this name, with items as JSON: for programs that work with any kind. */
   named(kind: string): Effect.Effect<KindUploads<JsonObject, string>, UploadUnknown>
-  /** Uploads a local file. Returns when the batch is stored; the engine then runs the batch. */
+  /** Uploads a local file, or a file of the shared storage by its address. Returns when the batch is stored; the engine then runs it. */
   start(file: string, options?: StartOptions): Effect.Effect<BatchStatus, StartError>
   /** Stores the bytes as a file and uploads it. */
   receive<E, R>(
@@ -226,11 +226,12 @@ export class UploadService implements UploadsService {
 
   start(file: string, options: StartOptions = {}): Effect.Effect<BatchStatus, StartError> {
     return Effect.gen({ self: this }, function* () {
-      const path = resolve(file)
-      const fileName = options.fileName ?? basename(path)
       const { limits, readOnce, files, shared } = this.#uploading
+      const isShared = shared !== undefined && isAddress(file)
+      const path = isShared ? file : resolve(file)
+      const fileName = options.fileName ?? basename(path)
       const kind = yield* this.#kind(options.kind)
-      if (shared !== undefined && !isAddress(path)) return yield* this.#share(path, { ...options, fileName })
+      if (shared !== undefined && !isShared) return yield* this.#share(path, { ...options, fileName })
       const before = yield* inspect(files, path, fileName, limits, options.contentType)
       const { md5, chunks } = yield* md5Of(files, path, fileName, limits, readOnce.limit)
       const batchId = options.batchId ?? (yield* freshId)

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Stream from "effect/Stream"
 import { writeItemFile } from "../src/generate/index.ts"
-import { loadItemWorkflow, type Notice, readDefinition, Uploads } from "../src/index.ts"
+import { loadItemWorkflow, type Notice, readDefinition, type SharedFiles, Uploads } from "../src/index.ts"
 import { databases } from "./support/Databases.ts"
 import { makeDesk, story } from "./support/Desk.ts"
 
@@ -21,6 +21,35 @@ const bad = {
   unknown_type: 0.01,
   invalid_field: 0.01,
   duplicate: 0.02,
+}
+
+/** A shared storage in memory. */
+const sharedIn = (blobs: Map<string, Buffer>): SharedFiles => {
+  const bytesOf = (address: string): Buffer => {
+    const bytes = blobs.get(address)
+    if (bytes === undefined) throw Object.assign(new Error(`there is nothing at ${address}`), { code: "ENOENT" })
+    return bytes
+  }
+  const stamp = async (address: string) => ({ fileSize: bytesOf(address).length, modifiedAt: 1 })
+  return {
+    stamp,
+    open: async (address) => {
+      const bytes = bytesOf(address)
+      return {
+        read: async function* (start) {
+          yield bytes.subarray(start)
+        },
+        stamp: () => stamp(address),
+        close: async () => {},
+      }
+    },
+    remove: async (address) => void blobs.delete(address),
+    addressOf: (name) => `memory://received/${name}`,
+    store: (address, _, bytes) =>
+      Effect.map(Stream.runCollect(bytes), (chunks) => {
+        blobs.set(address, Buffer.concat(chunks))
+      }),
+  }
 }
 
 describe.each(databases)("$name", (database) => {
@@ -191,6 +220,29 @@ describe.each(databases)("$name", (database) => {
           expect(readdirSync(inbox)).toEqual([basename(batch.filePath)])
         }),
         { folder: inbox, maxFileBytes: 500 },
+      )
+    }),
+  )
+
+  it.effect("a file of the shared storage is uploaded by its address, without a copy", () =>
+    Effect.gen(function* () {
+      const { run } = yield* makeDesk(database)
+      const address = "memory://shelf/items.json"
+      const blobs = new Map([[address, Buffer.from(JSON.stringify([story(1), story(2)]))]])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const { batchId } = yield* uploads.start(address)
+          expect(yield* uploads.finished(batchId)).toMatchObject({
+            state: "completed",
+            items: { stored: 2 },
+            batch: { fileName: "items.json", filePath: address },
+          })
+          expect([...blobs.keys()]).toEqual([address])
+          const missing = yield* Effect.flip(uploads.start("memory://shelf/other.json"))
+          expect(missing).toMatchObject({ _tag: "FileUnreadable", message: expect.stringContaining("there is no such file") })
+        }),
+        { sharedFiles: sharedIn(blobs) },
       )
     }),
   )
