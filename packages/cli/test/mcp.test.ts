@@ -235,6 +235,9 @@ describe("detent mcp", { timeout: 120_000 }, () => {
     assert.strictEqual(again.structuredContent.batch.batchId, batchId)
     const { result: watched } = await client.call("watch_batch", { batch: batchId, seconds: 60 })
     assert.deepInclude(watched.structuredContent.batch, { state: "Completed", percent: 100 })
+    const { result: unnamed } = await client.call("watch_batch", { batch: "monday" })
+    assert.isTrue(unnamed.isError)
+    assert.strictEqual(unnamed.content[0].text, "monday is not an id of a batch; it looks like batch-3f9c2a71b0d4; see `detent batch list`")
     const { result: asked } = await client.call("query_graph", {
       sparql: 'ASK { ?x <http://www.w3.org/2000/01/rdf-schema#label> "Harbour Lights" }',
     })

@@ -1,5 +1,5 @@
 /** The tools for knowledge, with their handlers. Imported only where knowledge is on. */
-import { BatchId, isTerminal } from "@detent/knowledge"
+import { isTerminal } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import type { KnowledgeServices } from "@detent/workspace/Systems"
@@ -151,7 +151,7 @@ export const knowledgeToolHandlers = (
         watch_batch: ({ batch, seconds = 30 }) =>
           answering(
             Effect.gen(function* () {
-              const id = yield* Schema.decodeUnknownEffect(BatchId)(batch)
+              const id = yield* batchIdOf(batch)
               const looking = Effect.repeat(batches.state(id), { until: isTerminal, schedule: Schedule.spaced("200 millis") })
               const state = yield* Effect.timeoutOrElse(looking, { duration: seconds * 1000, orElse: () => batches.state(id) })
               return { batch: json(batchView(state)) }
