@@ -1,7 +1,7 @@
 /**
  * Authenticates callers that deliver tasks over HTTP, besides the operators of the server: Cloud Tasks, when it is the queue. A call
  * carries an OIDC token that Google signs for a service account: RS256 only, verified with Google's keys, which are cached for as long
- * as their response allows.
+ * as their response allows, and for a day longer while they cannot be fetched again.
  */
 import { createPublicKey, createVerify, type JsonWebKey, type KeyObject } from "node:crypto"
 import * as Clock from "effect/Clock"
@@ -71,6 +71,9 @@ const skew = 60
 /** In milliseconds: how long keys are cached without a `max-age`, and the pause before an unknown key makes them be fetched again. */
 const [keptFor, askedAgainAfter] = [3_600_000, 30_000]
 
+/** In milliseconds: how long expired keys are used while they cannot be fetched. Google may have withdrawn them in the meantime. */
+const usedExpired = 24 * 3_600_000
+
 const jsonPart = <A>(schema: Schema.Codec<A, unknown>) => {
   const decode = Schema.decodeOption(Schema.fromJsonString(schema))
   return (part: string): A | undefined => Option.getOrUndefined(decode(Buffer.from(part, "base64url").toString("utf8")))
@@ -135,7 +138,8 @@ const verifier = ({
         if (known === undefined && now < freshUntil && now - askedAt < askedAgainAfter) return undefined
         askedAt = now
         const fetched = yield* Effect.result(fetchKeys)
-        if (fetched._tag === "Failure") return yield* known === undefined ? Effect.fail(fetched.failure) : Effect.succeed(known)
+        if (fetched._tag === "Failure")
+          return yield* known === undefined || now >= freshUntil + usedExpired ? Effect.fail(fetched.failure) : Effect.succeed(known)
         keys = fetched.success.found
         freshUntil = now + fetched.success.keptMillis
         return keys.get(kid)
