@@ -528,7 +528,7 @@ const Words = ({ place, namespace, version }: WordsProps) => {
         <span>{confidence.toFixed(2)}</span>
         {acceptedBy === undefined ? null : <span>accepted by {acceptedBy}</span>}
         <a
-          href={pathOf(["knowledge", namespace, "graph", "report"])}
+          href={pathOf(["knowledge", namespace, "graph", "report"], { version })}
           target="_blank"
           rel="noreferrer"
           className="text-accent hover:underline"

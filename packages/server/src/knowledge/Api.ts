@@ -273,7 +273,7 @@ export class KnowledgeApi extends HttpApiGroup.make("knowledge")
       .annotate(OpenApi.Transform, answersWith(exported)),
     HttpApiEndpoint.get("report", `${path}/graph/report`, {
       params,
-      query: { batch: Schema.optionalKey(BatchId), limit: Limit },
+      query: { batch: Schema.optionalKey(BatchId), limit: Limit, version },
       success: HttpApiSchema.StreamUint8Array({ contentType: "text/html; charset=utf-8" }),
       error,
     })

@@ -80,10 +80,10 @@ export const knowledgeHandlers = HttpApiBuilder.group(
       .handle("queryBody", ({ params, request, payload }) =>
         Effect.flatMap(readParameter(request, ofVersion), (version) => operating(query(params.namespace, version, payload))),
       )
-      .handleRaw("report", ({ params: { namespace }, query: { batch, limit = 1000 } }) =>
+      .handleRaw("report", ({ params: { namespace }, query: { batch, limit = 1000, version: chosen } }) =>
         operating(
           Effect.gen(function* () {
-            const { pieces, contentPolicy } = yield* graph.report(yield* graph.current(namespace), { batch, limit })
+            const { pieces, contentPolicy } = yield* graph.report(yield* explore.versionOf(namespace, chosen), { batch, limit })
             const context = yield* Effect.context<KnowledgeServices>()
             return HttpServerResponse.stream(Stream.provideContext(Stream.encodeText(pieces), context), {
               contentType: "text/html; charset=utf-8",

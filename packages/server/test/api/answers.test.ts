@@ -49,6 +49,9 @@ describe("what the API answers about a graph", () => {
         const params = { namespace: "coast" as never }
         const { versions } = yield* client.knowledge.versions({ params, query: {} })
         assert.strictEqual(versions.length, 1)
+        const report = (version: string) => request(`${url}${graph}/graph/report?version=${version}`)
+        assert.strictEqual((yield* report(versions[0]?.version ?? "")).status, 200)
+        assert.strictEqual((yield* report("0000000000000000")).status, 404)
         const { relations } = yield* client.knowledge.relations({ params, query: { limit: 1 } })
         const entity = relations[0]?.subject ?? ""
         const around = yield* client.knowledge.neighbourhood({ params, query: { entity, depth: 2 } })

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { installedBrowser, useBrowser } from "../support/browser.ts"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { batchEnded, served } from "../support/served.ts"
+import { batchEnded, request, served } from "../support/served.ts"
 
 /** A browser takes a while to start on a busy machine. */
 const timeout = 300_000
@@ -26,6 +26,8 @@ describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromiu
           })
         yield* batch([{ source: "documents/books.json" }])
         const { version } = yield* client.knowledge.graph({ params: { namespace: "coast" as never } })
+        const { relations } = yield* client.knowledge.relations({ params: { namespace: "coast" as never }, query: { limit: 1 } })
+        const book = relations[0]?.subject ?? ""
         yield* batch([{ source: "documents/ada-sol.txt" }, { source: "documents/el-haddad.txt" }])
         const { entities } = yield* client.knowledge.entities({ params: { namespace: "coast" as never }, query: { search: "Brandt" } })
         const brandt = entities[0]?.iri ?? ""
@@ -60,6 +62,17 @@ describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromiu
         yield* tab.run((page) => page.getByLabel("Version").selectOption(version))
         yield* tab.until(`location.search.includes("version=${version}")`)
         yield* tab.shows("No entity has this name")
+        // The report of a fact is that of the version.
+        yield* tab.visit(`/knowledge/coast?entity=${encodeURIComponent(book)}&version=${version}`)
+        yield* tab.run((page) => page.locator("main li button[aria-expanded]").first().click())
+        const report = yield* tab.run((page) =>
+          page.getByRole("link", { name: "All documents with their facts" }).first().getAttribute("href"),
+        )
+        assert.strictEqual(report, `/api/v1/knowledge/coast/graph/report?version=${version}`)
+        const { text } = yield* request(`${url}${report}`)
+        assert.include(text, "books.json")
+        assert.notInclude(text, "ada-sol.txt")
+        yield* tab.visit(`/knowledge/coast?q=Ada&version=${version}`)
         yield* tab.run((page) => page.getByRole("button", { name: "Show the current one" }).click())
         yield* tab.shows("Ada Sol")
         yield* tab.run((page) => page.getByRole("button", { name: "Compare from" }).last().click())
