@@ -24,6 +24,8 @@ export interface AsyncInstance<out S, in out E> {
   changes(options?: AbortOptions): AsyncIterable<S>
   /** Everything that was journaled, oldest first; read in pages. */
   history(): AsyncIterable<HistoryEntry<S, E>>
+  /** Saves a snapshot now. False where a newer one is there already, or a self-sent event is not journaled yet. */
+  saveSnapshot(): Promise<boolean>
 }
 
 /** `read` runs queries of the store: it rejects once the store is closed. A closed engine refuses events by itself. */
@@ -44,6 +46,7 @@ export const asyncInstance = <S, E>(instance: Instance<S, E>, run: RunPromise<ne
     awaitFinal: (options) => read(instance.awaitFinal, options),
     changes: (options) => iterable(untilAborted(instance.changes, options?.signal)),
     history: () => iterable(instance.history),
+    saveSnapshot: () => read(instance.saveSnapshot),
   }
 }
 

@@ -274,6 +274,7 @@ describe.each(kinds)("on %s", (kind) => {
       () => order.waitFor(() => false),
       () => order.changes()[Symbol.asyncIterator]().next(),
       () => order.history()[Symbol.asyncIterator]().next(),
+      () => order.saveSnapshot(),
       () => engine.ensure(Plain, "order-1", { total: 1 }),
       () => engine.get(Plain, "order-1"),
       () => engine.list(Plain),
@@ -299,6 +300,23 @@ it("what is stored is there after the engine was closed, and older versions are 
   const upcasters = { order: { 1: { state: (json: object) => ({ ...json, currency: "EUR" }) } } }
   await using engine = await openEngine({ database, machines: [Next], upcasters })
   expect(await engine.state(Next, "order-1")).toEqual(S2.Open({ total: 42, currency: "EUR" }))
+})
+
+it("a saved snapshot keeps the state that stored events led to when a decision has changed", async () => {
+  const database = await freshAddress("SQLite")
+  const S = State({ Open: {}, Small: {}, Large: {} })
+  const E = Event({ Weigh: {} })
+  const parcel = () => Machine.make({ name: "parcel", state: S, event: E, initial: S.Open() })
+  {
+    const Small = parcel().on(S.Open, E.Weigh, S.Small)
+    await using engine = await openEngine({ database, machines: [Small] })
+    for (const id of ["saved", "replayed"]) await (await engine.start(Small, id)).send(E.Weigh())
+    expect(await engine.instance(Small, "saved").saveSnapshot()).toBe(true)
+  }
+  const Large = parcel().on(S.Open, E.Weigh, S.Large)
+  await using engine = await openEngine({ database, machines: [Large] })
+  expect(await engine.state(Large, "saved")).toEqual(S.Small())
+  expect(await engine.state(Large, "replayed")).toEqual(S.Large())
 })
 
 it("an address that names no database is refused with what to write, without repeating it", async () => {
