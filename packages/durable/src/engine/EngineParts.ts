@@ -85,6 +85,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
     storeTimeoutMillis: Duration.toMillis(config.storeTimeout),
     storeRetry: Schedule.max([Schedule.exponential("50 millis", 1.5), Schedule.during(config.storeTimeout)]),
     outageRetry: Schedule.min([Schedule.exponential("250 millis", 2), Schedule.spaced("10 seconds")]),
+    workRetry: Schedule.min([Schedule.exponential("1 second", 2), Schedule.spaced("1 minute")]),
     lock: locks === undefined ? undefined : (key) => ({ acquire: locks.acquire(key) }),
     timers: {
       arm: (instance, armed) => timers.heap.sync(instance.name, instance.key, armed),

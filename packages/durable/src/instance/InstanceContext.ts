@@ -53,6 +53,8 @@ export interface InstanceContext {
   readonly storeRetry: Schedule.Schedule<unknown>
   /** The schedule on which state work is started again after it failed because of the store. */
   readonly outageRetry: Schedule.Schedule<unknown>
+  /** The same after a failure of its own, for machines without supervision. A durable instance must not lose its work for good. */
+  readonly workRetry: Schedule.Schedule<unknown>
   readonly tracing: Tracing | undefined
   /** Makes this node the owner of an instance that is being opened, if its owner is not alive. Returns the owner after that. */
   readonly claimWork: (record: InstanceRecord) => Effect.Effect<string | undefined, PersistenceFailed>

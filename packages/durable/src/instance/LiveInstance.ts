@@ -1042,6 +1042,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#end({ _tag: "Failed", state: this.record.currentState, error })
   }
 
+  get workRetry(): Schedule.Schedule<unknown> {
+    return this.context.workRetry
+  }
+
   outageOf(cause: unknown): Schedule.Schedule<unknown> | undefined {
     return isTransient(cause) ? this.context.outageRetry : undefined
   }

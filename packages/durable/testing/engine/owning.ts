@@ -373,6 +373,26 @@ export const owning = ({ describe, test, leaseTest }: Kit) => {
         expect(started).toHaveLength(1)
       }))
 
+    test("work that fails is restarted, and the instance takes events meanwhile", ({ open, eventually, passUntil }) =>
+      Effect.gen(function* () {
+        let runs = 0
+        const Failing = Job.spawn(S.Busy, () => Effect.suspend(() => (++runs < 3 ? Effect.die(new Error("no route")) : Effect.never)))
+        const { engine } = yield* open()
+        const job = yield* engine.start(Failing, "j", S.Busy({ n: 0 }))
+        yield* eventually(
+          Effect.sync(() => runs),
+          (count) => count === 1,
+        )
+        yield* job.send(E.Add({ by: 1 }))
+        expect(yield* job.state).toEqual(S.Busy({ n: 1 }))
+        yield* passUntil(
+          "1 second",
+          Effect.sync(() => runs),
+          (count) => count === 3,
+        )
+        expect((yield* job.snapshot).status).toBe("running")
+      }))
+
     test("a background work runs on the owner only", ({ open, quiet }) =>
       Effect.gen(function* () {
         const log: Array<string> = []

@@ -37,6 +37,8 @@ export interface RuntimeOwner extends ActorPort {
   workFailed(error: ActionFailed): void
   /** How work is restarted after an outside failure, such as an outage of the store. Undefined where the failure is the work's own. */
   outageOf?(cause: unknown): Schedule.Schedule<unknown> | undefined
+  /** How failed work of a machine without supervision is restarted. Undefined: it is not restarted. */
+  readonly workRetry?: Schedule.Schedule<unknown>
 }
 
 /** The actor whose hook or decision a fiber runs: an event that the fiber sends to it and waits for would wait for itself. */
@@ -335,7 +337,7 @@ export class StateRuntime {
     return awaitAll(waits)
   }
 
-  /** Restarts failed work by the machine's supervision, or ends the actor. */
+  /** Restarts failed work by the machine's supervision, or by that of the owner. Without either, the actor ends. */
   #failed(cause: Cause.Cause<unknown>, phase: Phase, scope: StateScope, again: () => void) {
     const { record } = this.#owner
     if (record.ending !== undefined) return
@@ -346,7 +348,7 @@ export class StateRuntime {
       scope.outage ??= { schedule: outage, step: undefined }
       return this.#restartLater(scope.outage, scope, error, again)
     }
-    const schedule = record.compiled.declarations.supervision
+    const schedule = record.compiled.declarations.supervision ?? this.#owner.workRetry
     if (schedule === undefined) return this.#owner.workFailed(error)
     scope.supervisor ??= { schedule, step: undefined }
     this.#restartLater(scope.supervisor, scope, error, again)

@@ -51,7 +51,10 @@ export const make = <S extends Tagged, E extends Tagged, I = void, G = Record<ne
   readonly initialState?: NoInfer<Source<S>> | ReadonlyArray<NoInfer<Source<S>>>
   /** How long an effectful decision, `enter` or `exit` may take. One that cannot be interrupted continues, and its result is ignored. */
   readonly processingTimeout?: Duration.Input
-  /** How often and how soon work that failed is restarted. Default: the actor ends. */
+  /**
+   * How often and how soon work that failed is restarted. Default: an actor in memory ends; a durable instance restarts it after 1, 2, 4
+   * seconds and so on, at most a minute, for as long as the state lasts.
+   */
   readonly supervision?: Schedule.Schedule<unknown, unknown>
 }): Machine<S, E, SlotsOf<G, F, S, E>, never, never, I, never> => {
   const declarations: Declarations = {
