@@ -25,8 +25,8 @@ if (!existsSync(join(dist, "index.html")) || !existsSync(stamp) || readFileSync(
 }
 
 function build() {
-  // Beside the old one: a server that runs meanwhile goes from one whole build to the next.
-  const next = join(home, "dist.next")
+  // Beside the old one: a server that runs meanwhile goes from one whole build to the next. Another command may build at the same time.
+  const next = join(root, "node_modules", ".cache", `detent-console-${process.pid}`)
   const vite = join(root, "node_modules", "vite", "bin", "vite.js")
   const built = spawnSync(process.execPath, [vite, "build", "--outDir", next, "--emptyOutDir", "--logLevel", "warn"], {
     cwd: home,
@@ -40,8 +40,20 @@ function build() {
   }
   for (const name of readdirSync(next, { recursive: true, encoding: "utf8" }))
     if (/\.(?:js|css|html|svg)$/.test(name)) compress(join(next, name))
-  rmSync(dist, { recursive: true, force: true })
-  renameSync(next, dist)
+  replaceDist(next)
+}
+
+/** @param {string} next */
+function replaceDist(next) {
+  for (let attempt = 1; ; attempt++) {
+    rmSync(dist, { recursive: true, force: true })
+    try {
+      return renameSync(next, dist)
+    } catch (error) {
+      // Another command has put its build there since.
+      if (attempt === 5 || !existsSync(dist)) throw error
+    }
+  }
 }
 
 /** @param {string} file */
