@@ -196,6 +196,9 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     )
     assert.deepInclude(JSON.parse((await detent("graph", "diff", "--from", version, "--json")).out), { added: 0, removed: 0 })
     assert.strictEqual((await detent("graph", "diff")).code, 2)
+    const report = (of: string) => detent("graph", "report", "--version", of, "--out", "-")
+    assert.include((await report(version)).out, version)
+    assert.strictEqual((await report("0000000000000000")).code, 3)
   })
 
   it("starts an instance in a state, lists by time, and shows a stored item by its id", async () => {

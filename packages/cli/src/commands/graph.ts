@@ -423,6 +423,7 @@ const report = command(
     arguments: [],
     options: [
       namespace,
+      versionOption,
       { name: "html", kind: "flag", summary: "as HTML, which is the default and the only format" },
       { name: "out", kind: "text", value: "FILE", default: "report.html", summary: "the file to write; - is stdout", complete: "file" },
       { name: "batch", kind: "text", value: "ID", summary: "only documents that this batch extracted" },
@@ -433,7 +434,7 @@ const report = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
-      const version = yield* chooseGraph(input.namespace)
+      const version = yield* chooseVersion(input)
       const batch = input.batch === undefined ? undefined : yield* batchIdOf(input.batch)
       const { pieces, documents, documentsTotal } = yield* graph.report(version, { batch, limit: input.limit })
       if (input.out === "-") return yield* Stream.runForEach(pieces, output.write)
