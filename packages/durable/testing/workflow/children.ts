@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as DurableClock from "effect/unstable/workflow/DurableClock"
 import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
 import * as Workflow from "effect/unstable/workflow/Workflow"
-import { StoreProbe } from "../engine/StoreProbe.ts"
+import { outage, StoreProbe } from "../engine/StoreProbe.ts"
 import { Calls } from "./Calls.ts"
 import type { Kit } from "./Rig.ts"
 
@@ -120,6 +120,32 @@ export const children = ({ describe, test }: Kit) => {
         yield* open(workflows)
         yield* comesTo(Parent, id, "Completed")
         expect(calls.all).toEqual(["work"])
+      }))
+
+    test("a child wakes its parent though the parent is being started once more, and the store does not answer that", ({
+      open,
+      reaches,
+      comesTo,
+      until,
+    }) =>
+      Effect.gen(function* () {
+        const { run, probe } = yield* open(
+          Layer.merge(
+            Child.toLayer(() => DurableDeferred.await(Gate)),
+            Parent.toLayer(() => Child.execute({ id: "c" })),
+          ),
+        )
+        const id = yield* run(Parent.execute({ id: "p" }, { discard: true }))
+        const child = yield* Child.executionId({ id: "c" })
+        yield* reaches(Parent, id, "Suspended")
+        let failures = 0
+        probe.onCommit = (commits, commit) =>
+          commits.some(({ expected }) => expected < 0) && failures++ === 0 ? Effect.fail(outage()) : commit
+        yield* Effect.forkChild(run(Parent.execute({ id: "p" }, { discard: true })), { startImmediately: true })
+        yield* until(() => failures > 0)
+        yield* run(DurableDeferred.succeed(Gate, { token: gateOf(child), value: "open" }))
+        yield* reaches(Child, child, "Completed")
+        yield* comesTo(Parent, id, "Completed")
       }))
 
     test("a child that another caller started wakes all executions that wait for it", ({ open, reaches }) =>
