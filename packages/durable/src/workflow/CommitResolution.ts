@@ -41,8 +41,6 @@ export interface ResolutionOwner<Entry, Journaled> {
     isUnconfirmed: boolean,
     appendedSince: ReadonlyArray<Entry>,
   ): ReadonlyArray<Entry>
-  /** The fence of a commit did not hold: this node has lost its lease. The journal is read next. */
-  fenced(): void
   /** Called after each change, when no commit is in flight. */
   settled(): void
 }
@@ -101,7 +99,6 @@ export class CommitResolution<Entry, Journaled> implements CommitOwner<Entry> {
     if (outcome._tag === "Unconfirmed") {
       return this.#ask({ batch, commit }, Math.min(firstPauseMillis * 2 ** this.#unconfirmed++, longestPauseMillis))
     }
-    if (outcome._tag === "Fenced") this.#owner.fenced()
     this.#owner.environment.run(Metric.update(conflicts, 1))
     this.#ask({ batch, commit }, 0)
   }

@@ -11,7 +11,7 @@ import * as Exit from "effect/Exit"
 import type { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import { untilAnswered } from "../runtime/untilAnswered.ts"
-import type { Commit, Fence, InstanceKey } from "../store/Commit.ts"
+import type { Commit, InstanceKey } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { ActivityRun } from "./ActivityRun.ts"
 import { CommitResolution, type ResolutionOwner, type SentFlight } from "./CommitResolution.ts"
@@ -21,7 +21,6 @@ import {
   countJournaled,
   countUntilEnd,
   isThatCommit,
-  type Notification,
   PendingEvent,
   phaseAfterAll,
 } from "./ExecutionCommit.ts"
@@ -41,8 +40,6 @@ export interface ExecutionHost extends ReadingFrom {
   readonly waiting: Waiting
   /** Whether this node may run the execution: the node holds its lease, and placement assigns the execution to it. */
   canOwn(key: InstanceKey): boolean
-  /** Proof that this node holds its lease. */
-  readonly fence: Fence | undefined
   registered(machine: string): RegisteredWorkflow | undefined
   /** Stores an event of any execution, in memory or not. */
   deliver(key: InstanceKey, event: ExecutionEvent): Effect.Effect<void>
@@ -84,8 +81,6 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   /** The parents have been notified, and the next commit records that. */
   #isClearingDebt = false
   #isTellingParents = false
-  /** The lease of this node did not hold at a commit. Another node, or this one under its next lease, notifies the parents. */
-  #wasFenced = false
   #run: Run | undefined
   #hasLeft = false
 
@@ -294,26 +289,8 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
       at: batch.at(-1)?.at ?? this.#creation?.at ?? this.#now,
       origin: this.#creation?.origin,
       owner: this.#foreignOwner ?? here,
-      notification: () => this.#notification(),
+      owesParents: () => !this.#isClearingDebt && (isEnded(state.phase) ? this.#owesParents : this.#hasUnknowingParents()),
     })
-  }
-
-  /**
-   * Parents that wait in this process are notified when the end is stored, and need no further commit. That counts only while this node
-   * holds its lease. Otherwise another node may run the parent, and may have suspended it before the end was stored: a parent that was
-   * notified here only would never wake there.
-   */
-  #notification(): Notification {
-    const { state, host } = this
-    if (this.#isClearingDebt) return { isOwed: host.fence === undefined, fence: host.fence }
-    if (isEnded(state.phase)) return { isOwed: this.#owesParents, fence: undefined }
-    if (state.parents.size === 0) return { isOwed: false, fence: undefined }
-    const fence = this.#wasFenced ? undefined : host.fence
-    return fence === undefined || this.#hasUnknowingParents() ? { isOwed: true, fence: undefined } : { isOwed: false, fence }
-  }
-
-  fenced() {
-    this.#wasFenced = true
   }
 
   stored({ batch, commit: { summary } }: SentFlight<PendingEvent>) {
@@ -463,7 +440,7 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
   /** Decides the next action when no commit is in flight: notify its parents, run, or leave memory. */
   settled() {
     if (!this.#commits.pipeline.isIdle || this.#run !== undefined || this.#isTellingParents || this.#hasLeft) return
-    if (this.#owesParents && this.host.fence !== undefined && !this.#wasFenced) return this.#tellParents()
+    if (this.#owesParents) return this.#tellParents()
     const registered = this.host.registered(this.key.machine)
     if (isAtWork(this.state.phase) && this.isMine && registered !== undefined && this.host.canOwn(this.key)) {
       const run = new Run(this, registered)

@@ -1,6 +1,6 @@
 /** Events of an execution that are to be journaled, and their commit. */
 import type { PersistenceFailed } from "@detent/machine"
-import type { Commit, EventRecord, Fence, InstanceKey, TimerRecord } from "../store/Commit.ts"
+import type { Commit, EventRecord, InstanceKey, TimerRecord } from "../store/Commit.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
 import { bodyOf, type ExecutionEvent, tagOf } from "./ExecutionEvent.ts"
 import { type ExecutionState, isAtWork, isEnded, type Phase, phaseAfter, statusOf } from "./ExecutionState.ts"
@@ -60,22 +60,13 @@ export interface CommitParts {
   readonly origin: string | undefined
   /** The node that runs the execution from now on; undefined keeps the current owner. */
   readonly owner: string | undefined
-  /** For an ended execution. */
-  readonly notification: () => Notification
+  /** For an ended execution: whether parents wait for its end and may not have been notified. */
+  readonly owesParents: () => boolean
 }
 
-/** How the end of an execution reaches the executions that wait for it. */
-export interface Notification {
-  /** Whether some may not have been notified yet. */
-  readonly isOwed: boolean
-  /** Set where this node notified or notifies them in memory: that counts only while it holds its lease. */
-  readonly fence: Fence | undefined
-}
-
-export const commitOf = ({ key, state, batch, phase, at, origin, owner, notification }: CommitParts): Commit => {
+export const commitOf = ({ key, state, batch, phase, at, origin, owner, owesParents }: CommitParts): Commit => {
   const base = Math.max(0, state.sequence)
   const hasEnded = isEnded(phase)
-  const notified = hasEnded ? notification() : undefined
   return {
     machine: key.machine,
     id: key.id,
@@ -87,7 +78,7 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, notifica
       status: statusOf(phase),
       reason: isAtWork(phase) ? owner : phase === "Held" ? (problemIn(batch) ?? state.problem) : undefined,
       version: 1,
-      resident: isAtWork(phase) || notified?.isOwed === true,
+      resident: isAtWork(phase) || (hasEnded && owesParents()),
     },
     origin,
     events: batch.map(({ event, at }, index) => recordOf(withOwner(event, owner), base + index + 1, at)),
@@ -95,7 +86,7 @@ export const commitOf = ({ key, state, batch, phase, at, origin, owner, notifica
     clearTimers: hasEnded && state.clocks.size > 0 ? "all" : firedClocks(batch),
     setTimers: hasEnded ? none : setClocks(batch, base),
     commands: none,
-    fence: notified?.fence,
+    fence: undefined,
   }
 }
 

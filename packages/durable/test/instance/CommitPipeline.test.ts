@@ -50,10 +50,6 @@ class Words implements ResolutionOwner<string, ReadonlyArray<string>> {
     return false
   }
 
-  fenced() {
-    throw new Error("its commits have no fence")
-  }
-
   countTogether(pending: ReadonlyArray<string>): number {
     return pending.length
   }
