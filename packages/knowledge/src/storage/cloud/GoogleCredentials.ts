@@ -94,7 +94,7 @@ const otherKinds = "use a machine that has a service account, the key of one, or
 
 const decodeKind = Schema.decodeOption(Schema.fromJsonString(Schema.Struct({ type: Schema.String.check(Schema.isPattern(/^\w{1,60}$/)) })))
 
-/** Credentials of another cloud or account require an exchange, which is not implemented. */
+/** Detent makes no exchange for credentials of another cloud or account: the message names the kinds it takes. */
 const kindProblem = (text: string): string => {
   const kind = Option.getOrUndefined(decodeKind(text))?.type
   return kind === undefined || kind === "service_account" || kind === "authorized_user"
