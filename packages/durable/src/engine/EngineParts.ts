@@ -123,7 +123,10 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
         Effect.match(table.open(key), {
           onFailure: (failure) => refuse(failure._tag === "InstanceNotFound" ? error : failure),
           onSuccess: (live) => {
-            for (const envelope of envelopes) live.deliver(envelope)
+            for (const envelope of envelopes) {
+              if (envelope.timer === undefined) live.deliver(envelope)
+              else envelope.follow(live.fire(envelope.timer))
+            }
           },
         }),
       )

@@ -56,9 +56,11 @@ export const failureOf = ({ operation, cause }: PersistenceFailed): string =>
   `${operation} failed: ${cause instanceof Error ? cause.message : String(cause)}`
 
 const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> => {
-  const { config, timers, timerStore } = engine
+  const { config, table, timers, timerStore } = engine
   const release = Effect.as(Effect.ignore(timerStore.release(timer, nameOf(engine))), "failed" as const)
   return Effect.catch(timers.fire(timer), (error) => {
+    // The instance has not ended: it left memory, because this engine stops.
+    if (error._tag === "MachineStopped" && table.isClosed) return release
     // A refusal is an answer: the event was decided, and the instance has removed the timer.
     if (error._tag === "TransitionRefused" || error._tag === "InvalidTransition" || error._tag === "MachineStopped") {
       return Effect.as(Effect.ignore(timerStore.complete(timer)), "stale" as const)

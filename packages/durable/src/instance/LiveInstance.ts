@@ -153,6 +153,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
    * stored first. `lost`: this node has lost the instance and decides and stores nothing more for it, even under its next lease.
    */
   #departure: "leaving" | "lost" | undefined = undefined
+  /** Set when it has left memory without an end: its journal continues. The error of events that cannot follow it. */
+  #left: SendError | undefined = undefined
   /** Whether the stored state has work. */
   #isResident: boolean
   /** The node that runs that work. */
@@ -296,9 +298,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.trace ??= this.context.tracing?.incoming(this.key, envelope)
     const { ending } = this.record
     if (ending !== undefined) {
-      // The sender found the instance before it moved to another node: the event follows it there.
-      if (ending._tag === "Stopped" && ending.reason === wentElsewhere) {
-        this.#sendOn([envelope], this.#lost)
+      // The sender found the instance before it left memory: the event follows it.
+      if (this.#left !== undefined) {
+        this.#sendOn([envelope], this.#left)
         return envelope
       }
       const answer = queryAtEnd(this.record, envelope.event)
@@ -1270,7 +1272,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /** Leaves memory without ending: the journal keeps it. */
   leave(reason: string): Effect.Effect<void> {
-    return Effect.suspend(() => this.#end({ _tag: "Stopped", state: this.record.currentState, reason }) ?? Effect.void)
+    return Effect.suspend(() => {
+      const ending = { _tag: "Stopped", state: this.record.currentState, reason } as const
+      if (this.record.ending === undefined) this.#left = stopped(this.record, ending)
+      return this.#end(ending) ?? Effect.void
+    })
   }
 
   /** The stored state is unknown: the instance leaves memory, and the next caller reads the journal. */
@@ -1287,10 +1293,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       for (const [envelope, unknown] of this.#unconfirmed?.unprotected("it went to another node meanwhile") ?? none)
         this.#complete(envelope, unknown)
     }
-    const waiting =
-      this.#departure !== undefined
-        ? [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
-        : [...decided, ...(this.#inbox?.takeWaiting() ?? none)]
+    const waiting = [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
+    this.#left = error
     const left = isRemoved(error) ? "another process has removed it" : stateUnknown
     const reason = this.#departure !== undefined ? wentElsewhere : left
     const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason })
@@ -1311,8 +1315,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** Sends events on to the instance that has the id now: a later one of the same id, or this one on another node. Others get the error. */
   #sendOn(waiting: ReadonlyArray<Envelope>, error: SendError) {
     // The node that sent a remote event sends it to the next owner itself: a second copy could be accepted after the first was refused.
-    const isForNext = ({ internal, isRemote }: Envelope) =>
-      !internal && (this.#departure !== undefined ? !isRemote : this.context.onConflict === "reload")
+    const isForNext = ({ internal, isRemote, timer }: Envelope) => {
+      if (this.#departure !== undefined) return !internal && !isRemote
+      return (!internal || timer !== undefined) && (!isRemoved(error) || this.context.onConflict === "reload")
+    }
     for (const envelope of waiting) if (!isForNext(envelope)) envelope.complete(error)
     // An event whose sender has got an error may be stored: it is not sent again.
     const sent = waiting.filter((envelope) => envelope.result === undefined && isForNext(envelope))

@@ -42,6 +42,7 @@ describe("simulation", () => {
 /** Schedules that once found something. */
 describe("a schedule that is kept", () => {
   it("11904: an event that the journal knows is answered when memory is as far", () => void run([11904]), 60_000)
+  it("1393: an event whose instance has just left memory in an outage follows it", () => void run([1393]), 60_000)
   it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]), 60_000)
 })
 
