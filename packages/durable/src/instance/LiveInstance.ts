@@ -434,6 +434,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // Whole milliseconds, as stores keep them: a replay then decides with the same time.
     this.lastUsedAt = Math.floor(environment.clock.currentTimeMillisUnsafe())
     if (timer !== undefined && this.#ahead.timers.get(timer.name)?.entry !== timer.entry) {
+      if (timer.entry > this.#ahead.sequence && !this.#isAhead) return this.#readFor(envelope)
       return this.#refuse(envelope, stale(this.record, `(${timer.name})`))
     }
     const problem = timer === undefined ? eventProblem(compiled, event) : undefined
@@ -441,6 +442,15 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.trace?.deciding(this.#ahead.state)
     const decision = decide(compiled, this.#ahead.state, event, this.lastUsedAt)
     this.#follow(envelope, decision, this.lastUsedAt, keepsState(compiled, this.#ahead.state, decision))
+  }
+
+  /** A timer that an event set which memory does not have: the journal is read first. A timer that the journal does not explain stays in the store. */
+  #readFor(envelope: Envelope) {
+    const cause = new Error("the journal does not have it")
+    const error = new PersistenceFailed({ ...this.key, operation: "read the event that set the timer", cause })
+    if (envelope.conflicts++ > 0) return this.#complete(envelope, error)
+    this.#inboxOf().putFirst([envelope])
+    this.#resync([], error)
   }
 
   #follow(envelope: Envelope, decision: Decision<Tagged, Tagged>, at: number, keepsState: boolean) {
@@ -667,7 +677,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #answer(envelope: Envelope, otherwise: SendError) {
     const { repeatedId, timer } = envelope
     if (timer !== undefined) this.#timerRefused(timer, otherwise)
-    if (repeatedId === undefined) return this.#refused(envelope, otherwise)
+    if (repeatedId === undefined || isRaisedId(repeatedId)) return this.#refused(envelope, otherwise)
     this.record.environment.run(
       Effect.match(this.context.loader.firstOutcome(this.machine, this.key, repeatedId), {
         onFailure: (failure) => this.#giveUp(envelope, failure),
@@ -877,7 +887,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const repeated = pending.find(({ envelope }) => envelope.dedupeId === dedupeId)
     const cause = new Error("the journal no longer has it")
     const missing = new PersistenceFailed({ ...this.key, operation: "find the first event of an id", cause })
-    if (repeated !== undefined) this.#answer(repeated.envelope, missing)
+    // Another node has handled the self-sent event. No sender waits for its outcome.
+    if (repeated !== undefined && isRaisedId(dedupeId)) this.#complete(repeated.envelope, stale(this.record, repeated.envelope.event._tag))
+    else if (repeated !== undefined) this.#answer(repeated.envelope, missing)
     this.#resync(
       pending.filter((one) => one !== repeated),
       missing,
@@ -1154,7 +1166,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#owner = opened.record.owner
     this.#mode = "idle"
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
-    if (last?.isBarrier === true) this.#mode = "committing"
+    // Events that were decided meanwhile are stored next. Nothing is decided after a barrier among them.
+    if ([...pending, ...this.#pending].some((one) => isAccepted(one) && one.isBarrier)) this.#mode = "committing"
     this.#commits.settle(() => this.#settle(pending, undefined))
     if (last !== undefined && (recovered.sequence > last.sequence || revisionOf(opened.record) !== this.revision)) this.refresh()
   }

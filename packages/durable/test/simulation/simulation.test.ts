@@ -43,6 +43,9 @@ describe("simulation", () => {
 describe("a schedule that is kept", () => {
   it("11904: an event that the journal knows is answered when memory is as far", () => void run([11904]), 60_000)
   it("1393: an event whose instance has just left memory in an outage follows it", () => void run([1393]), 60_000)
+  it("5868: nothing is decided after an event that takes time, though the commit before it is unconfirmed", () => void run([5868]), 60_000)
+  it("15561: a self-sent event that another node has handled is not stored again", () => void run([15561]), 60_000)
+  it("16095: a timer of an event that memory does not have yet is kept", () => void run([16095]), 60_000)
   it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]), 60_000)
 })
 
