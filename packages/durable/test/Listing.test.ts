@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { foldMoves as foldOnPostgres, namedInstances } from "../src/postgres/foldMoves.ts"
+import { foldMoves as foldOnPostgres, manyInstances } from "../src/postgres/foldMoves.ts"
 import { foldInstances } from "../src/sql/Listing.ts"
 import { foldMoves as foldOnSqlite } from "../src/sqlite/foldMoves.ts"
 import { makeTransact } from "../src/sqlite/transaction.ts"
@@ -29,7 +29,7 @@ const moved = Effect.fnUntraced(function* (total: number) {
 
 const foldsInSteps = (step: (sql: SqlClient) => Effect.Effect<boolean, unknown>, limit: number, moves: string, listing: string) =>
   Effect.gen(function* () {
-    const total = 2.5 * limit
+    const total = 2 * limit
     const [sql, journal, machine] = [yield* SqlClient, yield* Journal, yield* moved(total)]
     const upToDate = Effect.map(
       sql.unsafe<{ readonly number: number | string }>(`select count(*) as number from ${listing} where updated_at = 1000`, []),
@@ -60,7 +60,7 @@ describe("the listing", { timeout: 60_000 }, () => {
 
   it.live("on PostgreSQL is brought up to date in steps of bounded size", () =>
     Effect.provide(
-      foldsInSteps((sql) => foldOnPostgres(sql, "detent"), namedInstances, "detent.moves", "detent.listing"),
+      foldsInSteps((sql) => foldOnPostgres(sql, "detent"), 2 * manyInstances, "detent.moves", "detent.listing"),
       postgresLayer,
     ),
   )
