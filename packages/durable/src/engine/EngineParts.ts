@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
 import { GroupCommit } from "../runtime/GroupCommit.ts"
+import { retryFailed } from "../runtime/retryFailed.ts"
 import { StoreClock } from "../runtime/StoreClock.ts"
 import type { JournalService } from "../store/Journal.ts"
 import type { TimersService } from "../store/Timers.ts"
@@ -189,7 +190,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
           : remote.start(routing, context, registered, id, input)
       })
       // A node that lost its lease meanwhile acquires a new one, or starts the instance on the node that has it now.
-      return Effect.retry(begun, { schedule: context.storeRetry, while: ({ _tag }) => _tag === "LockingFailed" })
+      return retryFailed(begun, { schedule: context.storeRetry, while: ({ _tag }) => _tag === "LockingFailed" })
     },
     drain,
   }

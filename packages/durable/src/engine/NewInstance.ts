@@ -8,6 +8,7 @@ import type { InstanceContext } from "../instance/InstanceContext.ts"
 import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
 import type { Unconfirmed } from "../runtime/GroupCommit.ts"
+import { retryFailed } from "../runtime/retryFailed.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { idBytes, lengthProblem, nameProblem } from "../store/CommitCheck.ts"
 import type { OpenedInstance } from "../store/Journal.ts"
@@ -117,7 +118,7 @@ export const confirmed = (
       return Effect.succeed(isOurs(commit, found.value) ? { _tag: "Stored" } : { _tag: "Conflict", actual: found.value.record.sequence })
     })
   })
-  return Effect.retry(attempt, { schedule: storeRetry })
+  return retryFailed(attempt, { schedule: storeRetry })
 }
 
 /** Whether this commit started the stored instance, which may have got further events since. */

@@ -12,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
 import * as Result from "effect/Result"
 import { InstanceExists } from "../errors.ts"
+import { retryFailed } from "../runtime/retryFailed.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { EngineParts } from "./EngineParts.ts"
@@ -146,7 +147,7 @@ const storeConfirmed = (
       return one !== undefined && isOurs(commit, one) ? { _tag: "Stored" } : outcomes[index]
     })
   })
-  return Effect.retry(attempt, { schedule: engine.context.storeRetry })
+  return retryFailed(attempt, { schedule: engine.context.storeRetry })
 }
 
 const resultOf = (outcome: CommitOutcome | undefined, state: Tagged, { machine, id }: Commit): Started<Tagged> => {

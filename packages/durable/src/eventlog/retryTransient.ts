@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import { retryFailed } from "../runtime/retryFailed.ts"
 
 /** 20, 40, 80, 160 and 320 ms: longer than a new connection takes. */
 const patience = { schedule: Schedule.exponential("20 millis", 2), times: 5 }
@@ -14,7 +15,7 @@ const patience = { schedule: Schedule.exponential("20 millis", 2), times: 5 }
 export const retryTransient = <A, E, R>(attempt: (isRepeated: boolean) => Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
   Effect.suspend(() => {
     let attempts = 0
-    return Effect.retry(
+    return retryFailed(
       Effect.suspend(() => attempt(attempts++ > 0)),
       { ...patience, while: (error) => isTransient(error) || (attempts > 1 && isRepetition(error)) },
     )

@@ -14,6 +14,7 @@ import type { ActorState } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
+import { retryFailed } from "../runtime/retryFailed.ts"
 import type { EventRecord, InstanceKey } from "../store/Commit.ts"
 import type { Envelope } from "./Envelope.ts"
 import type { InstanceContext, Reloaded } from "./InstanceContext.ts"
@@ -57,7 +58,7 @@ export const isRemoved = (error: unknown): error is SequenceConflict => error in
 
 /** Repeats a request to a store that fails, until the engine's store timeout. */
 export const retrying = <A, E extends SendError>({ storeRetry }: InstanceContext, effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-  Effect.retry(effect, { schedule: storeRetry, while: (failure) => failure._tag === "PersistenceFailed" })
+  retryFailed(effect, { schedule: storeRetry, while: (failure) => failure._tag === "PersistenceFailed" })
 
 export class UnconfirmedCommits {
   readonly #context: InstanceContext

@@ -18,6 +18,7 @@ import { errors } from "./migrations/0011_errors.ts"
 import { listingIndexes } from "./migrations/0012_listing_indexes.ts"
 import { deliveries } from "./migrations/0013_deliveries.ts"
 import { revisions } from "./migrations/0014_revisions.ts"
+import { moves } from "./migrations/0015_moves.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -64,4 +65,5 @@ export const migrate = (schema: string) =>
     "0012_listing_indexes": listingIndexes(schema),
     "0013_deliveries": deliveries(schema),
     "0014_revisions": revisions(schema),
+    "0015_moves": moves(schema),
   })

@@ -2,6 +2,7 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
+import { retryFailed } from "./retryFailed.ts"
 
 export const untilAnsweredBackoff = Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")])
 
@@ -10,7 +11,7 @@ const isUnanswered = (error: unknown): error is PersistenceFailed => error insta
 export function untilAnswered<A>(effect: Effect.Effect<A, PersistenceFailed>): Effect.Effect<A>
 export function untilAnswered<A, E>(effect: Effect.Effect<A, PersistenceFailed | E>): Effect.Effect<A, E>
 export function untilAnswered<A, E>(effect: Effect.Effect<A, PersistenceFailed | E>): Effect.Effect<A, E> {
-  return Effect.catch(Effect.retry(effect, { schedule: untilAnsweredBackoff, while: isUnanswered }), (error) =>
+  return Effect.catch(retryFailed(effect, { schedule: untilAnsweredBackoff, while: isUnanswered }), (error) =>
     isUnanswered(error) ? Effect.die(error) : Effect.fail(error),
   )
 }
