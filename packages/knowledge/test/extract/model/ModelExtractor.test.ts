@@ -232,8 +232,8 @@ for (const api of ["anthropic", "chat", "responses"] as const) {
         const extractor = yield* extractorFor(api, server, { timeout: "500 millis" })
         const { mentions } = yield* extractor.entities(Harbour.chunk, yield* Harbour.ontology)
         assert.strictEqual(mentions.length, 3)
-        // A busy machine may take longer than the time-out for a good answer too.
-        assert.isAtLeast(server.abandoned(), 1)
+        // The server notices the closed connection a moment later; otherwise the test ends by its time limit.
+        while (server.abandoned() === 0) yield* Effect.sleep("5 millis")
       }).pipe(Effect.scoped),
     )
 
