@@ -444,7 +444,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#follow(envelope, decision, this.lastUsedAt, keepsState(compiled, this.#ahead.state, decision))
   }
 
-  /** A timer that an event set which memory does not have: the journal is read first. A timer that the journal does not explain stays in the store. */
+  /**
+   * Another node has stored the event that set the timer, and memory does not have it yet: the journal is read, and the timer is decided again.
+   * If the journal does not have that event either, the timer stays in the store.
+   */
   #readFor(envelope: Envelope) {
     const cause = new Error("the journal does not have it")
     const error = new PersistenceFailed({ ...this.key, operation: "read the event that set the timer", cause })
@@ -1325,7 +1328,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return this.machine.mayHaveWork || pending.some((one) => isAccepted(one) && one.sent.length > 0)
   }
 
-  /** Sends events on to the instance that has the id now: a later one of the same id, or this one on another node. Others get the error. */
+  /**
+   * Sends events and due timers on to the instance that has the id now: this one as it is read again, here or on another node, or a later one
+   * of the same id. Others get the error.
+   */
   #sendOn(waiting: ReadonlyArray<Envelope>, error: SendError) {
     // The node that sent a remote event sends it to the next owner itself: a second copy could be accepted after the first was refused.
     const isForNext = ({ internal, isRemote, timer }: Envelope) => {

@@ -14,6 +14,7 @@ import { flagOf, type Row, wholeOf } from "../sql/Row.ts"
 const fewestNames = 10_000
 const mostNames = 200_000
 
+/** A step that writes more instances than this is followed by a smaller one. */
 export const manyInstances = 20_000
 
 export const foldMoves = (sql: SqlClient, schema: string): Effect.Effect<boolean, SqlError> => {
