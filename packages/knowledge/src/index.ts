@@ -171,10 +171,10 @@ export {
   Reviews,
   type ReviewsService,
 } from "./review/Reviews.ts"
-export { EntityRef, EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./runs/EntityRegistry.ts"
 export { type ExtractionRequest, Extractions, type ExtractionsService, RunNotFound } from "./runs/Extractions.ts"
 export { ExtractionWorkflow, RunResult } from "./runs/ExtractionWorkflow.ts"
 export { type EquipmentError, ExtractorRefused, Extractors } from "./runs/Extractors.ts"
+export { EntityRef, EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./runs/ExtractStep.ts"
 export {
   BatchArtifact,
   BatchArtifactJson,
@@ -194,9 +194,8 @@ export {
 } from "./runs/Run.ts"
 export type { ArtifactError } from "./runs/RunArtifacts.ts"
 export { DocumentChanged, RunFailed, RunStoreFailed } from "./runs/RunFailed.ts"
-export type { RunWork } from "./runs/RunRows.ts"
-export { ArtifactMissing } from "./runs/RunRows.ts"
 export { RunStore } from "./runs/RunStore.ts"
+export { ArtifactMissing, type RunWork } from "./runs/RunTables.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
 export type { AwsKeys } from "./storage/cloud/AwsCredentials.ts"
 export { CredentialsRefused } from "./storage/cloud/Credentials.ts"

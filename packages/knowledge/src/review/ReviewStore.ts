@@ -16,8 +16,8 @@ import type { BatchState } from "../batch/BatchState.ts"
 import { StoredFact, surenessOf } from "../extract/Fact.ts"
 import { contentOf } from "../runs/RunArtifacts.ts"
 import { defaultPatience, type RunStoreFailed, runStoreFailed, storePatience } from "../runs/RunFailed.ts"
-import { rowReader } from "../runs/RunRows.ts"
 import { RunStore, type StoredReview } from "../runs/RunStore.ts"
+import { rowReader } from "../runs/RunTables.ts"
 import { type BatchId, Namespace } from "../storage/Identity.ts"
 import {
   factIdOf,

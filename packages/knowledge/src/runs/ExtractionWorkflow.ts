@@ -26,14 +26,23 @@ import { type ContentHash, RunId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { Storage, startHash } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
-import { type EntityRef, type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import { type Equipment, Extractors } from "./Extractors.ts"
-import { extractStep, metAs, type StepInput, textHashOf } from "./ExtractStep.ts"
+import {
+  type EntityRef,
+  type EntityRegistry,
+  EntityRegistryJson,
+  emptyRegistry,
+  extractStep,
+  metAs,
+  register,
+  type StepInput,
+  textHashOf,
+} from "./ExtractStep.ts"
 import type { DocumentVersion, ExtractionRun, StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
 import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
-import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunRows.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
+import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunTables.ts"
 
 /** The findings of a whole run. */
 export const RunResult = Schema.Struct({

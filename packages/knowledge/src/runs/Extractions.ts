@@ -20,14 +20,14 @@ import type { SortFailed } from "../rdf/LineSort.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, ContentHash, documentIdOf, newBatchId, RunId, runIdOf } from "../storage/Identity.ts"
 import type { StorageUri } from "../storage/Uri.ts"
-import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./EntityRegistry.ts"
 import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
+import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./ExtractStep.ts"
 import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "./Run.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
 import { isSetAside, isStoreAway, type RunFailed, type RunStoreFailed, runFailed } from "./RunFailed.ts"
-import { contentKey, entitiesKey, graphKey } from "./RunRows.ts"
 import { RunStore } from "./RunStore.ts"
+import { contentKey, entitiesKey, graphKey } from "./RunTables.ts"
 
 export interface ExtractionRequest extends ExtractionSetting {
   readonly sourceUri: StorageUri

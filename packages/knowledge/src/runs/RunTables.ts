@@ -1,12 +1,25 @@
 /**
- * The tables of runs: in the schema `detent` on PostgreSQL, under the same names without it on SQLite. Migrations run when the tables are
- * first needed, forward only. Tables that an earlier version created in the first schema of the search path are moved.
+ * The tables of runs and the form of their rows: in the schema `detent` on PostgreSQL, under the same names without it on SQLite.
+ * Migrations run when the tables are first needed, forward only. Tables that an earlier version created in the first schema of the
+ * search path are moved.
  */
+import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Predicate from "effect/Predicate"
+import * as Schema from "effect/Schema"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Usage } from "../extract/Extractor.ts"
+import { UnreadProse } from "../extract/language/ProseLanguage.ts"
+import { describe } from "../storage/Describe.ts"
+import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
+import { ArtifactPath } from "../storage/Paths.ts"
+import { Count } from "../storage/Quantity.ts"
+import { StorageUri } from "../storage/Uri.ts"
+import { ExtractionRun, PipelineConfig, RunStatus } from "./Run.ts"
 
 const schema = "detent"
 
@@ -184,3 +197,315 @@ export const migrateRuns: Effect.Effect<void, Migrator.MigrationError | SqlError
     isSqlError(defect) || defect instanceof Migrator.MigrationError ? Effect.fail(defect) : Effect.die(defect),
   ),
 )
+
+// Encoding and decoding rows. An unreadable row is a defect that names its run: no other program writes these tables.
+
+/** A row cannot be decoded: another program wrote it, or the file is damaged. It is thrown, since no caller can act on it. */
+class RunRowUnreadable extends Schema.TaggedError<RunRowUnreadable>()("RunRowUnreadable", {
+  table: Schema.String,
+  run: Schema.String,
+  problem: Schema.String,
+}) {
+  override get message() {
+    return `a row of ${this.table} for run ${this.run} cannot be read: ${this.problem}; restore it from a backup, or extract the document in a new batch`
+  }
+}
+
+/** A checkpoint names an artifact that does not exist. */
+export class ArtifactMissing extends Schema.TaggedError<ArtifactMissing>()("ArtifactMissing", { run: Schema.String, key: Schema.String }) {
+  override get message() {
+    return `run ${this.run} has no artifact ${this.key}; restore it from a backup, or retry the batch, which makes it again`
+  }
+}
+
+/** Reads rows of a table by a schema. */
+export const rowReader = <A, I>(table: string, schema: Schema.Codec<A, I>): ((row: object) => A) => {
+  const decode = Schema.decodeUnknownSync(schema)
+  return (row) => {
+    try {
+      return decode(withNumbers(row))
+    } catch (cause) {
+      const run = Predicate.hasProperty(row, "run_id") ? describe(row.run_id) : "unknown"
+      throw new RunRowUnreadable({ table, run, problem: describe(cause) })
+    }
+  }
+}
+
+/** For a bigint column, PostgreSQL's client returns a JavaScript bigint, SQLite's a number. */
+const withNumbers = (row: object): object =>
+  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, typeof value === "bigint" ? Number(value) : value]))
+
+const RunRow = Schema.Struct({
+  run_id: RunId,
+  status: RunStatus,
+  status_version: Count,
+  batch_id: Schema.NullOr(BatchId),
+  document_id: DocumentId,
+  attempt: Count,
+  ontology_hash: ContentHash,
+  schema_version: Schema.String,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  config_json: Schema.fromJsonString(PipelineConfig),
+  created_at: Schema.Int,
+  started_at: Schema.NullOr(Schema.Int),
+  completed_at: Schema.NullOr(Schema.Int),
+  error_message: Schema.NullOr(Schema.String),
+  title: Schema.NullOr(Schema.String),
+  language: Schema.NullOr(Schema.String),
+  unread: Schema.NullOr(UnreadProse),
+})
+
+export const rowOfRun = (run: ExtractionRun) => ({
+  run_id: run.runId,
+  status: run.status,
+  status_version: run.statusVersion,
+  batch_id: Option.getOrNull(run.batchId),
+  document_id: run.documentId,
+  attempt: run.attempt,
+  ontology_hash: run.ontologyHash,
+  schema_version: run.schemaVersion,
+  input_uri: run.inputUri,
+  input_hash: Option.getOrNull(run.inputHash),
+  config_json: JSON.stringify(run.config),
+  created_at: run.createdAt.epochMilliseconds,
+  started_at: millis(run.startedAt),
+  completed_at: millis(run.completedAt),
+  error_message: Option.getOrNull(run.errorMessage),
+  title: run.title ?? null,
+  language: run.language ?? null,
+  unread: run.unread ?? null,
+})
+
+const readRun = rowReader("extraction_runs", RunRow)
+
+export const runOf = (row: object): ExtractionRun => {
+  const found = readRun(row)
+  const fields = {
+    runId: found.run_id,
+    status: found.status,
+    statusVersion: found.status_version,
+    batchId: Option.fromNullOr(found.batch_id),
+    documentId: found.document_id,
+    attempt: found.attempt,
+    ontologyHash: found.ontology_hash,
+    schemaVersion: found.schema_version,
+    inputUri: found.input_uri,
+    inputHash: Option.fromNullOr(found.input_hash),
+    config: found.config_json,
+    createdAt: DateTime.makeUnsafe(found.created_at),
+    startedAt: time(found.started_at),
+    completedAt: time(found.completed_at),
+    errorMessage: Option.fromNullOr(found.error_message),
+    ...(found.title === null ? {} : { title: found.title }),
+    ...(found.language === null ? {} : { language: found.language }),
+    ...(found.unread === null ? {} : { unread: found.unread }),
+  }
+  // The schema of the row has just checked the fields.
+  return new ExtractionRun(fields, { disableChecks: true })
+}
+
+const LastBatchRow = Schema.Struct({ last_batch: Schema.NullOr(Count) })
+
+const readLastBatch = rowReader("run_checkpoints", LastBatchRow)
+
+export const lastBatchOf = (row: object): Option.Option<number> => Option.fromNullOr(readLastBatch(row).last_batch)
+
+/** The counts of findings. */
+export const foundCounts = {
+  chunks: Count,
+  /** An entity counts once in a document, in the step that finds it first. */
+  entities: Count,
+  facts: Count,
+  /** Facts too uncertain for the graph, which are on the review list. */
+  forReview: Count,
+  calls: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  /** Absent when the price is not known. */
+  cost: Schema.optionalKey(Schema.Finite),
+}
+
+/** The counts of a finished step, and the hash of its text, which shows whether the document has changed since. */
+export const StepResult = Schema.Struct({ ...foundCounts, textHash: Schema.String })
+export type StepResult = typeof StepResult.Type
+
+const CheckpointRow = Schema.Struct({
+  run_id: RunId,
+  batch_index: Count,
+  result_json: Schema.fromJsonString(StepResult),
+  entity_snapshot_path: ArtifactPath,
+  entity_snapshot_hash: ContentHash,
+  created_at: Schema.Int,
+})
+export type CheckpointRow = typeof CheckpointRow.Encoded
+export type StoredCheckpoint = typeof CheckpointRow.Type
+
+export const checkpointOf: (row: object) => StoredCheckpoint = rowReader("run_checkpoints", CheckpointRow)
+
+export const graphKey = (batchIndex: number) => `batch_${batchIndex}.nt`
+export const entitiesKey = (batchIndex: number) => `entity_snapshot_${batchIndex}.json`
+/** The text of a step. The texts of all steps of a document, joined, are the text that spans refer to. */
+export const contentKey = (batchIndex: number) => `content_${batchIndex}.txt`
+export const reviewKey = (batchIndex: number) => `review_${batchIndex}.json`
+
+const ArtifactRow = Schema.Struct({
+  run_id: RunId,
+  artifact_key: ArtifactKey,
+  content_path: ArtifactPath,
+  content_hash: ContentHash,
+  /** Null when the content is compressed or in a file. */
+  content: Schema.NullOr(Schema.String),
+  /** The compressed content. Null when it is uncompressed or in a file. */
+  packed: Schema.NullOr(Schema.Uint8Array),
+  created_at: Schema.Int,
+})
+export type ArtifactRow = typeof ArtifactRow.Encoded
+export type StoredArtifact = typeof ArtifactRow.Type
+
+export const artifactOf: (row: object) => StoredArtifact = rowReader("run_artifacts", ArtifactRow)
+
+/** An answer of a model, with its cost. */
+const AnswerRow = Schema.Struct({
+  run_id: RunId,
+  chunk_index: Count,
+  step: Schema.Literals(["entities", "facts"]),
+  /** The hash of the prompt: an answer to another prompt is not used. */
+  input_hash: Schema.String,
+  content: Schema.String,
+  calls: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  /** Null where the price is not known. */
+  cost: Schema.NullOr(Schema.Finite),
+  created_at: Schema.Int,
+})
+export type AnswerRow = typeof AnswerRow.Encoded
+export type StoredAnswer = typeof AnswerRow.Type
+
+export const answerOf: (row: object) => StoredAnswer = rowReader("model_answers", AnswerRow)
+
+const TotalsRow = Schema.Struct({
+  entities: Count,
+  facts: Count,
+  calls: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  cost: Schema.Finite,
+  unpriced: Count,
+})
+
+/** The stored counts of a batch's runs. */
+export interface RunTotals {
+  readonly entities: number
+  readonly facts: number
+  readonly usage: Usage
+}
+
+const readTotals = rowReader("run_checkpoints", TotalsRow)
+
+export const totalsOf = (row: object): RunTotals => {
+  const { entities, facts, calls, input_tokens: inputTokens, output_tokens: outputTokens, cost, unpriced } = readTotals(row)
+  return { entities, facts, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
+}
+
+const CountRow = Schema.Struct({ status: RunStatus, runs: Schema.NumberFromString })
+
+const readCount = rowReader("extraction_runs", CountRow)
+
+export const countsOf = (rows: ReadonlyArray<object>): Readonly<Record<RunStatus, number>> => ({
+  queued: 0,
+  running: 0,
+  succeeded: 0,
+  failed: 0,
+  cancelled: 0,
+  ...Object.fromEntries(rows.map(readCount).map(({ status, runs }) => [status, runs])),
+})
+
+const WorkRow = Schema.Struct({
+  run_id: RunId,
+  chunks: Count,
+  calls: Count,
+  input_tokens: Count,
+  output_tokens: Count,
+  cost: Schema.Finite,
+  unpriced: Count,
+})
+
+/** The progress of a run, and the usage of models for it. */
+export interface RunWork {
+  /** Chunks of its document that are done. */
+  readonly chunks: number
+  readonly usage: Usage
+}
+
+const readWork = rowReader("run_checkpoints", WorkRow)
+
+export const workOf = (row: object) => {
+  const { run_id, chunks, calls, input_tokens: inputTokens, output_tokens: outputTokens, cost, unpriced } = readWork(row)
+  const work: RunWork = { chunks, usage: { calls, inputTokens, outputTokens, cost: unpriced > 0 ? undefined : cost } }
+  return [run_id, work] as const
+}
+
+const GraphPlaceRow = Schema.Struct({
+  document_id: DocumentId,
+  run_id: RunId,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  title: Schema.NullOr(Schema.String),
+  language: Schema.NullOr(Schema.String),
+  completed_at: Schema.NullOr(Schema.Int),
+  /** Null for a run without any step. */
+  batch_index: Schema.NullOr(Count),
+  /** Null for a graph that is missing. */
+  artifact_key: Schema.NullOr(Schema.String),
+})
+
+const readGraphPlace = rowReader("batch_artifacts", GraphPlaceRow)
+
+/** The document of a run. */
+const documentOf = (place: typeof GraphPlaceRow.Type | typeof ReviewPlaceRow.Type) => ({
+  documentId: place.document_id,
+  runId: place.run_id,
+  source: place.input_uri,
+  ...(place.title === null ? {} : { title: place.title }),
+  ...(place.language === null ? {} : { language: place.language }),
+  ...(place.input_hash === null ? {} : { contentHash: place.input_hash }),
+})
+
+/** The document and step of a graph, and whether the graph is stored. */
+export const graphPlaceOf = (row: object) => {
+  const place = readGraphPlace(row)
+  return {
+    ...documentOf(place),
+    ...(place.completed_at === null ? {} : { extractedAt: place.completed_at }),
+    batchIndex: place.batch_index,
+    isThere: place.artifact_key !== null,
+  }
+}
+
+const ReviewPlaceRow = Schema.Struct({
+  document_id: DocumentId,
+  run_id: RunId,
+  input_uri: StorageUri,
+  input_hash: Schema.NullOr(ContentHash),
+  title: Schema.NullOr(Schema.String),
+  language: Schema.NullOr(Schema.String),
+  config_json: Schema.fromJsonString(PipelineConfig),
+})
+
+const readReviewPlace = rowReader("run_artifacts", ReviewPlaceRow)
+
+/** The document of a review list, and the confidence below which its facts were listed. */
+export const reviewPlaceOf = (row: object) => {
+  const place = readReviewPlace(row)
+  return {
+    ...documentOf(place),
+    reviewBelow: place.config_json.reviewBelow,
+  }
+}
+
+const millis = (at: Option.Option<DateTime.Utc>): number | null =>
+  Option.match(at, { onNone: () => null, onSome: ({ epochMilliseconds }) => epochMilliseconds })
+
+const time = (at: number | null): Option.Option<DateTime.Utc> => Option.map(Option.fromNullOr(at), (millis) => DateTime.makeUnsafe(millis))

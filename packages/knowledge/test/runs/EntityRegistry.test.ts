@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { EntityRef, EntityRegistryJson, emptyRegistry, register } from "../../src/runs/EntityRegistry.ts"
+import { EntityRef, EntityRegistryJson, emptyRegistry, register } from "../../src/runs/ExtractStep.ts"
 
 const iri = Schema.Literals(["urn:a", "urn:b", "urn:c"])
 const entities = Arbitrary.array(Arbitrary.schema(Schema.Struct({ ...EntityRef.fields, iri })), { maxLength: 8 })

@@ -3,7 +3,7 @@ import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
 import { Document, DocumentJson } from "../../src/batch/Document.ts"
 import { Manifest, ManifestFile, ManifestFileJson, ManifestJson } from "../../src/batch/Manifest.ts"
-import { EntityRegistry, EntityRegistryJson } from "../../src/runs/EntityRegistry.ts"
+import { EntityRegistry, EntityRegistryJson } from "../../src/runs/ExtractStep.ts"
 import {
   BatchArtifact,
   BatchArtifactJson,
