@@ -10,13 +10,19 @@ import * as Stream from "effect/Stream"
 import type { NodeOfLines } from "../graph/StoredLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { compareCodePoints, type SortFailed } from "../rdf/LineSort.ts"
-import { termText, typePredicate } from "../rdf/NTriples.ts"
+import { termOf, termText, tripleOfParts, typePredicate } from "../rdf/NTriples.ts"
 import type { Triple } from "../rdf/Term.ts"
+import { vocabularies } from "../rdf/Vocabulary.ts"
 import { describe } from "../storage/Describe.ts"
-import { type AffectedNodes, affectedNodes, type GraphChange, type MarkedNode } from "./AffectedNodes.ts"
-import { plainConformity } from "./PlainConformity.ts"
+import {
+  type AffectedNodes,
+  affectedNodes,
+  type ClassMembership,
+  type GraphChange,
+  type MarkedNode,
+  subClassPredicate,
+} from "./AffectedNodes.ts"
 import { attachSources, listedAtMost, Severity, type Violation } from "./Report.ts"
-import { type LibraryFinding, type ShaclLibrary, shaclLibrary } from "./ShaclLibrary.ts"
 import { pathText, type Shapes, type ShapesGraph, sh } from "./Shapes.ts"
 
 export class ValidationFailed extends Schema.TaggedError<ValidationFailed>()("ValidationFailed", { cause: Schema.Defect() }) {
@@ -296,4 +302,278 @@ export class Tally {
       offenders: this.offenders,
     }))
   }
+}
+
+// The fast path: it recognises conforming nodes whose shapes require only classes, datatypes and counts. The SHACL library checks every
+// other node, so that all reported results are the library's. Nearly every node of a real graph conforms: 22,500 conforming nodes take
+// 3.2 s of CPU time with the library alone, and 0.3 s with this fast path.
+
+const { xsd } = vocabularies
+
+/** Whether a node or one of its values is known to conform. False: unknown. */
+type Check = (term: string, node: NodeOfLines) => boolean
+
+type Target = (node: NodeOfLines) => boolean
+
+/** True: the node conforms to all shapes. False: unknown, the library must check. Requires local shapes. */
+export const plainConformity = ({ graph }: Shapes, classes: ClassMembership): ((node: NodeOfLines) => boolean) => {
+  const shapes = graph.targeted().map((shape) => ({ targets: targetsOf(graph, shape, classes), check: checkOf(graph, shape, classes) }))
+  return (node) => shapes.every(({ targets, check }) => !targets.some((isTarget) => isTarget(node)) || check(node.subject, node))
+}
+
+const targetsOf = (graph: ShapesGraph, shape: string, classes: ClassMembership): ReadonlyArray<Target> => [
+  ...graph.targetClasses(shape).map(
+    (type): Target =>
+      ({ subject }) =>
+        classes.isOf(subject, type),
+  ),
+  ...graph.values(shape, `${sh}targetSubjectsOf`).map(
+    ({ value }): Target =>
+      ({ values }) =>
+        values.has(`<${value}>`),
+  ),
+  ...graph.values(shape, `${sh}targetNode`).map(
+    ({ value }): Target =>
+      ({ subject }) =>
+        termOf(subject).value === value,
+  ),
+]
+
+/** Whether a predicate of a shape is not a constraint. */
+const isSilent = (predicate: string): boolean => !predicate.startsWith(sh) || silent.has(predicate.slice(sh.length))
+
+const silent = new Set("message severity name description order group defaultValue path targetClass targetSubjectsOf targetNode".split(" "))
+
+/** Constraints that apply to each value separately: a property without values satisfies all of them. */
+const ofEachValue = new Set(
+  [
+    ..."and class datatype disjoint in languageIn lessThan lessThanOrEquals maxExclusive maxInclusive maxLength".split(" "),
+    ..."minExclusive minInclusive minLength node nodeKind not or pattern flags property uniqueLang xone".split(" "),
+  ].map((name) => sh + name),
+)
+
+const unknown: Check = () => false
+
+const checkOf = (graph: ShapesGraph, shape: string, classes: ClassMembership): Check => {
+  const path = graph.values(shape, `${sh}path`)
+  const checks: Array<Check> = []
+  const counts: Array<(count: number) => boolean> = []
+  for (const [predicate, objects] of graph.of(shape)) {
+    if (isSilent(predicate)) continue
+    for (const object of objects) {
+      const count = Number(object.value)
+      if (predicate === `${sh}minCount`) counts.push((found) => found >= count)
+      else if (predicate === `${sh}maxCount`) counts.push((found) => found <= count)
+      else if (ofEachValue.has(predicate)) checks.push(constraintOf(graph, predicate, object, classes))
+      else return unknown
+    }
+  }
+  const isEach: Check = (term, node) => checks.every((check) => check(term, node))
+  if (path.length === 0) return counts.length === 0 ? isEach : unknown
+  const [property] = path
+  if (path.length > 1 || property?.termType !== "NamedNode") return unknown
+  return (term, node) => {
+    // Of the nodes that this node points to, only the classes are known.
+    if (term !== node.subject) return false
+    const values = node.values.get(`<${property.value}>`) ?? []
+    return counts.every((isCount) => isCount(values.length)) && values.every((value) => isEach(value, node))
+  }
+}
+
+const constraintOf = (graph: ShapesGraph, predicate: string, object: Triple["object"], classes: ClassMembership): Check => {
+  const { value } = object
+  switch (predicate) {
+    case `${sh}class`:
+      return (term) => classes.isOf(term, value)
+    case `${sh}datatype`:
+      return (term) => isPlainlyOf(term, value)
+    case `${sh}nodeKind`:
+      return (term) => isPlainlyOfKind(term, value)
+    case `${sh}property`:
+    case `${sh}node`:
+      return checkOf(graph, value, classes)
+    case `${sh}or`: {
+      const choices = graph.list(object).map((choice) => checkOf(graph, choice.value, classes))
+      return (term, node) => choices.some((check) => check(term, node))
+    }
+    case `${sh}not`: {
+      // A negation needs an exact answer, not "unknown". Only class membership is exact.
+      const [inner, ...others] = [...graph.of(value)].filter(([one]) => !isSilent(one))
+      if (inner?.[0] !== `${sh}class` || others.length > 0 || inner[1].length !== 1) return unknown
+      if (graph.of(value).has(`${sh}path`)) return unknown
+      return (term) => !classes.isOf(term, inner[1][0]?.value ?? "")
+    }
+    default:
+      return unknown
+  }
+}
+
+const isPlainlyOfKind = (term: string, kind: string): boolean => {
+  if (term.startsWith("<")) return kind.endsWith("IRI") || kind === `${sh}IRIOrLiteral`
+  return kind === (term.startsWith('"') ? `${sh}Literal` : `${sh}BlankNode`)
+}
+
+/** The common lexical forms of a datatype. The library decides whether any other form is valid. */
+const usualForms: Readonly<Record<string, RegExp>> = {
+  [`${xsd}string`]: /^/,
+  [`${xsd}integer`]: /^-?\d+$/,
+  [`${xsd}nonNegativeInteger`]: /^\d+$/,
+  [`${xsd}decimal`]: /^-?\d+(\.\d+)?$/,
+  [`${xsd}double`]: /^-?\d+(\.\d+)?$/,
+  [`${xsd}boolean`]: /^(true|false)$/,
+  [`${xsd}gYear`]: /^[1-9]\d{3}$/,
+  [`${xsd}date`]: /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])$/,
+  [`${xsd}dateTime`]: /^[1-9]\d{3}-(0[1-9]|1[0-2])-(0[1-9]|1\d|2[0-8])T([01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/,
+}
+
+/** Whether an N-Triples term is a literal of the datatype in a common lexical form. */
+const isPlainlyOf = (term: string, datatype: string): boolean => {
+  const literal = termOf(term)
+  if (literal.termType !== "Literal" || literal.language !== "") return false
+  return literal.datatype.value === datatype && (usualForms[datatype]?.test(literal.value) ?? false)
+}
+
+// The SHACL library, loaded on first use, with the shapes parsed once for all chunks of a graph.
+
+type Validator = InstanceType<typeof import("rdf-validate-shacl")["default"]>
+type Factory = Validator["factory"]
+type Dataset = ReturnType<Factory["dataset"]>
+type LibraryResult = Awaited<ReturnType<Validator["validate"]>>["results"][number]
+
+interface ShaclLibrary {
+  /**
+   * Applies every shape to its wanted focus nodes, given nodes of a graph and the classes of the nodes they point to. It yields after
+   * each small step, mostly without a finding, so that the caller can pause in between. Throws the exceptions of the library.
+   */
+  readonly check: (nodes: Iterable<NodeOfLines>, isWanted: (focus: string) => boolean) => Generator<LibraryFinding | undefined>
+}
+
+/** A result, with the targeted shape and the focus node of its check, as an N-Triples term. */
+interface LibraryFinding {
+  readonly shape: string
+  readonly root: string
+  readonly result: LibraryResult
+}
+
+const shaclLibrary = (shapes: Shapes, classes: ClassMembership): Effect.Effect<ShaclLibrary> =>
+  Effect.map(
+    Effect.promise(() => Promise.all([import("rdf-validate-shacl"), import("n3")])),
+    ([{ default: Validator }, { DataFactory, Store }]) => {
+      const validator = new Validator(new Store(shapes.triples.map((triple) => quadOf(DataFactory, triple))))
+      const { factory, validationEngine: engine } = validator
+      // The library treats a node as conforming after 50 checks by one shape. Only recursive shapes need that limit.
+      if (!shapes.recursive) engine.maxNodeChecks = 0
+      const asked = new ClassesAskedFor(shapes.graph.classesAskedFor(), classes)
+      return {
+        check: function* (nodes, isWanted) {
+          const dataset = factory.dataset()
+          const add = adder(factory, dataset, classes, asked)
+          for (const node of nodes) {
+            add(node)
+            yield
+          }
+          const data = factory.clownface({ dataset })
+          validator.$data = data
+          for (const shape of validator.shapesGraph.shapesWithTarget) {
+            for (const focus of shape.getTargetNodes(data)) {
+              const root = termText(focus as Triple["object"])
+              if (!isWanted(root)) continue
+              // One report per focus node, so that the focus node of every result is known.
+              engine.initReport()
+              engine.violationsCount = 0
+              engine.nestedResults = {}
+              const failed = engine.validateNodeAgainstShape(focus, shape, data)
+              yield
+              if (failed) for (const result of engine.getReport().results) yield { shape: shape.shapeNode.value, root, result }
+            }
+          }
+        },
+      }
+    },
+  )
+
+/**
+ * The library follows every path of `rdfs:subClassOf` upwards, and fails on a cycle. So a class is made a direct subclass
+ * of the nearest classes that shapes mention, and members of a cycle get each other's classes.
+ */
+class ClassesAskedFor {
+  readonly #asked: ReadonlySet<string>
+  readonly #classes: ClassMembership
+  readonly #nearest = new Map<string, ReadonlyArray<string>>()
+  #hierarchy = 0
+
+  constructor(asked: ReadonlySet<string>, classes: ClassMembership) {
+    this.#asked = asked
+    this.#classes = classes
+  }
+
+  isCircular(one: string, other: string): boolean {
+    return one === other || (this.#classes.above(one).has(other) && this.#classes.above(other).has(one))
+  }
+
+  /** The other mentioned classes of the same cycle. */
+  same(type: string): ReadonlyArray<string> {
+    return [...this.#classes.above(type)].filter((other) => other !== type && this.#asked.has(other) && this.isCircular(type, other))
+  }
+
+  /** The mentioned superclasses with no other mentioned class in between. */
+  nearest(type: string): ReadonlyArray<string> {
+    if (this.#hierarchy !== this.#classes.hierarchy) this.#nearest.clear()
+    this.#hierarchy = this.#classes.hierarchy
+    const known = this.#nearest.get(type)
+    if (known !== undefined) return known
+    const above = [...this.#classes.above(type)].filter((one) => this.#asked.has(one) && !this.isCircular(type, one))
+    const isBetween = (one: string, other: string) => this.#classes.above(one).has(other) && !this.isCircular(one, other)
+    const nearest = above.filter((one) => !above.some((other) => isBetween(other, one)))
+    this.#nearest.set(type, nearest)
+    return nearest
+  }
+}
+
+/** Adds nodes to a dataset, with their classes and the classes of the nodes they point to. */
+const adder = (factory: Factory, dataset: Dataset, classes: ClassMembership, asked: ClassesAskedFor) => {
+  const seen = new Set<string>()
+  const typed = new Set<string>()
+  const add = (subject: string, predicate: string, object: string) => {
+    if (predicate === subClassPredicate && asked.isCircular(termOf(subject).value, termOf(object).value)) return
+    dataset.add(quadOf(factory, tripleOfParts({ subject, predicate, object })))
+  }
+  const addAbove = (type: string) => {
+    if (seen.has(type)) return
+    seen.add(type)
+    for (const parent of asked.nearest(termOf(type).value)) {
+      add(type, subClassPredicate, `<${parent}>`)
+      addAbove(`<${parent}>`)
+    }
+  }
+  const addClasses = (node: string) => {
+    if (typed.has(node)) return
+    typed.add(node)
+    for (const type of classes.typesOf(node)) {
+      add(node, typePredicate, type)
+      for (const other of asked.same(termOf(type).value)) add(node, typePredicate, `<${other}>`)
+      addAbove(type)
+    }
+  }
+  return ({ subject, values }: NodeOfLines): void => {
+    addClasses(subject)
+    for (const [predicate, objects] of values) {
+      for (const object of objects) {
+        add(subject, predicate, object)
+        if (!object.startsWith('"')) addClasses(object)
+      }
+    }
+  }
+}
+
+/** The term factory of a library. */
+type TermFactory = Pick<Factory, "namedNode" | "blankNode" | "literal" | "quad">
+
+const quadOf = (factory: TermFactory, { subject, predicate, object }: Triple) => {
+  const node = ({ termType, value }: Triple["subject"]) => (termType === "NamedNode" ? factory.namedNode(value) : factory.blankNode(value))
+  const value =
+    object.termType === "Literal"
+      ? factory.literal(object.value, object.language === "" ? factory.namedNode(object.datatype.value) : object.language)
+      : node(object)
+  return factory.quad(node(subject), factory.namedNode(predicate.value), value)
 }

@@ -3,10 +3,9 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { nodesOfLines } from "../../src/graph/StoredLines.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
-import { ClassMembership } from "../../src/validate/ClassMembership.ts"
-import { plainConformity } from "../../src/validate/PlainConformity.ts"
+import { ClassMembership } from "../../src/validate/AffectedNodes.ts"
 import { derivedShapes, readShapes } from "../../src/validate/Shapes.ts"
-import { validate, validateByLibrary } from "../../src/validate/Validation.ts"
+import { plainConformity, validate, validateByLibrary } from "../../src/validate/Validation.ts"
 import { base, GeneratedShapes, linesOf, Nodes, ontologyText, shapesText, type } from "./generated.ts"
 
 /** Generated cases; `DETENT_PROPERTY_RUNS` asks for more. */
