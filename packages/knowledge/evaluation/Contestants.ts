@@ -4,8 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as BuiltIn from "../src/extract/builtin/BuiltIn.ts"
-import { anthropicLayer } from "../src/extract/model/AnthropicClient.ts"
-import { openAiLayer } from "../src/extract/model/OpenAiClient.ts"
+import { anthropicLayer, openAiLayer } from "../src/extract/model/ModelExtractor.ts"
 import type { Contestant } from "./Evaluation.ts"
 
 export const builtIn: Contestant = {

@@ -11,8 +11,7 @@
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
-import type { BudgetLimits } from "./extract/model/Budget.ts"
-import { PriceTable } from "./extract/model/Cost.ts"
+import { type BudgetLimits, PriceTable } from "./extract/model/Cost.ts"
 import { TaskSettings } from "./tasks/TaskSettings.ts"
 import { ContentLimitOptions } from "./threads/ContentLimits.ts"
 

@@ -80,25 +80,52 @@ export { type Fact, type FactObject, type Mention, Place, type Span, type SplitF
 export { detectLanguage } from "./extract/language/DocumentLanguage.ts"
 export { languageName, proseLanguages, UnreadProse, unreadNextStep } from "./extract/language/ProseLanguage.ts"
 export type { Rejection, RejectionReason } from "./extract/model/Answer.ts"
-export { type AnthropicClientOptions, anthropicLayer, makeAnthropicExtractor } from "./extract/model/AnthropicClient.ts"
-export { type Budget, BudgetExhausted, type BudgetLimits, makeBudget, PriceUnknown, unlimited } from "./extract/model/Budget.ts"
 export {
   type Answered,
+  type BreakerOptions,
   type CallGuard,
+  CallTooLarge,
+  type CircuitBreaker,
+  CircuitOpen,
   defaultRetryPolicy,
   type GuardOptions,
   type ModelGate,
   makeCallGuard,
+  makeCircuitBreaker,
   makeModelGate,
+  makeRateLimiter,
+  type Permit,
+  type RateLimiter,
+  type RateLimits,
   type RetryPolicy,
+  type Verdict,
 } from "./extract/model/CallGuard.ts"
-export { type BreakerOptions, type CircuitBreaker, CircuitOpen, makeCircuitBreaker, type Verdict } from "./extract/model/CircuitBreaker.ts"
-export { costOf, defaultPrices, estimateTokens, ModelPrice, PriceTable, PriceTableJson, priceOf } from "./extract/model/Cost.ts"
+export {
+  type Budget,
+  BudgetExhausted,
+  type BudgetLimits,
+  costOf,
+  defaultPrices,
+  estimateTokens,
+  ModelPrice,
+  makeBudget,
+  PriceTable,
+  PriceTableJson,
+  PriceUnknown,
+  priceOf,
+  unlimited,
+} from "./extract/model/Cost.ts"
 export { languageModelClient } from "./extract/model/LanguageModelClient.ts"
-export type { ModelClient, ModelRequest } from "./extract/model/ModelClient.ts"
-export { type ModelExtractor, type ModelExtractorOptions, makeModelExtractor } from "./extract/model/ModelExtractor.ts"
-export { makeOpenAiExtractor, type OpenAiClientOptions, openAiLayer } from "./extract/model/OpenAiClient.ts"
-export { CallTooLarge, makeRateLimiter, type Permit, type RateLimiter, type RateLimits } from "./extract/model/RateLimiter.ts"
+export type { AnthropicClientOptions, ModelClient, ModelRequest, OpenAiClientOptions } from "./extract/model/ModelClient.ts"
+export {
+  anthropicLayer,
+  type ModelExtractor,
+  type ModelExtractorOptions,
+  makeAnthropicExtractor,
+  makeModelExtractor,
+  makeOpenAiExtractor,
+  openAiLayer,
+} from "./extract/model/ModelExtractor.ts"
 export { GraphDocument } from "./graph/BatchDocuments.ts"
 export * as CanonicalGraph from "./graph/CanonicalGraph.ts"
 export { type FactReport, type FactStatus, factReport, type ReportedDocument, type ReportedFact, reportedText } from "./graph/FactReport.ts"

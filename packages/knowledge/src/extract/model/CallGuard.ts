@@ -3,18 +3,18 @@
  * itself depends on the provider.
  */
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
 import type * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import * as Semaphore from "effect/Semaphore"
 import { countUsage, timedCall } from "../../KnowledgeMetrics.ts"
 import { addUsage, ExtractionFailed, noUsage, type Usage } from "../Extractor.ts"
-import type { Budget } from "./Budget.ts"
-import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "./CircuitBreaker.ts"
-import { defaultPrices, type ModelPrice, type Tokens, usageOf } from "./Cost.ts"
-import { makeRateLimiter, type RateLimiter, type RateLimits } from "./RateLimiter.ts"
+import { type Budget, defaultPrices, type ModelPrice, type Tokens, usageOf } from "./Cost.ts"
 
 export interface GuardOptions {
   /** The name in errors and provenance: `anthropic/claude-…`. */
@@ -157,3 +157,214 @@ const retried = <A, R>(call: Effect.Effect<A, ExtractionFailed, R>, policy: Retr
     )
   return attempt(1)
 }
+
+// Delays calls to a model so that they stay within the provider's limits: requests and tokens in any minute, and concurrent calls.
+// Calls wait in order of arrival. A process has one limiter per model and provider; processes that share an account need limits
+// that add up to those of the account.
+
+export interface RateLimits {
+  readonly requestsPerMinute?: number
+  readonly tokensPerMinute?: number
+  readonly concurrency?: number
+}
+
+/** A call that needs more tokens than a whole minute allows: waiting would not help. */
+export class CallTooLarge extends Schema.TaggedError<CallTooLarge>()("CallTooLarge", {
+  tokens: Schema.Finite,
+  tokensPerMinute: Schema.Finite,
+}) {
+  override get message() {
+    return `a call of ${this.tokens} tokens exceeds the limit of ${this.tokensPerMinute} tokens per minute; make the chunks smaller or raise the limit`
+  }
+}
+
+/** The right to make one call. */
+export interface Permit {
+  /** Records the actual number of tokens. */
+  readonly settle: (tokens: number) => Effect.Effect<void>
+  /** Gives the permit back: the call was not made. */
+  readonly refund: Effect.Effect<void>
+}
+
+export interface RateLimiter {
+  /** Waits until the limits allow the call, then makes it. `tokens` is its expected usage. */
+  readonly withPermit: <A, E, R>(tokens: number, call: (permit: Permit) => Effect.Effect<A, E, R>) => Effect.Effect<A, E | CallTooLarge, R>
+  /** Starts no call for this long: the provider's `retry-after`. */
+  readonly pause: (millis: number) => Effect.Effect<void>
+}
+
+/** The monotonic clock in milliseconds. The time of day may be set back. */
+const monotonicMillis: Effect.Effect<number> = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos) / 1e6)
+
+const minute = 60_000
+
+interface Start {
+  readonly at: number
+  tokens: number
+}
+
+export const makeRateLimiter = (limits: RateLimits): Effect.Effect<RateLimiter> =>
+  Effect.gen(function* () {
+    const requests = limits.requestsPerMinute ?? Number.POSITIVE_INFINITY
+    const allowance = limits.tokensPerMinute ?? Number.POSITIVE_INFINITY
+    const running = yield* Semaphore.make(limits.concurrency ?? Number.MAX_SAFE_INTEGER)
+    const turn = yield* Semaphore.make(1)
+    // The calls of the last minute, the oldest first.
+    let starts: Array<Start> = []
+    let pausedUntil = Number.NEGATIVE_INFINITY
+
+    /** When the next call with this number of tokens may start. */
+    const earliest = (tokens: number, now: number): number => {
+      starts = starts.filter(({ at }) => at > now - minute)
+      const blocking = starts.length < requests ? undefined : starts[starts.length - requests]
+      const afterRequests = blocking === undefined ? now : blocking.at + minute
+      return Math.max(now, pausedUntil, afterRequests, afterTokens(tokens, now))
+    }
+
+    const afterTokens = (tokens: number, now: number): number => {
+      let used = starts.reduce((sum, start) => sum + start.tokens, 0)
+      let free = now
+      for (const start of starts) {
+        if (used + tokens <= allowance) break
+        used -= start.tokens
+        free = start.at + minute
+      }
+      return free
+    }
+
+    const take = (tokens: number): Effect.Effect<Start> =>
+      Effect.gen(function* () {
+        while (true) {
+          const now = yield* monotonicMillis
+          const start = { at: now, tokens }
+          const at = earliest(tokens, now)
+          if (at <= now) {
+            starts.push(start)
+            return start
+          }
+          yield* Effect.sleep(Math.ceil(at - now))
+        }
+      })
+
+    const permitOf = (start: Start): Permit => ({
+      settle: (tokens) =>
+        Effect.sync(() => {
+          start.tokens = tokens
+        }),
+      refund: Effect.sync(() => {
+        starts = starts.filter((other) => other !== start)
+      }),
+    })
+
+    return {
+      withPermit: (tokens, call) =>
+        tokens > allowance
+          ? Effect.fail(new CallTooLarge({ tokens, tokensPerMinute: allowance }))
+          : running.withPermits(1)(Effect.flatMap(turn.withPermits(1)(take(tokens)), (start) => call(permitOf(start)))),
+      pause: (millis) =>
+        Effect.map(monotonicMillis, (now) => {
+          pausedUntil = Math.max(pausedUntil, now + millis)
+        }),
+    }
+  })
+
+// A circuit breaker for a service that keeps failing. After `failures` failures in a row it is open: calls fail immediately. After
+// `openFor` it lets `probes` calls through: if all of them succeed it is closed again, and if one fails it is open again.
+
+export interface BreakerOptions {
+  readonly failures?: number
+  readonly openFor?: Duration.Input
+  readonly probes?: number
+}
+
+/** The breaker is open and did not make the call. */
+export class CircuitOpen extends Schema.TaggedError<CircuitOpen>()("CircuitOpen", {
+  /** The wait before the next attempt. */
+  retryAfterMillis: Schema.Finite,
+  /** The failure that opened the circuit. */
+  failure: Schema.String,
+}) {
+  override get message() {
+    const seconds = Math.ceil(this.retryAfterMillis / 1000)
+    return `the service keeps failing, so the circuit breaker is open; try again in ${seconds} s; last failure: ${this.failure}`
+  }
+}
+
+/** What a call shows about the service. A refusal is an answer, so the service works. */
+export type Verdict = "works" | "nothing" | { readonly failing: string }
+
+export type BreakerState = "closed" | "open" | "probing"
+
+export interface CircuitBreaker {
+  readonly protect: <A, E, R>(
+    call: Effect.Effect<A, E, R>,
+    verdict: (exit: Exit.Exit<A, E>) => Verdict,
+  ) => Effect.Effect<A, E | CircuitOpen, R>
+  /** Fails if the breaker would not let a call through; makes no call. */
+  readonly check: Effect.Effect<void, CircuitOpen>
+  readonly state: Effect.Effect<BreakerState>
+}
+
+type State =
+  | { readonly _tag: "Closed"; failures: number }
+  | { readonly _tag: "Open"; readonly until: number; readonly failure: string }
+  | { readonly _tag: "Probing"; readonly failure: string; started: number; succeeded: number }
+
+/** The wait to suggest while probes run: how long they take is unknown. */
+const probeWait = 1000
+
+export const makeCircuitBreaker = (options: BreakerOptions = {}): Effect.Effect<CircuitBreaker> =>
+  Effect.sync(() => {
+    const failures = options.failures ?? 5
+    const openFor = Duration.toMillis(Duration.fromInputUnsafe(options.openFor ?? "30 seconds"))
+    const probes = options.probes ?? 3
+    let state: State = { _tag: "Closed", failures: 0 }
+
+    const refusal = (now: number): CircuitOpen | undefined => {
+      if (state._tag === "Closed") return undefined
+      const { failure } = state
+      if (state._tag === "Open" && now < state.until) return new CircuitOpen({ retryAfterMillis: Math.ceil(state.until - now), failure })
+      if (state._tag === "Probing" && state.started >= probes) return new CircuitOpen({ retryAfterMillis: probeWait, failure })
+      return undefined
+    }
+
+    /** The state in which the call starts: its result counts only while that state lasts. */
+    const enter = (): State => {
+      if (state._tag === "Open") state = { _tag: "Probing", failure: state.failure, started: 0, succeeded: 0 }
+      if (state._tag === "Probing") state.started++
+      return state
+    }
+
+    const leave = (entered: State, verdict: Verdict, now: number): void => {
+      if (entered !== state) return
+      if (typeof verdict === "object") {
+        if (state._tag === "Closed" && ++state.failures < failures) return
+        state = { _tag: "Open", until: now + openFor, failure: verdict.failing }
+      } else if (state._tag === "Closed") {
+        if (verdict === "works") state.failures = 0
+      } else if (state._tag === "Probing") {
+        if (verdict === "nothing") state.started--
+        else if (++state.succeeded === probes) state = { _tag: "Closed", failures: 0 }
+      }
+    }
+
+    return {
+      protect: (call, verdict) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen(function* () {
+            const now = yield* monotonicMillis
+            const refused = refusal(now)
+            if (refused !== undefined) return yield* refused
+            const entered = enter()
+            const exit = yield* Effect.exit(restore(call))
+            leave(entered, verdict(exit), yield* monotonicMillis)
+            return yield* exit
+          }),
+        ),
+      check: Effect.flatMap(monotonicMillis, (now) => {
+        const refused = refusal(now)
+        return refused === undefined ? Effect.void : Effect.fail(refused)
+      }),
+      state: Effect.sync(() => (state._tag === "Closed" ? "closed" : state._tag === "Open" ? "open" : "probing")),
+    }
+  })

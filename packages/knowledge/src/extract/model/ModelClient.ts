@@ -1,6 +1,6 @@
 /**
- * The client of a provider: it answers a prompt in JSON of a given form. The parts that all providers share are here: the faults
- * of an answer that arrived and was billed, and the HTTP request with the meaning of its failures.
+ * The clients of providers: each answers a prompt in JSON of a given form. First the parts that they share, which are the faults of an
+ * answer that arrived and was billed, and the HTTP request with the meaning of its failures; then Anthropic's API and OpenAI's.
  */
 import * as Clock from "effect/Clock"
 import * as DateTime from "effect/DateTime"
@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
@@ -18,6 +19,9 @@ import { innermostReason } from "../../storage/Describe.ts"
 import { ExtractionFailed } from "../Extractor.ts"
 import type { Answered } from "./CallGuard.ts"
 import { estimateTokens } from "./Cost.ts"
+
+/** Providers leave out fields, or set them to null. */
+const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
 /** A JSON Schema in the part of the language that all providers understand. */
 export type JsonSchema = { readonly [key: string]: unknown }
@@ -58,7 +62,7 @@ export const cutOff = (extractor: string): Result.Result<never, ExtractionFailed
   )
 
 /** The response is JSON, but not that of the called API. Its cost is unknown. */
-export const notAnAnswer = (extractor: string, url: string, request: ModelRequest, raw: unknown): Answered<string> => ({
+const notAnAnswer = (extractor: string, url: string, request: ModelRequest, raw: unknown): Answered<string> => ({
   tokens: { inputTokens: estimateTokens(request.system + request.prompt), outputTokens: 0 },
   answer: Result.fail(
     new ExtractionFailed({
@@ -90,7 +94,7 @@ const longestAnswer = 16_000_000
 const longestDetail = 500
 
 /** Sends requests through the HttpClient in the context, or through `fetch`. The answer is JSON of any form. */
-export const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => Effect.Effect<unknown, ExtractionFailed>> =>
+const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => Effect.Effect<unknown, ExtractionFailed>> =>
   Effect.map(Effect.serviceOption(HttpClient.HttpClient), (given) => {
     const failed = (fault: Fault, said: string): ExtractionFailed =>
       new ExtractionFailed({
@@ -227,4 +231,223 @@ const detailOf = ({ url, apiKey }: Endpoint, { nextStep }: Fault, said: string):
 const withoutKey = (text: string, key: Redacted.Redacted<string> | undefined): string => {
   const secret = key === undefined ? "" : Redacted.value(key)
   return secret === "" ? text : text.replaceAll(secret, "<redacted>")
+}
+
+// Anthropic's Messages API over HTTP.
+
+export interface AnthropicClientOptions {
+  /** Not needed for a gateway without authentication. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly model: string
+  /** The base URL of a gateway with the same API. Default: https://api.anthropic.com. */
+  readonly baseUrl?: string
+  /** The effort of a reasoning model. Other models reject requests that set it. */
+  readonly effort?: "low" | "medium" | "high"
+}
+
+const anthropicVersion = "2026-10-21"
+
+const anthropicUrl = "https://api.anthropic.com"
+
+/** The fields that the client reads. Only `content` is required: gateways leave out much of the rest. */
+const AnthropicReply = Schema.Struct({
+  content: Schema.Array(Schema.Struct({ type: Schema.String, text: Schema.optionalKey(Schema.String) })),
+  stop_reason: optional(Schema.String),
+  usage: optional(
+    Schema.Struct({
+      input_tokens: optional(Schema.Finite),
+      output_tokens: optional(Schema.Finite),
+      cache_creation_input_tokens: optional(Schema.Finite),
+      cache_read_input_tokens: optional(Schema.Finite),
+    }),
+  ),
+})
+type AnthropicReply = typeof AnthropicReply.Type
+
+export const makeAnthropicClient = (options: AnthropicClientOptions): Effect.Effect<ModelClient> =>
+  Effect.gen(function* () {
+    const { apiKey, model, effort } = options
+    const extractor = `anthropic/${model}`
+    const base = (options.baseUrl ?? anthropicUrl).replace(/\/+$/, "")
+    const url = base.endsWith("/v1") ? `${base}/messages` : `${base}/v1/messages`
+    const post = yield* makePost({
+      extractor,
+      url,
+      headers: { "anthropic-version": anthropicVersion, ...(apiKey === undefined ? {} : { "x-api-key": Redacted.value(apiKey) }) },
+      apiKey,
+      keyName: "ANTHROPIC_API_KEY",
+    })
+    return {
+      name: extractor,
+      model,
+      complete: (request) =>
+        Effect.map(
+          post({
+            model,
+            max_tokens: request.maxOutputTokens,
+            system: request.system,
+            messages: [{ role: "user", content: request.prompt }],
+            output_config: { format: { type: "json_schema", schema: request.schema }, ...(effort === undefined ? {} : { effort }) },
+          }),
+          (raw) => {
+            const reply = Schema.decodeUnknownResult(AnthropicReply)(raw)
+            return Result.isSuccess(reply) ? anthropicAnswer(extractor, request, reply.success) : notAnAnswer(extractor, url, request, raw)
+          },
+        ),
+    }
+  })
+
+const anthropicAnswer = (extractor: string, request: ModelRequest, { content, stop_reason, usage }: AnthropicReply): Answered<string> => {
+  const text = content.map((block) => (block.type === "text" ? (block.text ?? "") : "")).join("")
+  const read = (usage?.input_tokens ?? 0) + (usage?.cache_creation_input_tokens ?? 0) + (usage?.cache_read_input_tokens ?? 0)
+  const tokens = {
+    inputTokens: read > 0 ? read : estimateTokens(request.system + request.prompt),
+    outputTokens: usage?.output_tokens ?? estimateTokens(text),
+  }
+  return { tokens, answer: judgedAnthropic(extractor, stop_reason ?? undefined, text) }
+}
+
+const judgedAnthropic = (extractor: string, stop: string | undefined, text: string): Result.Result<string, ExtractionFailed> => {
+  if (stop === "refusal") return declined(extractor, text)
+  if (stop === "max_tokens" || stop === "model_context_window_exceeded") return cutOff(extractor)
+  return Result.succeed(text)
+}
+
+// OpenAI's Chat Completions and Responses APIs over HTTP. All compatible servers offer Chat Completions, so it is the default.
+
+export interface OpenAiClientOptions {
+  /** Not needed for a server without authentication. */
+  readonly apiKey?: Redacted.Redacted<string>
+  readonly model: string
+  /** The base URL of any server with the same API: `http://localhost:11434/v1`. Default: https://api.openai.com/v1. */
+  readonly baseUrl?: string
+  readonly api?: "chat" | "responses"
+}
+
+const openAiUrl = "https://api.openai.com/v1"
+
+const ChatReply = Schema.Struct({
+  choices: Schema.NonEmptyArray(
+    Schema.Struct({
+      finish_reason: optional(Schema.String),
+      message: Schema.Struct({ content: optional(Schema.String), refusal: optional(Schema.String) }),
+    }),
+  ),
+  usage: optional(Schema.Struct({ prompt_tokens: optional(Schema.Finite), completion_tokens: optional(Schema.Finite) })),
+})
+
+const ResponsesReply = Schema.Struct({
+  output: Schema.Array(
+    Schema.Struct({
+      type: Schema.String,
+      content: optional(
+        Schema.Array(Schema.Struct({ type: Schema.String, text: optional(Schema.String), refusal: optional(Schema.String) })),
+      ),
+    }),
+  ),
+  incomplete_details: optional(Schema.Struct({ reason: optional(Schema.String) })),
+  usage: optional(Schema.Struct({ input_tokens: optional(Schema.Finite), output_tokens: optional(Schema.Finite) })),
+})
+
+/** The common result of both APIs. */
+interface OpenAiReply {
+  readonly text: string
+  readonly refusal: string | undefined
+  readonly stop: string | undefined
+  readonly inputTokens: number | undefined
+  readonly outputTokens: number | undefined
+}
+
+/** One of the two APIs: its path, its request body, and the reader of its response. */
+interface Dialect {
+  readonly path: string
+  readonly body: (model: string, request: ModelRequest, isOwn: boolean) => unknown
+  readonly read: (raw: unknown) => OpenAiReply | undefined
+}
+
+export const makeOpenAiClient = (options: OpenAiClientOptions): Effect.Effect<ModelClient> =>
+  Effect.gen(function* () {
+    const { apiKey, model } = options
+    const extractor = `openai/${model}`
+    const base = (options.baseUrl ?? openAiUrl).replace(/\/+$/, "")
+    const { path, body, read } = options.api === "responses" ? responses : chat
+    const url = `${base}${path}`
+    const headers = apiKey === undefined ? {} : { authorization: `Bearer ${Redacted.value(apiKey)}` }
+    const post = yield* makePost({ extractor, url, headers, apiKey, keyName: "OPENAI_API_KEY" })
+    return {
+      name: extractor,
+      model,
+      complete: (request) =>
+        Effect.map(post(body(model, request, base === openAiUrl)), (raw) => {
+          const reply = read(raw)
+          return reply === undefined ? notAnAnswer(extractor, url, request, raw) : openAiAnswer(extractor, request, reply)
+        }),
+    }
+  })
+
+const chat: Dialect = {
+  path: "/chat/completions",
+  body: (model, request, isOwn) => ({
+    model,
+    messages: [
+      { role: "system", content: request.system },
+      { role: "user", content: request.prompt },
+    ],
+    response_format: { type: "json_schema", json_schema: { name: request.name, strict: true, schema: request.schema } },
+    // Other servers know the older name of this limit; OpenAI's newer models accept only the newer one.
+    [isOwn ? "max_completion_tokens" : "max_tokens"]: request.maxOutputTokens,
+  }),
+  read: (raw) => {
+    const decoded = Schema.decodeUnknownResult(ChatReply)(raw)
+    if (Result.isFailure(decoded)) return undefined
+    const { choices, usage } = decoded.success
+    const { message, finish_reason } = choices[0]
+    return {
+      text: message.content ?? "",
+      refusal: message.refusal ?? undefined,
+      stop: finish_reason ?? undefined,
+      inputTokens: usage?.prompt_tokens ?? undefined,
+      outputTokens: usage?.completion_tokens ?? undefined,
+    }
+  },
+}
+
+const responses: Dialect = {
+  path: "/responses",
+  body: (model, request) => ({
+    model,
+    instructions: request.system,
+    input: request.prompt,
+    max_output_tokens: request.maxOutputTokens,
+    store: false,
+    text: { format: { type: "json_schema", name: request.name, strict: true, schema: request.schema } },
+  }),
+  read: (raw) => {
+    const decoded = Schema.decodeUnknownResult(ResponsesReply)(raw)
+    if (Result.isFailure(decoded)) return undefined
+    const { output, usage, incomplete_details } = decoded.success
+    const parts = output.flatMap((item) => (item.type === "message" ? (item.content ?? []) : []))
+    const stop = incomplete_details?.reason
+    return {
+      text: parts.map(({ text }) => text ?? "").join(""),
+      refusal: parts.find(({ type }) => type === "refusal")?.refusal ?? undefined,
+      stop: stop === "max_output_tokens" ? "length" : (stop ?? undefined),
+      inputTokens: usage?.input_tokens ?? undefined,
+      outputTokens: usage?.output_tokens ?? undefined,
+    }
+  },
+}
+
+const openAiAnswer = (extractor: string, request: ModelRequest, reply: OpenAiReply): Answered<string> => ({
+  tokens: {
+    inputTokens: reply.inputTokens ?? estimateTokens(request.system + request.prompt),
+    outputTokens: reply.outputTokens ?? estimateTokens(reply.text),
+  },
+  answer: judgedOpenAi(extractor, reply),
+})
+
+const judgedOpenAi = (extractor: string, { refusal, stop, text }: OpenAiReply): Result.Result<string, ExtractionFailed> => {
+  if (refusal !== undefined) return declined(extractor, refusal)
+  if (stop === "content_filter") return declined(extractor, "the provider's content filter stopped the answer")
+  return stop === "length" ? cutOff(extractor) : Result.succeed(text)
 }

@@ -1,17 +1,32 @@
 /** An extractor that calls any model: the prompt, the guarded call, and the check of every answer. */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import * as Result from "effect/Result"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { addUsage, type Chunk, type ExtractionFailed, type ExtractorService, type KnownEntity, noUsage, type Usage } from "../Extractor.ts"
+import {
+  addUsage,
+  type Chunk,
+  type ExtractionFailed,
+  Extractor,
+  type ExtractorService,
+  type KnownEntity,
+  noUsage,
+  type Usage,
+} from "../Extractor.ts"
 import type { Fact, Mention } from "../Fact.ts"
 import { checkEntities, checkFacts, countRejections, type Rejection, readEntities, readFacts, type Said } from "./Answer.ts"
-import { type Budget, unlimited } from "./Budget.ts"
-import { type Answered, type CallGuard, type ModelGate, makeCallGuard, type RetryPolicy } from "./CallGuard.ts"
-import { defaultPrices, estimateTokens, type ModelPrice, type PriceTable, priceOf, usageOf } from "./Cost.ts"
-import type { ModelClient, ModelRequest } from "./ModelClient.ts"
+import { type Answered, type CallGuard, type ModelGate, makeCallGuard, type RateLimits, type RetryPolicy } from "./CallGuard.ts"
+import { type Budget, defaultPrices, estimateTokens, type ModelPrice, type PriceTable, priceOf, unlimited, usageOf } from "./Cost.ts"
+import {
+  type AnthropicClientOptions,
+  type ModelClient,
+  type ModelRequest,
+  makeAnthropicClient,
+  makeOpenAiClient,
+  type OpenAiClientOptions,
+} from "./ModelClient.ts"
 import { classesFor, entityQuestion, factQuestion, propertiesFor, wordsOf } from "./Prompt.ts"
-import type { RateLimits } from "./RateLimiter.ts"
 
 export interface ModelExtractorOptions {
   readonly limits?: RateLimits
@@ -151,3 +166,15 @@ const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">)
 /** A mention of every class, since the entities of a chunk are not known before the first step. */
 const oneOfEach = (ontology: OntologyIndex): ReadonlyArray<Mention> =>
   [...ontology.classes.keys()].map((type) => ({ type, text: "", span: { start: 0, end: 0 }, confidence: 1 }))
+
+export const makeAnthropicExtractor = (options: AnthropicClientOptions & ModelExtractorOptions): Effect.Effect<ModelExtractor> =>
+  Effect.flatMap(makeAnthropicClient(options), (client) => makeModelExtractor(client, options))
+
+export const anthropicLayer = (options: AnthropicClientOptions & ModelExtractorOptions): Layer.Layer<Extractor> =>
+  Layer.effect(Extractor, makeAnthropicExtractor(options))
+
+export const makeOpenAiExtractor = (options: OpenAiClientOptions & ModelExtractorOptions): Effect.Effect<ModelExtractor> =>
+  Effect.flatMap(makeOpenAiClient(options), (client) => makeModelExtractor(client, options))
+
+export const openAiLayer = (options: OpenAiClientOptions & ModelExtractorOptions): Layer.Layer<Extractor> =>
+  Layer.effect(Extractor, makeOpenAiExtractor(options))

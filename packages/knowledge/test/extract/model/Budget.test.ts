@@ -6,8 +6,7 @@ import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { addUsage, noUsage, type Usage } from "../../../src/extract/Extractor.ts"
-import { makeBudget } from "../../../src/extract/model/Budget.ts"
-import { costOf, defaultPrices, estimateTokens, PriceTableJson, priceOf, usageOf } from "../../../src/extract/model/Cost.ts"
+import { costOf, defaultPrices, estimateTokens, makeBudget, PriceTableJson, priceOf, usageOf } from "../../../src/extract/model/Cost.ts"
 
 const usage = (tokens: number, cost: number | undefined = tokens / 100): Usage => ({ calls: 1, inputTokens: tokens, outputTokens: 0, cost })
 

@@ -6,8 +6,8 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import { ExtractionFailed } from "../../../src/extract/Extractor.ts"
-import { type BudgetLimits, makeBudget } from "../../../src/extract/model/Budget.ts"
 import { type Answered, type GuardOptions, makeCallGuard, waitAfter } from "../../../src/extract/model/CallGuard.ts"
+import { type BudgetLimits, makeBudget } from "../../../src/extract/model/Cost.ts"
 
 const failure = (reason: ExtractionFailed["reason"], retryable: boolean, retryAfterMillis?: number) =>
   new ExtractionFailed({

@@ -5,7 +5,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "../../../src/extract/model/CircuitBreaker.ts"
+import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "../../../src/extract/model/CallGuard.ts"
 
 const judge = (exit: Exit.Exit<unknown, string>): Verdict =>
   Exit.isSuccess(exit) ? "works" : Exit.hasInterrupts(exit) ? "nothing" : { failing: "no answer" }

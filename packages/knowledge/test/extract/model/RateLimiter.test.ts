@@ -6,7 +6,7 @@ import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { makeRateLimiter, type RateLimiter } from "../../../src/extract/model/RateLimiter.ts"
+import { makeRateLimiter, type RateLimiter } from "../../../src/extract/model/CallGuard.ts"
 
 interface Call {
   readonly index: number
