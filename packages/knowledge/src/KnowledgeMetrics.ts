@@ -7,7 +7,7 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Metric from "effect/Metric"
-import type { BatchEvent } from "./batch/BatchEvent.ts"
+import type { BatchEvent } from "./batch/BatchMachine.ts"
 import type { Usage } from "./extract/Extractor.ts"
 
 const counter = (name: string, description: string) => Metric.counter(`detent_${name}_total`, { description, incremental: true })

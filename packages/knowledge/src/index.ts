@@ -9,8 +9,6 @@ export {
   WorkerCrashed,
   type WorkerError,
 } from "@detent/durable/ProcessPool"
-export { BatchConfig, Dispatch, defaultBatchConfig, FailurePolicy } from "./batch/BatchConfig.ts"
-export { BatchEvent } from "./batch/BatchEvent.ts"
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
 export {
   type BatchChanges,
@@ -22,8 +20,9 @@ export {
   type RetryChange,
   type SelectionChange,
 } from "./batch/Batches.ts"
-export { BatchMachine } from "./batch/BatchMachine.ts"
+export { BatchEvent, BatchMachine } from "./batch/BatchMachine.ts"
 export {
+  BatchConfig,
   type BatchFault,
   type BatchState,
   BatchStateJson,
@@ -34,7 +33,10 @@ export {
   BatchStopped,
   type BatchUsage,
   batchStates,
+  Dispatch,
+  defaultBatchConfig,
   errorOf,
+  FailurePolicy,
   isTerminal,
   type LanguageCount,
   progressPercent,

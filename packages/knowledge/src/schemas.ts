@@ -3,8 +3,15 @@
  * without loading the libraries that read documents and graphs.
  */
 
-export { BatchConfig } from "./batch/BatchConfig.ts"
-export { type BatchState, batchStates, isTerminal, type LanguageCount, progressPercent, stageDisplayName } from "./batch/BatchState.ts"
+export {
+  BatchConfig,
+  type BatchState,
+  batchStates,
+  isTerminal,
+  type LanguageCount,
+  progressPercent,
+  stageDisplayName,
+} from "./batch/BatchState.ts"
 export { ManifestFile } from "./batch/Manifest.ts"
 export { Place } from "./extract/Fact.ts"
 export { languageName, UnreadProse, unreadNextStep } from "./extract/language/ProseLanguage.ts"

@@ -19,7 +19,7 @@ import { countEvent, exposeCounters } from "../KnowledgeMetrics.ts"
 import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { BatchEvent } from "./BatchEvent.ts"
+import { BatchEvent } from "./BatchMachine.ts"
 
 const { cases } = BatchEvent
 const primaryKey = ({ batchId }: { readonly batchId: string }) => batchId

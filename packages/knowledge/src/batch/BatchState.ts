@@ -1,8 +1,7 @@
 /**
- * The state of a batch, with the data of each stage. Fields that a later version of Detent added are optional, so that
- * batches stored by earlier versions can be decoded.
+ * The configuration of a batch, and its state with the data of each stage. Fields that a later version of Detent added are optional, so
+ * that batches stored by earlier versions can be decoded.
  */
-
 import { State } from "@detent/machine"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -11,10 +10,58 @@ import type * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as KeyValueStore from "effect/unstable/persistence/KeyValueStore"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
+import { ExtractorSelection } from "../KnowledgeSettings.ts"
+import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Uri.ts"
-import { BatchConfig } from "./BatchConfig.ts"
+import { ValidationPolicy } from "../validate/Report.ts"
+
+/**
+ * How a batch reacts to documents that fail: it continues with the others, fails at the first failure, or tries the failed documents
+ * once more at the end.
+ */
+export const FailurePolicy = Schema.Literals(["continue", "failFast", "retryFailed"])
+export type FailurePolicy = typeof FailurePolicy.Type
+
+/**
+ * Where the work of a batch runs: in the process that owns the batch; as tasks that the batch enqueues; or as activities that a job
+ * runner starts one by one. Tasks and activities report to the batch.
+ */
+export const Dispatch = Schema.Literals(["process", "tasks", "activities"])
+export type Dispatch = typeof Dispatch.Type
+
+/** Every setting has a default: see `defaultBatchConfig`. */
+export const BatchConfig = Schema.Struct({
+  failurePolicy: FailurePolicy,
+  /** How many documents are extracted concurrently. Results that are ready together are stored together. */
+  concurrency: Schema.Int.check(Schema.isGreaterThan(0)),
+  /** How often a failed batch may be started again. */
+  maxRetries: Count,
+  resolveEntities: Schema.Boolean,
+  validation: ValidationPolicy,
+  pipeline: PipelineConfig,
+  /** Default: `process`. */
+  dispatch: Schema.optionalKey(Dispatch),
+  ...ExtractorSelection.fields,
+})
+export type BatchConfig = typeof BatchConfig.Type
+
+/** The part of the configuration that selects the extractor. */
+export const selectionOf = ({ extractor, baseUrl, budget }: Partial<BatchConfig>): ExtractorSelection => ({
+  ...(extractor === undefined ? {} : { extractor }),
+  ...(baseUrl === undefined ? {} : { baseUrl }),
+  ...(budget === undefined ? {} : { budget }),
+})
+
+export const defaultBatchConfig: BatchConfig = {
+  failurePolicy: "continue",
+  concurrency: 64,
+  maxRetries: 3,
+  resolveEntities: true,
+  validation: "quarantine",
+  pipeline: defaultPipelineConfig,
+}
 
 export const Stage = Schema.Literals(["pending", "extracting", "resolving", "validating", "ingesting"])
 export type Stage = typeof Stage.Type

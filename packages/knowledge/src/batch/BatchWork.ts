@@ -1,9 +1,15 @@
-/** The batch machine with its stages. An error that ends a stage becomes the batch's failure. */
-
+/**
+ * The batch machine with its stages, which run in the batch's process or are dispatched to others. An error that ends a stage becomes
+ * the batch's failure.
+ */
 import type { ReadError } from "@detent/durable"
 import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
+import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import { timedStage } from "../KnowledgeMetrics.ts"
 import { cancelledWithBatch } from "../runs/Extractions.ts"
 import { describe } from "../storage/Describe.ts"
@@ -11,12 +17,13 @@ import { BatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, type StorageError } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder } from "../storage/Uri.ts"
+import { TaskQueue } from "../tasks/TaskQueue.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
-import { BatchMachine, E } from "./BatchMachine.ts"
+import { BatchEvent, BatchMachine, E } from "./BatchMachine.ts"
 import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
-import { endRuns, extractDocuments } from "./ExtractionStage.ts"
+import { endRuns, extractDocuments, roundOf } from "./ExtractionStage.ts"
 import { addToGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
-import { dispatchStage } from "./StageDispatch.ts"
+import { loadManifest, type ManifestDocument } from "./Manifest.ts"
 
 /** Files of batches are stored below the folder. `stateOf` reads the stored state of a batch; undefined when the batch was removed. */
 export const batchMachine = (folder: StorageFolder, stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, ReadError>) =>
@@ -137,3 +144,120 @@ const causeOf = (error: unknown): Pick<BatchFault, "cause"> => {
   const causes = said.filter((text) => text !== "" && text !== describe(error))
   return causes.length === 0 ? {} : { cause: causes.join(": ") }
 }
+
+// A stage outside the batch's process: with `dispatch: "tasks"` as tasks of the queue, with `dispatch: "activities"` as
+// activities that the user's job runner starts. The stage ends when an activity reports its result to the batch.
+
+type Extracting = typeof S.Extracting.Type
+type Dispatched = Extracting | typeof S.Resolving.Type | typeof S.Validating.Type | typeof S.Ingesting.Type
+
+/** Enqueues the tasks of the stage, and again after every `patience` of a queue that may drop tasks without a report. */
+export const dispatchStage = (state: Dispatched) =>
+  Effect.gen(function* () {
+    const queue = yield* TaskQueue
+    if (state.config.dispatch !== "tasks") {
+      if (state._tag === "Extracting") yield* persistently(beginAgain(state))
+      return yield* Effect.never
+    }
+    if (queue.patience === undefined) {
+      yield* persistently(enqueueStage(state, 0))
+      return yield* Effect.never
+    }
+    const patience = Duration.toMillis(queue.patience)
+    const beganAt = state._tag === "Extracting" ? state.failuresSince : (state.updatedAt ?? state.createdAt)
+    for (;;) {
+      // Counted from the start of the stage: after a restart the keys are the same, so that no task is enqueued twice.
+      const turn = Math.max(0, Math.floor(((yield* Clock.currentTimeMillis) - beganAt) / patience))
+      yield* persistently(enqueueStage(state, turn))
+      yield* Effect.sleep(Math.max(1, beganAt + (turn + 1) * patience - (yield* Clock.currentTimeMillis)))
+    }
+  })
+
+/** Retries with backoff, so that a temporary outage of the queue or the database does not fail the batch. */
+const persistently = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError, R> =>
+  effect.pipe(
+    // The event log reports database errors as defects.
+    Effect.catchDefect((defect) => (isSqlError(defect) ? Effect.fail(defect) : Effect.die(defect))),
+    Effect.tapError((error) =>
+      isTransient(error) ? Effect.logWarning(`tasks were not enqueued, and are enqueued again: ${String(error)}`) : Effect.void,
+    ),
+    Effect.retry({ schedule: Schedule.min([Schedule.exponential("500 millis"), Schedule.spaced("30 seconds")]), while: isTransient }),
+  )
+
+const isTransient = (error: { readonly _tag: string; readonly retryable?: boolean }): boolean =>
+  error._tag === "EventJournalError" || error._tag === "SqlError" || error.retryable === true
+
+const enqueueStage = (state: Dispatched, turn: number) =>
+  Effect.gen(function* () {
+    const queue = yield* TaskQueue
+    const { batchId, attempt } = state
+    const again = "resolvedAgain" in state ? (state.resolvedAgain ?? 0) : 0
+    const keyOf = (...parts: ReadonlyArray<string | number>) => [batchId, attempt, ...parts, `turn-${turn}`].join(":")
+    switch (state._tag) {
+      case "Extracting": {
+        const { ontologyUri, documents } = yield* pendingDocuments(state)
+        return yield* Effect.forEach(
+          documents,
+          ({ documentId, sourceUri }) =>
+            queue.enqueue("extraction", { batchId, attempt, documentId, sourceUri, ontologyUri }, { key: keyOf("extraction", documentId) }),
+          { concurrency: 64, discard: true },
+        )
+      }
+      case "Resolving":
+        return yield* queue.enqueue("resolution", stageInput(state), { key: keyOf("resolution", again) })
+      case "Validating":
+        return yield* queue.enqueue("validation", stageInput(state), { key: keyOf("validation", again) })
+      case "Ingesting":
+        return yield* queue.enqueue("ingestion", stageInput(state), { key: keyOf("ingestion", again) })
+    }
+  })
+
+/** The input of the single task of a stage after extraction. */
+export const stageInput = (state: Exclude<Dispatched, Extracting>) => {
+  const { batchId, attempt, targetNamespace } = state
+  switch (state._tag) {
+    case "Resolving":
+      return { batchId, attempt }
+    case "Validating":
+      return { batchId, attempt, resolvedUri: state.resolvedGraph.uri }
+    case "Ingesting":
+      return { batchId, attempt, validatedUri: state.validatedGraph.uri, targetNamespace }
+  }
+}
+
+/** Returns the pending documents. When all are done, returns one of them, whose activity then reports the end of the stage. */
+const pendingDocuments = (state: Extracting) =>
+  Effect.gen(function* () {
+    const { ontologyUri, documents, done } = yield* beginAgain(state)
+    const pending = documents.filter(({ documentId }) => !done.has(documentId))
+    return { ontologyUri, documents: pending.length === 0 ? documents.slice(0, 1) : pending }
+  })
+
+/** Marks documents that failed in an earlier round as started again: until their activity ends they do not count as failed. */
+const beginAgain = (state: Extracting) =>
+  Effect.gen(function* () {
+    const { batchId } = state
+    const log = yield* BatchEventLog
+    const { ontologyUri, documents } = yield* loadManifest(yield* Storage, state.manifestUri)
+    const standings = yield* log.standings(
+      batchId,
+      documents.map(({ documentId }) => documentId),
+    )
+    const round = roundOf(state)
+    const at = yield* Clock.currentTimeMillis
+    const isFailedBefore = ({ documentId }: ManifestDocument) => {
+      const standing = standings.get(documentId)
+      return standing?.status === "failed" && standing.round < round
+    }
+    yield* Effect.forEach(
+      documents.filter(isFailedBefore),
+      ({ documentId }) => log.emit(BatchEvent.cases.DocumentStarted.make({ batchId, at, documentId, round })),
+      { concurrency: 64, discard: true },
+    )
+    const done = new Set(
+      documents.filter((one) => isOver(standings.get(one.documentId)?.status) && !isFailedBefore(one)).map(({ documentId }) => documentId),
+    )
+    return { ontologyUri, documents, done }
+  })
+
+const isOver = (status: string | undefined): boolean => status === "completed" || status === "failed" || status === "set-aside"

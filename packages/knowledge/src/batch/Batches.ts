@@ -8,12 +8,11 @@
  * const end = yield* batches.awaitEnd(id)
  * ```
  */
-
 import { Engine, forkLoop, type Instance, type InstancePage, Journal, type ListOptions, type ReadError } from "@detent/durable"
 import type { InvalidState, PersistenceFailed, SendError } from "@detent/machine"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
-import type * as Duration from "effect/Duration"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -22,25 +21,23 @@ import * as Stream from "effect/Stream"
 import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
 import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
-import type { ReviewStore } from "../review/ReviewStore.ts"
+import { ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractions } from "../runs/Extractions.ts"
 import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
-import type { RunStore } from "../runs/RunStore.ts"
-import type { ArtifactStore } from "../storage/ArtifactStore.ts"
+import { RunStore } from "../runs/RunStore.ts"
+import { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
 import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, type StorageError } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder } from "../storage/Uri.ts"
+import { blobIn, folderIn, type StorageFolder } from "../storage/Uri.ts"
 import type { TaskQueue } from "../tasks/TaskQueue.ts"
-import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E } from "./BatchMachine.ts"
-import { type Purged, purgeBatches } from "./BatchRetention.ts"
-import { type BatchState, isTerminal, S } from "./BatchState.ts"
+import { type BatchConfig, type BatchState, defaultBatchConfig, isTerminal, S, selectionOf } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
 import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
 import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"
-import { encodeManifest, type ManifestFile } from "./Manifest.ts"
+import { encodeManifest, loadManifest, type ManifestFile } from "./Manifest.ts"
 import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
 
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
@@ -303,3 +300,99 @@ export const warnOfOtherData = (folder: StorageFolder) =>
         "process of a database the same --data, a folder that all of them see or a bucket",
     )
   }).pipe(Effect.catch(({ message }) => Effect.logWarning(`cannot check whether the data folder belongs to the database: ${message}`)))
+
+// Retention: removes the data of batches that ended long ago, as far as no graph needs it: their runs with their rows, and the files that one stage
+// passes to the next. A run whose document is in the graph keeps the text that its spans refer to, and its review list. Files that a
+// version of the graph references are kept, and so are manifest, status, metadata and reports.
+
+/** Counts of removed data. */
+interface Purged {
+  readonly batches: number
+  readonly runs: number
+  readonly files: number
+}
+
+/** Batches per page. */
+const pageSize = 100
+
+/** When a batch ended. None while it is active. */
+const endOf = (state: BatchState): Option.Option<number> => {
+  if ("completedAt" in state) return Option.some(state.completedAt)
+  if ("failedAt" in state) return Option.some(state.failedAt)
+  return "cancelledAt" in state ? Option.some(state.cancelledAt) : Option.none()
+}
+
+/** `stateOf` returns undefined for a batch whose instance was removed. */
+const purgeBatches = <E, R>(
+  folder: StorageFolder,
+  stateOf: (id: BatchId) => Effect.Effect<BatchState | undefined, E, R>,
+  endedBefore: Duration.Input,
+) =>
+  Effect.gen(function* () {
+    const runs = yield* RunStore
+    const reviews = yield* ReviewStore
+    const artifacts = yield* ArtifactStore
+    const storage = yield* Storage
+    const before = (yield* Clock.currentTimeMillis) - Duration.toMillis(endedBefore)
+    let [batches, removed, files, after] = [0, 0, 0, ""]
+    for (;;) {
+      const page = yield* runs.endedBatches(before, after, pageSize)
+      for (const id of page) {
+        const state = yield* stateOf(id)
+        if (state !== undefined && !Option.exists(endOf(state), (end) => end < before)) continue
+        const namespace = state?.targetNamespace ?? (yield* namespaceOf(folder, id))
+        const { shown, named } = namespace === undefined ? nothing : yield* neededBy(folder, namespace)
+        const { gone, paths } = yield* runs.purge(id, shown)
+        yield* reviews.retain(id, shown)
+        yield* Effect.forEach(gone, artifacts.remove, { concurrency: 8, discard: true })
+        yield* Effect.forEach(paths, (path) => storage.remove(blobIn(folder, path)), { concurrency: 8, discard: true })
+        files += yield* removeStageFiles(folder, id, named)
+        removed += gone.length
+        batches++
+      }
+      const last = page.at(-1)
+      if (last === undefined || page.length < pageSize) return { batches, runs: removed, files } satisfies Purged
+      after = last
+    }
+  })
+
+const nothing = { shown: new Set<string>(), named: new Set<string>() }
+
+/** Undefined when the manifest is gone too. */
+const namespaceOf = (folder: StorageFolder, id: BatchId) =>
+  Effect.flatMap(Storage, (storage) => loadManifest(storage, blobIn(folder, pathsOfBatch(id).manifest))).pipe(
+    Effect.map(({ targetNamespace }) => targetNamespace),
+    Effect.catchTag("BlobNotFound", () => Effect.undefined),
+  )
+
+/** Returns the runs whose documents are in the graph, and the files that any version of the graph references. */
+const neededBy = (folder: StorageFolder, namespace: Namespace) =>
+  Effect.gen(function* () {
+    const canonical = yield* CanonicalGraph
+    const storage = yield* Storage
+    const current = yield* canonical.current(namespace)
+    if (Option.isNone(current)) return nothing
+    const documents = yield* canonical.documents(current.value)
+    const shown = new Set([...documents.values()].flatMap(({ runId }) => (runId === undefined ? [] : [runId])))
+    const named = new Set<string>()
+    yield* Stream.runForEach(storage.list(folderIn(folder, `canonical/${namespace}/versions`)), ({ uri }) =>
+      Effect.map(storage.get(uri), ({ bytes }) => {
+        for (const [address] of new TextDecoder().decode(bytes).matchAll(/"(?:file|gs|s3|mem):[^"]+"/g)) named.add(address.slice(1, -1))
+      }),
+    )
+    return { shown, named }
+  })
+
+/** Matches the graph files that one stage passes to the next. */
+const stageFile =
+  /\/(resolution\/merged|validation\/validated|validation\/quarantine|canonical\/reviewed)-[a-f0-9]{16}\.nt$|\/canonical\/final\.ttl$/
+
+const removeStageFiles = (folder: StorageFolder, id: BatchId, named: ReadonlySet<string>) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    const found = yield* Stream.runCollect(storage.list(folderIn(folder, `batches/${id}`)))
+    const removed = yield* Effect.filter(found, ({ uri }) =>
+      stageFile.test(uri) && !named.has(uri) ? storage.remove(uri) : Effect.succeed(false),
+    )
+    return removed.length
+  })

@@ -17,8 +17,7 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { getText, Storage } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
-import { selectionOf } from "./BatchConfig.ts"
-import type { BatchState } from "./BatchState.ts"
+import { type BatchState, selectionOf } from "./BatchState.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 
 /** `set-aside`: it exceeded a limit twice and is not tried again in its batch. */

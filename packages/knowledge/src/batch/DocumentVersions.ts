@@ -14,8 +14,7 @@ import { Extractors } from "../runs/Extractors.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { type ContentHash, contentHashOf, DocumentId } from "../storage/Identity.ts"
 import { getText, Storage, startHash } from "../storage/Storage.ts"
-import { type BatchConfig, selectionOf } from "./BatchConfig.ts"
-import type { BatchState, S } from "./BatchState.ts"
+import { type BatchConfig, type BatchState, type S, selectionOf } from "./BatchState.ts"
 import type { Manifest, ManifestDocument } from "./Manifest.ts"
 
 /** The hash of all settings that affect an extraction. Undefined when the examples have no hash: then no document counts as unchanged. */

@@ -11,10 +11,9 @@ import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors 
 import { newBatchId } from "../storage/Identity.ts"
 import { Storage } from "../storage/Storage.ts"
 import type { StorageFolder } from "../storage/Uri.ts"
-import { type BatchConfig, defaultBatchConfig, selectionOf } from "./BatchConfig.ts"
-import type { BatchUsage } from "./BatchState.ts"
+import { type BatchConfig, type BatchUsage, defaultBatchConfig, selectionOf } from "./BatchState.ts"
 import { settingOf, unchangedDocuments } from "./DocumentVersions.ts"
-import { usageOf } from "./ExtractionReport.ts"
+import { usageOf } from "./ExtractionStage.ts"
 import type { ManifestDocument, ManifestFile } from "./Manifest.ts"
 import { type ManifestError, makeManifest } from "./ManifestMaking.ts"
 

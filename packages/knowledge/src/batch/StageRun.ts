@@ -16,10 +16,9 @@ import { pathsOfBatch } from "../storage/Paths.ts"
 import { Storage, type StorageError, startHash } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
 import type { ActivityName } from "../tasks/Task.ts"
-import { defaultBatchConfig } from "./BatchConfig.ts"
 import { Batches, BatchNotFound } from "./Batches.ts"
 import { E, isPassedBy, stageOf } from "./BatchMachine.ts"
-import { type BatchState, BatchStopped, type S, type StageGraph } from "./BatchState.ts"
+import { type BatchState, BatchStopped, defaultBatchConfig, type S, type StageGraph } from "./BatchState.ts"
 import { loadManifest } from "./Manifest.ts"
 
 /** The batch does not wait for this activity. */

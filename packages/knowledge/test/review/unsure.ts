@@ -1,7 +1,7 @@
 /** Documents that an extractor is partly unsure of, and what the graph says of them. */
 import * as Effect from "effect/Effect"
-import type { BatchConfig } from "../../src/batch/BatchConfig.ts"
 import { Batches } from "../../src/batch/Batches.ts"
+import type { BatchConfig } from "../../src/batch/BatchState.ts"
 import type { ExtractorService } from "../../src/extract/Extractor.ts"
 import { Reviews } from "../../src/review/Reviews.ts"
 import type { StorageFolder } from "../../src/storage/Uri.ts"
