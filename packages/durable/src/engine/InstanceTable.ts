@@ -45,6 +45,8 @@ export class InstanceTable {
   readonly #opening = new Map<string, Deferred.Deferred<LiveInstance, OpenError>>()
   /** Instances whose first commit is in flight: callers wait for it. */
   readonly #starting = new Map<string, Deferred.Deferred<void>>()
+  /** For each read in flight, the names of the instances that have left memory since it began. */
+  readonly #readsInFlight = new Set<Set<string>>()
   /** Stopped work that has not ended yet. Its instance may have left memory. */
   readonly #endingWork = new Map<Fiber.Fiber<void>, InstanceKey>()
   #settledListener: (() => void) | undefined
@@ -265,14 +267,36 @@ export class InstanceTable {
   }
 
   #load(machine: RegisteredMachine, { machine: name, id }: InstanceKey): Effect.Effect<LiveInstance, OpenError> {
-    return Effect.flatMap(this.#loader.reload(machine, { machine: name, id }), (reloaded): Effect.Effect<LiveInstance, OpenError> => {
-      if (reloaded === undefined) return Effect.fail(new InstanceNotFound({ machine: name, id }))
-      const { opened, recovered } = reloaded
-      const adopt = (record: InstanceRecord) => () =>
-        this.find({ machine: name, id }) ?? this.#adopt(machine, { opened: { ...opened, record }, recovered })
-      const isObserved = this.isClosed || !this.#context.isLocal({ machine: name, id })
-      if (isObserved || opened.record.status !== "running" || !opened.record.resident) return Effect.sync(adopt(opened.record))
-      return Effect.map(this.#context.claimWork(opened.record), (owner) => adopt({ ...opened.record, owner })())
+    const key = { machine: name, id }
+    return this.#reading((left) =>
+      Effect.flatMap(this.#loader.reload(machine, key), (reloaded): Effect.Effect<LiveInstance, OpenError> => {
+        if (reloaded === undefined) return Effect.fail(new InstanceNotFound(key))
+        const { opened, recovered } = reloaded
+        const adopt = (record: InstanceRecord): Effect.Effect<LiveInstance, OpenError> =>
+          Effect.suspend(() => {
+            const live = this.find(key)
+            if (live === undefined && left.has(instanceName(key))) return this.#load(machine, key)
+            return Effect.succeed(live ?? this.#adopt(machine, { opened: { ...opened, record }, recovered }))
+          })
+        const isObserved = this.isClosed || !this.#context.isLocal(key)
+        if (isObserved || opened.record.status !== "running" || !opened.record.resident) return adopt(opened.record)
+        return Effect.flatMap(this.#context.claimWork(opened.record), (owner) => adopt({ ...opened.record, owner }))
+      }),
+    )
+  }
+
+  /**
+   * Runs a read of instances with the names of those that have left memory since it began. Such an instance was in memory and may have
+   * stored events after it was read: it has to be read again.
+   */
+  #reading<A, E>(read: (left: ReadonlySet<string>) => Effect.Effect<A, E>): Effect.Effect<A, E> {
+    return Effect.suspend(() => {
+      const left = new Set<string>()
+      this.#readsInFlight.add(left)
+      return Effect.ensuring(
+        read(left),
+        Effect.sync(() => this.#readsInFlight.delete(left)),
+      )
     })
   }
 
@@ -282,9 +306,13 @@ export class InstanceTable {
       // The same key twice would be read twice, with its events.
       const absent = new Map(keys.map((key) => [instanceName(key), key]))
       for (const name of absent.keys()) if (this.#live.has(name)) absent.delete(name)
-      const opened = yield* this.#context.journal.openAll([...absent.values()])
-      const { journal } = yield* prefetchEvents(this.#context.journal, opened)
-      return yield* this.#recoverAll(machine, opened, journal)
+      return yield* this.#reading((left) =>
+        Effect.gen({ self: this }, function* () {
+          const opened = yield* this.#context.journal.openAll([...absent.values()])
+          const { journal } = yield* prefetchEvents(this.#context.journal, opened)
+          return yield* this.#recoverAll(machine, opened, journal, left)
+        }),
+      )
     })
   }
 
@@ -293,39 +321,41 @@ export class InstanceTable {
    * stored them may have become its owner.
    */
   openTaken(machine: RegisteredMachine, taken: ReadonlyArray<OpenedInstance>): Effect.Effect<void, PersistenceFailed> {
-    return Effect.gen({ self: this }, function* () {
-      const absent = taken.filter(({ record }) => this.find(record) === undefined)
-      const { journal, newest } = yield* prefetchEvents(this.#context.journal, absent)
-      const hasMore = ({ record }: OpenedInstance) => (newest(record) ?? 0) > record.sequence
-      yield* this.#recoverAll(
-        machine,
-        absent.filter((one) => !hasMore(one)),
-        journal,
-      )
-      const changed = absent.filter(hasMore)
-      if (changed.length > 0)
-        yield* this.openAll(
-          machine,
-          changed.map(({ record }) => record),
-        )
-    })
+    return this.#reading((left) =>
+      Effect.gen({ self: this }, function* () {
+        const absent = taken.filter(({ record }) => this.find(record) === undefined)
+        const { journal, newest } = yield* prefetchEvents(this.#context.journal, absent)
+        const hasMore = ({ record }: OpenedInstance) => (newest(record) ?? 0) > record.sequence
+        const unchanged = absent.filter((one) => !hasMore(one))
+        yield* this.#recoverAll(machine, unchanged, journal, left)
+        const changed = absent.filter(hasMore).map(({ record }) => record)
+        if (changed.length > 0) yield* this.openAll(machine, changed)
+      }),
+    )
   }
 
   #recoverAll(
     machine: RegisteredMachine,
     opened: ReadonlyArray<OpenedInstance>,
     journal: JournalService,
-  ): Effect.Effect<ReadonlyArray<LiveInstance>> {
-    const recovering = Effect.forEach(
-      opened,
-      (one) =>
-        Effect.map(Effect.result(this.#loader.recover(machine, one, journal)), (result) => {
-          if (result._tag === "Failure" || this.find(one.record) !== undefined) return undefined
-          return this.#adopt(machine, result.success)
-        }),
-      { concurrency },
-    )
-    return Effect.map(recovering, (instances) => instances.filter((instance) => instance !== undefined))
+    left: ReadonlySet<string>,
+  ): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
+    return Effect.gen({ self: this }, function* () {
+      const outdated: Array<InstanceKey> = []
+      const recovered = yield* Effect.forEach(
+        opened,
+        (one) =>
+          Effect.map(Effect.result(this.#loader.recover(machine, one, journal)), (result) => {
+            if (result._tag === "Failure" || this.find(one.record) !== undefined) return undefined
+            if (!left.has(instanceName(one.record))) return this.#adopt(machine, result.success)
+            outdated.push(one.record)
+            return undefined
+          }),
+        { concurrency },
+      )
+      const instances = recovered.filter((instance) => instance !== undefined)
+      return outdated.length === 0 ? instances : [...instances, ...(yield* this.openAll(machine, outdated))]
+    })
   }
 
   /** Opens instances of several machines. Instances of machines that are not registered are left out. */
@@ -361,6 +391,7 @@ export class InstanceTable {
   gone(instance: InstanceEntry) {
     if (this.#live.get(instance.name) !== instance) return
     this.#live.delete(instance.name)
+    for (const left of this.#readsInFlight) left.add(instance.name)
     record(instancesLive, this.#live.size, this.#environment)
   }
 

@@ -46,6 +46,7 @@ describe("a schedule that is kept", () => {
   it("5868: nothing is decided after an event that takes time, though the commit before it is unconfirmed", () => void run([5868]), 60_000)
   it("15561: a self-sent event that another node has handled is not stored again", () => void run([15561]), 60_000)
   it("16095: a timer of an event that memory does not have yet is kept", () => void run([16095]), 60_000)
+  it("32156: an instance that was read before it changed and left memory is read again", () => void run([32156]), 60_000)
   it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]), 60_000)
 })
 
