@@ -11,8 +11,19 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { folderOf, infoOfFile, listFolder, ownFolder, pathIn, readFile, removeFile, streamFile, writeFile } from "./FileBlobs.ts"
-import { openLock, openTemporaryFiles } from "./FileLock.ts"
+import {
+  folderOf,
+  infoOfFile,
+  listFolder,
+  openLock,
+  openTemporaryFiles,
+  ownFolder,
+  pathIn,
+  readFile,
+  removeFile,
+  streamFile,
+  writeFile,
+} from "./FileBlobs.ts"
 import { AddressRefused, Storage, StorageFailed, type StorageService } from "./Storage.ts"
 import type { StorageUri } from "./Uri.ts"
 

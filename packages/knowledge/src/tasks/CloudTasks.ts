@@ -14,7 +14,7 @@ import * as Schema from "effect/Schema"
 import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
-import * as GoogleCredentials from "../storage/cloud/GoogleCredentials.ts"
+import { type GoogleCredentials, googleCredentials } from "../storage/cloud/Credentials.ts"
 import { innermostReason } from "../storage/Describe.ts"
 import { type ActivityName, taskName } from "./Task.ts"
 import { type EnqueueTaskOptions, TaskQueue, TaskQueueFailed, type TaskQueueService } from "./TaskQueue.ts"
@@ -35,10 +35,10 @@ const nameOf = ({ project, location, name = "workflow-tasks" }: CloudTasksSettin
 export const layer = (settings: CloudTasksSettings): Layer.Layer<TaskQueue> =>
   Layer.effect(
     TaskQueue,
-    Effect.map(GoogleCredentials.fromEnvironment(cloudScope), (credentials) => make(settings, credentials)),
+    Effect.map(googleCredentials(cloudScope), (credentials) => make(settings, credentials)),
   )
 
-export const make = (settings: CloudTasksSettings, credentials: GoogleCredentials.GoogleCredentials): TaskQueueService => {
+export const make = (settings: CloudTasksSettings, credentials: GoogleCredentials): TaskQueueService => {
   const queue = nameOf(settings)
   const { maxRetrySeconds = 3600, dispatchSeconds = 1800, tasksUrl = "https://cloudtasks.googleapis.com" } = settings
   const failed = (retryable: boolean, problem: string, nextStep: string) => new TaskQueueFailed({ queue, problem, nextStep, retryable })

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as GoogleCredentials from "../../src/storage/cloud/GoogleCredentials.ts"
+import { type GoogleCredentials, googleCredentials } from "../../src/storage/cloud/Credentials.ts"
 import * as CloudTasks from "../../src/tasks/CloudTasks.ts"
 import { taskName } from "../../src/tasks/Task.ts"
 import type { TaskQueueFailed } from "../../src/tasks/TaskQueue.ts"
@@ -24,7 +24,7 @@ const setting = Effect.gen(function* () {
   const fake = yield* fakeTasks
   let forgotten = 0
   let token = yield* accessToken(fake.url)
-  const credentials: GoogleCredentials.GoogleCredentials = {
+  const credentials: GoogleCredentials = {
     token: Effect.sync(() => Redacted.make(token)),
     forget: Effect.gen(function* () {
       forgotten++
@@ -112,7 +112,7 @@ describe("a queue of Cloud Tasks", () => {
         Effect.gen(function* () {
           const env = { CLOUDSDK_CONFIG: "/nonexistent", GCE_METADATA_HOST: host }
           const credentials = yield* Effect.provideService(
-            GoogleCredentials.fromEnvironment("scope"),
+            googleCredentials("scope"),
             ConfigProvider.ConfigProvider,
             ConfigProvider.fromEnv({ env }),
           )
@@ -183,7 +183,7 @@ if (real !== undefined && real !== "")
     it.live("takes a task once under its key", () =>
       Effect.gen(function* () {
         const settings = Schema.decodeUnknownSync(CloudTasksSettings)({ queue: "cloud-tasks", ...JSON.parse(real) })
-        const credentials = yield* GoogleCredentials.fromEnvironment("https://www.googleapis.com/auth/cloud-platform")
+        const credentials = yield* googleCredentials("https://www.googleapis.com/auth/cloud-platform")
         const queue = CloudTasks.make(settings, credentials)
         const key = `test:${performance.timeOrigin}`
         yield* queue.enqueue("extraction", {}, { key, delay: "20 days" })

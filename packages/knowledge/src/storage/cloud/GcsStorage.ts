@@ -14,7 +14,7 @@ import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Generation, Storage, type StorageError, StorageFailed, type StorageService } from "../Storage.ts"
 import type { StorageUri } from "../Uri.ts"
-import { anonymous, fromEnvironment, type GoogleCredentials, storageScope } from "./GoogleCredentials.ts"
+import { anonymous, type GoogleCredentials, googleCredentials, storageScope } from "./Credentials.ts"
 import {
   type Answer,
   clientInContext,
@@ -72,7 +72,7 @@ export const make = (options: GcsStorageOptions): Effect.Effect<StorageService> 
     const emulator = yield* Effect.orDie(Config.String("STORAGE_EMULATOR_HOST").pipe(Config.withDefault("")))
     const isEmulated = options.endpoint === undefined && emulator !== ""
     const endpoint = (options.endpoint ?? (isEmulated ? withScheme(emulator) : "https://storage.googleapis.com")).replace(/\/$/, "")
-    const credentials = options.credentials ?? (isEmulated ? anonymous : yield* fromEnvironment(storageScope))
+    const credentials = options.credentials ?? (isEmulated ? anonymous : yield* googleCredentials(storageScope))
     const http = makeObjectHttp({
       retry: options.retry,
       client: yield* clientInContext,

@@ -15,7 +15,7 @@ import * as Option from "effect/Option"
 import { Parser } from "htmlparser2"
 import { Generation, Storage, type StorageError, type StorageFailed, type StorageService } from "../Storage.ts"
 import type { StorageUri } from "../Uri.ts"
-import { type AwsKeys, encoded, fromEnvironment, signerFor } from "./AwsCredentials.ts"
+import { type AwsKeys, awsSettings, encoded, signerFor } from "./Credentials.ts"
 import {
   type Answer,
   clientInContext,
@@ -60,7 +60,7 @@ interface Session {
 
 export const make = (options: S3StorageOptions): Effect.Effect<StorageService> =>
   Effect.gen(function* () {
-    const environment = yield* fromEnvironment
+    const environment = yield* awsSettings
     const endpoint = (options.endpoint ?? environment.endpoint)?.replace(/\/$/, "")
     const isR2 = endpoint?.endsWith(".r2.cloudflarestorage.com") === true
     const region = options.region ?? environment.region ?? (isR2 ? "auto" : "us-east-1")
