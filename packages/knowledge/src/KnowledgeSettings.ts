@@ -12,7 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import { type BudgetLimits, PriceTable } from "./extract/model/Cost.ts"
-import { TaskSettings } from "./tasks/TaskSettings.ts"
+import { TaskSettings } from "./tasks/Task.ts"
 import { ContentLimitOptions } from "./threads/ContentLimits.ts"
 
 /**

@@ -16,9 +16,8 @@ import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import { type GoogleCredentials, googleCredentials } from "../storage/cloud/Credentials.ts"
 import { innermostReason } from "../storage/Describe.ts"
-import { type ActivityName, taskName } from "./Task.ts"
+import { type ActivityName, type CloudTasksSettings, taskName } from "./Task.ts"
 import { type EnqueueTaskOptions, TaskQueue, TaskQueueFailed, type TaskQueueService } from "./TaskQueue.ts"
-import type { CloudTasksSettings } from "./TaskSettings.ts"
 
 /** The header with the key of a task. */
 export const taskKeyHeader = "x-detent-task"

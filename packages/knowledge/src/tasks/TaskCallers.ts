@@ -15,7 +15,7 @@ import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
 import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import { innermostReason } from "../storage/Describe.ts"
-import type { CloudTasksSettings, TaskSettings } from "./TaskSettings.ts"
+import type { CloudTasksSettings, TaskSettings } from "./Task.ts"
 
 /** The token does not prove that the caller is the service account. `foreign`: it is a valid token for another account or audience. */
 export class CallerRefused extends Schema.TaggedError<CallerRefused>()("CallerRefused", {

@@ -1,7 +1,7 @@
 /** The queue of activities, for servers, jobs and workers that run tasks. */
 
 export * as CloudTasks from "./CloudTasks.ts"
-export { ActivityName, keyOfCall, Task, taskName } from "./Task.ts"
+export { ActivityName, CloudTasksSettings, keyOfCall, Task, TaskSettings, taskName } from "./Task.ts"
 export { CallerRefused, KeysUnavailable, TaskCallers, type TaskCallersService } from "./TaskCallers.ts"
 export {
   activitiesQueue,
@@ -13,5 +13,4 @@ export {
   type TaskQueueService,
 } from "./TaskQueue.ts"
 export { giveUpTask, runTask, TaskGivenUp, TaskOutcome, TaskPostponed } from "./TaskRun.ts"
-export { CloudTasksSettings, TaskSettings } from "./TaskSettings.ts"
 export * as TaskWorker from "./TaskWorker.ts"
