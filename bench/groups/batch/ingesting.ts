@@ -10,7 +10,7 @@ import { generateCorpus } from "../../../packages/knowledge/generators/Generated
 import { generatedOntology } from "../../../packages/knowledge/generators/GeneratedOntology.ts"
 import { publishGraph } from "../../../packages/knowledge/src/batch/GraphStages.ts"
 import * as CanonicalGraph from "../../../packages/knowledge/src/graph/CanonicalGraph.ts"
-import { writeLines } from "../../../packages/knowledge/src/graph/StoredLines.ts"
+import { writeLines } from "../../../packages/knowledge/src/graph/GraphLines.ts"
 import { loadOntology } from "../../../packages/knowledge/src/ontology/OntologyLoading.ts"
 import { sortLines } from "../../../packages/knowledge/src/rdf/LineSort.ts"
 import { folderOf } from "../../../packages/knowledge/src/storage/FileBlobs.ts"

@@ -8,8 +8,7 @@ import { type BatchId, ContentHash, contentHashOf, DocumentId, RunId } from "../
 import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"
 import { getText, type StorageError, type StorageService } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
-import { documentsOfLines } from "./DocumentLines.ts"
-import { type StoredLines, storedLines } from "./StoredLines.ts"
+import { documentsOfLines, type StoredLines, storedLines } from "./GraphLines.ts"
 
 /** One version of one document, as a batch extracted it. Batches of earlier releases recorded only its id. */
 export const GraphDocument = Schema.Struct({

@@ -22,8 +22,7 @@ import { Count } from "../storage/Quantity.ts"
 import { type Blob, ifAbsent, ifGeneration, Storage, type StorageError } from "../storage/Storage.ts"
 import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
 import { type BatchDocuments, decodeDocuments, type GraphDocument, knownDocuments, writeDocuments } from "./BatchDocuments.ts"
-import { withoutDocuments } from "./DocumentLines.ts"
-import { mergedLines, mergedStreams, storedLines, writeLines } from "./StoredLines.ts"
+import { mergedLines, mergedStreams, storedLines, withoutDocuments, writeLines } from "./GraphLines.ts"
 
 /** A file of sorted N-Triples, each line once. */
 const lines = { uri: StorageUri, hash: ContentHash, triples: Count }

@@ -16,7 +16,7 @@ import type { RunStoreFailed } from "../runs/RunFailed.ts"
 import type { BatchId, RunId } from "../storage/Identity.ts"
 import type { QuarantinedStatement } from "../validate/Report.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion, type ShownDocument } from "./CanonicalGraph.ts"
-import { labelPredicate, nodesOfLines, statementType } from "./StoredLines.ts"
+import { labelPredicate, nodesOfLines, statementType } from "./GraphLines.ts"
 
 export type FactStatus = "accepted" | "review" | "quarantined"
 

@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import { documentOfIri, documentOfStatement } from "../rdf/FactGraph.ts"
 import { detached, lineParts, nameOfNode, termOf } from "../rdf/NTriples.ts"
 import { rdf, vocabularies, xsd } from "../rdf/Vocabulary.ts"
-import { labelPredicate, mergedStreams } from "./StoredLines.ts"
+import { labelPredicate, mergedStreams } from "./GraphLines.ts"
 
 /** A fact that a document states in only one of two versions of the graph. */
 export const DiffFact = Schema.Struct({

@@ -10,7 +10,7 @@ import { detached, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
 import { turtleText } from "../rdf/Turtle.ts"
 import { xsd } from "../rdf/Vocabulary.ts"
-import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./StoredLines.ts"
+import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./GraphLines.ts"
 
 /** The formats of an exported graph. */
 export const ExportFormat = Schema.Literals(["turtle", "ntriples", "jsonld", "entities", "relations"])

@@ -5,7 +5,7 @@
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { documentOfLine, sameAs, withoutStatements } from "../graph/DocumentLines.ts"
+import { documentOfLine, sameAs, withoutStatements } from "../graph/GraphLines.ts"
 import { entityIri, factTriples } from "../rdf/FactGraph.ts"
 import { compareCodePoints } from "../rdf/LineSort.ts"
 import { lineOf, lineParts, typePredicate } from "../rdf/NTriples.ts"

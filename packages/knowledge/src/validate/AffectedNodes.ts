@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { mergedStreams, type NodeOfLines, nodesOfLines, statementType } from "../graph/StoredLines.ts"
+import { mergedStreams, type NodeOfLines, nodesOfLines, statementType } from "../graph/GraphLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { openPart, SortFailed } from "../rdf/LineSort.ts"
 import { detached, type LineParts, lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"

@@ -5,7 +5,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { labelPredicate, nodesOfLines, statedLine } from "../graph/StoredLines.ts"
+import { labelPredicate, nodesOfLines, statedLine } from "../graph/GraphLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"

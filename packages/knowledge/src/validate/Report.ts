@@ -3,7 +3,7 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type NodeOfLines, statedLine } from "../graph/StoredLines.ts"
+import { type NodeOfLines, statedLine } from "../graph/GraphLines.ts"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
 import { termOf } from "../rdf/NTriples.ts"

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { nodesOfLines } from "../../src/graph/StoredLines.ts"
+import { nodesOfLines } from "../../src/graph/GraphLines.ts"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
 import { ClassMembership } from "../../src/validate/AffectedNodes.ts"
 import { derivedShapes, readShapes } from "../../src/validate/Shapes.ts"
