@@ -12,10 +12,12 @@ export {
 export { BatchEventLog, type BatchEventLogService, type DocumentStanding } from "./batch/BatchEventLog.ts"
 export {
   type BatchChanges,
+  type BatchEstimate,
   Batches,
   type BatchesOptions,
   type BatchesService,
   BatchNotFound,
+  type EstimateError,
   OtherData,
   type RetryChange,
   type SelectionChange,
@@ -44,7 +46,6 @@ export {
   stageDisplayName,
 } from "./batch/BatchState.ts"
 export { Document, DocumentJson, DocumentProblem, DocumentStatus } from "./batch/Document.ts"
-export type { BatchEstimate, EstimateError } from "./batch/Estimate.ts"
 export { WithdrawalRefused } from "./batch/GraphStages.ts"
 export {
   loadManifest,
@@ -117,10 +118,10 @@ export {
   priceOf,
   unlimited,
 } from "./extract/model/Cost.ts"
-export { languageModelClient } from "./extract/model/LanguageModelClient.ts"
 export type { AnthropicClientOptions, ModelClient, ModelRequest, OpenAiClientOptions } from "./extract/model/ModelClient.ts"
 export {
   anthropicLayer,
+  languageModelClient,
   type ModelExtractor,
   type ModelExtractorOptions,
   makeAnthropicExtractor,
@@ -208,6 +209,7 @@ export {
   BatchArtifact,
   BatchArtifactJson,
   changeStatus,
+  DocumentChanged,
   defaultPipelineConfig,
   ExtractionRun,
   ExtractionRunJson,
@@ -216,15 +218,15 @@ export {
   RunArtifactJson,
   RunCheckpoint,
   RunCheckpointJson,
+  RunFailed,
   RunStatus,
   RunStatusConflict,
   RunStatusRefused,
   type StatusChange,
 } from "./runs/Run.ts"
 export type { ArtifactError } from "./runs/RunArtifacts.ts"
-export { DocumentChanged, RunFailed, RunStoreFailed } from "./runs/RunFailed.ts"
 export { RunStore } from "./runs/RunStore.ts"
-export { ArtifactMissing, type RunWork } from "./runs/RunTables.ts"
+export { ArtifactMissing, RunStoreFailed, type RunWork } from "./runs/RunTables.ts"
 export * as ArtifactStore from "./storage/ArtifactStore.ts"
 export { type AwsKeys, CredentialsRefused, type GoogleCredentials } from "./storage/cloud/Credentials.ts"
 export * as GcsStorage from "./storage/cloud/GcsStorage.ts"

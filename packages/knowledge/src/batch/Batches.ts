@@ -14,16 +14,21 @@ import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { chunkStream } from "../document/Chunking.ts"
+import { streamOnWorkers } from "../document/DocumentReader.ts"
+import { addUsage, noUsage, type Usage } from "../extract/Extractor.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion, type GraphVersionUnknown } from "../graph/CanonicalGraph.ts"
 import { diffGraphs, type GraphDiff } from "../graph/GraphDiff.ts"
 import type { ExtractorSelection } from "../KnowledgeSettings.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { ReviewStore } from "../review/ReviewStore.ts"
 import type { Extractions } from "../runs/Extractions.ts"
-import { type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
+import { type EquipmentError, type Estimator, type ExtractorRefused, Extractors } from "../runs/Extractors.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { BatchId, type ContentHash, type DocumentId, type Namespace, newBatchId } from "../storage/Identity.ts"
@@ -33,12 +38,13 @@ import { blobIn, folderIn, type StorageFolder } from "../storage/Uri.ts"
 import type { TaskQueue } from "../tasks/TaskQueue.ts"
 import type { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchMachine, E } from "./BatchMachine.ts"
-import { type BatchConfig, type BatchState, defaultBatchConfig, isTerminal, S, selectionOf } from "./BatchState.ts"
+import { type BatchConfig, type BatchState, type BatchUsage, defaultBatchConfig, isTerminal, S, selectionOf } from "./BatchState.ts"
 import { batchMachine, endWork, writeStatus } from "./BatchWork.ts"
-import { type BatchEstimate, type EstimateError, estimateBatch } from "./Estimate.ts"
+import { settingOf, unchangedDocuments } from "./Document.ts"
+import { usageOf } from "./ExtractionStage.ts"
 import { withdrawChecked, withdrawGraph } from "./GraphStages.ts"
-import { encodeManifest, loadManifest, type ManifestFile } from "./Manifest.ts"
-import { fixManifest, type ManifestError } from "./ManifestMaking.ts"
+import { encodeManifest, loadManifest, type ManifestDocument, type ManifestFile } from "./Manifest.ts"
+import { fixManifest, type ManifestError, makeManifest } from "./ManifestMaking.ts"
 
 export class BatchNotFound extends Schema.TaggedError<BatchNotFound>()("BatchNotFound", { batchId: Schema.String }) {
   override get message() {
@@ -301,9 +307,9 @@ export const warnOfOtherData = (folder: StorageFolder) =>
     )
   }).pipe(Effect.catch(({ message }) => Effect.logWarning(`cannot check whether the data folder belongs to the database: ${message}`)))
 
-// Retention: removes the data of batches that ended long ago, as far as no graph needs it: their runs with their rows, and the files that one stage
-// passes to the next. A run whose document is in the graph keeps the text that its spans refer to, and its review list. Files that a
-// version of the graph references are kept, and so are manifest, status, metadata and reports.
+// Retention: removes the data of batches that ended long ago, as far as no graph needs it: their runs with their rows, and the files
+// that one stage passes to the next. A run whose document is in the graph keeps the text that its spans refer to, and its review list.
+// Files that a version of the graph references are kept, and so are manifest, status, metadata and reports.
 
 /** Counts of removed data. */
 interface Purged {
@@ -395,4 +401,78 @@ const removeStageFiles = (folder: StorageFolder, id: BatchId, named: ReadonlySet
       stageFile.test(uri) && !named.has(uri) ? storage.remove(uri) : Effect.succeed(false),
     )
     return removed.length
+  })
+
+// The estimate of a batch before it starts: its documents are read and cut into chunks, and no model is called.
+
+export interface BatchEstimate extends BatchUsage {
+  readonly extractor: string
+  readonly documents: number
+  /** Documents that the graph already has in this version. They are not extracted again. */
+  readonly unchanged: number
+  /** Documents that cannot be read, and would fail. */
+  readonly unreadable: number
+  readonly chunks: number
+}
+
+export type EstimateError = ManifestError | ExtractorRefused | EquipmentError | Effect.Error<ReturnType<typeof unchangedDocuments>>
+
+/** Documents that an estimate reads concurrently. */
+const estimatedAtOnce = 4
+
+const estimateBatch = (
+  folder: StorageFolder,
+  file: ManifestFile,
+  config: Partial<BatchConfig>,
+): Effect.Effect<BatchEstimate, EstimateError, Storage | Extractors | CanonicalGraph> =>
+  Effect.gen(function* () {
+    const extractors = yield* Extractors
+    const wanted = { ...defaultBatchConfig, ...config }
+    const manifest = yield* makeManifest(yield* newBatchId, folder, file)
+    const selection = yield* extractors.choose({
+      ...selectionOf(wanted),
+      ...(file.extractor === undefined ? {} : { manifest: file.extractor }),
+    })
+    const estimator = extractors.estimator(selection)
+    const ontology = yield* extractors.ontology(manifest.ontologyUri)
+    const unchangedIn = yield* unchangedDocuments(manifest, yield* settingOf(manifest, { ...wanted, ...selection }))
+    const changed = yield* Effect.filter(
+      manifest.documents,
+      (document) => Effect.map(unchangedIn(document), (same) => same === undefined),
+      { concurrency: estimatedAtOnce },
+    )
+    const found = yield* Effect.forEach(
+      changed,
+      (document) => Effect.exit(estimateDocument(document, wanted.pipeline, ontology, estimator)),
+      { concurrency: estimatedAtOnce },
+    )
+    const read = found.filter(Exit.isSuccess).map(({ value }) => value)
+    const usage = read.reduce((sum, one) => addUsage(sum, one.usage), noUsage)
+    return {
+      extractor: estimator.extractor,
+      documents: manifest.documents.length,
+      unchanged: manifest.documents.length - changed.length,
+      unreadable: found.length - read.length,
+      chunks: read.reduce((sum, one) => sum + one.chunks, 0),
+      ...usageOf({ ...usage, currency: estimator.currency }),
+    }
+  })
+
+const estimateDocument = (
+  { sourceUri, contentType }: ManifestDocument,
+  { windowSize, overlap }: BatchConfig["pipeline"],
+  ontology: OntologyIndex,
+  { estimate }: Estimator,
+) =>
+  Effect.gen(function* () {
+    const storage = yield* Storage
+    return yield* streamOnWorkers({ name: sourceUri, contentType }, storage.getStream(sourceUri)).pipe(
+      chunkStream({ size: windowSize, overlap }),
+      Stream.runFoldEffect(
+        (): { readonly chunks: number; readonly usage: Usage } => ({ chunks: 0, usage: noUsage }),
+        // Yields before every chunk: the estimate compares its words with all classes of the ontology, and many chunks arrive at once.
+        (sum, chunk) =>
+          Effect.map(Effect.yieldNow, () => ({ chunks: sum.chunks + 1, usage: addUsage(sum.usage, estimate(chunk, ontology)) })),
+      ),
+    )
   })

@@ -38,7 +38,7 @@ import {
   type StageGraph,
   type Validated,
 } from "./BatchState.ts"
-import { documentIds, documentsBrought, graphBeside, settingOf } from "./DocumentVersions.ts"
+import { documentIds, documentsBrought, graphBeside, settingOf } from "./Document.ts"
 import { loadManifest } from "./Manifest.ts"
 import { startedOntology } from "./ManifestMaking.ts"
 

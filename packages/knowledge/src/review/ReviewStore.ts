@@ -15,9 +15,8 @@ import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { BatchState } from "../batch/BatchState.ts"
 import { StoredFact, surenessOf } from "../extract/Fact.ts"
 import { contentOf } from "../runs/RunArtifacts.ts"
-import { defaultPatience, type RunStoreFailed, runStoreFailed, storePatience } from "../runs/RunFailed.ts"
 import { RunStore, type StoredReview } from "../runs/RunStore.ts"
-import { rowReader } from "../runs/RunTables.ts"
+import { defaultPatience, type RunStoreFailed, rowReader, runStoreFailed, storePatience } from "../runs/RunTables.ts"
 import { type BatchId, Namespace } from "../storage/Identity.ts"
 import {
   factIdOf,

@@ -29,9 +29,8 @@ import type { StorageError } from "../storage/Storage.ts"
 import type { Equipment } from "./Extractors.ts"
 import type { ExtractionRun } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
-import type { RunStoreFailed } from "./RunFailed.ts"
 import { type RunStep, RunStore } from "./RunStore.ts"
-import { contentKey, entitiesKey, graphKey, reviewKey, type StepResult } from "./RunTables.ts"
+import { contentKey, entitiesKey, graphKey, type RunStoreFailed, reviewKey, type StepResult } from "./RunTables.ts"
 
 export interface StepInput extends Equipment {
   readonly run: ExtractionRun

@@ -38,9 +38,8 @@ import {
   type StepInput,
   textHashOf,
 } from "./ExtractStep.ts"
-import type { DocumentVersion, ExtractionRun, StatusChange } from "./Run.ts"
+import { DocumentChanged, type DocumentVersion, type ExtractionRun, RunFailed, runFailed, type StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
-import { DocumentChanged, RunFailed, runFailed } from "./RunFailed.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunTables.ts"
 

@@ -23,11 +23,20 @@ import type { StorageUri } from "../storage/Uri.ts"
 import * as ExtractionWorkflow from "./ExtractionWorkflow.ts"
 import { type ExtractionSetting, Extractors } from "./Extractors.ts"
 import { type EntityRegistry, EntityRegistryJson, emptyRegistry, register } from "./ExtractStep.ts"
-import { defaultPipelineConfig, ExtractionRun, type PipelineConfig, type RunStatusConflict, type RunStatusRefused } from "./Run.ts"
+import {
+  defaultPipelineConfig,
+  ExtractionRun,
+  isSetAside,
+  isStoreAway,
+  type PipelineConfig,
+  type RunFailed,
+  type RunStatusConflict,
+  type RunStatusRefused,
+  runFailed,
+} from "./Run.ts"
 import { type ArtifactError, loadArtifact } from "./RunArtifacts.ts"
-import { isSetAside, isStoreAway, type RunFailed, type RunStoreFailed, runFailed } from "./RunFailed.ts"
 import { RunStore } from "./RunStore.ts"
-import { contentKey, entitiesKey, graphKey } from "./RunTables.ts"
+import { contentKey, entitiesKey, graphKey, type RunStoreFailed } from "./RunTables.ts"
 
 export interface ExtractionRequest extends ExtractionSetting {
   readonly sourceUri: StorageUri

@@ -20,9 +20,14 @@ import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"
 import { type Chunk, Extractor, type ExtractorService, noUsage, type Usage } from "../extract/Extractor.ts"
 import { defaultRetryPolicy, type ModelGate, makeModelGate } from "../extract/model/CallGuard.ts"
 import { type Budget, defaultPrices, type ModelPrice, makeBudget, type PriceTable, priceOf } from "../extract/model/Cost.ts"
-import { languageModelClient } from "../extract/model/LanguageModelClient.ts"
 import { type ModelClient, makeAnthropicClient, makeOpenAiClient } from "../extract/model/ModelClient.ts"
-import { defaultLimits, estimateChunk, type ModelExtractor, makeModelExtractor } from "../extract/model/ModelExtractor.ts"
+import {
+  defaultLimits,
+  estimateChunk,
+  languageModelClient,
+  type ModelExtractor,
+  makeModelExtractor,
+} from "../extract/model/ModelExtractor.ts"
 import { budgetOf, type ExtractorName, type ExtractorSelection, type KnowledgeSettings } from "../KnowledgeSettings.ts"
 import type { OntologyError } from "../ontology/Ontology.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
@@ -31,7 +36,7 @@ import { describe } from "../storage/Describe.ts"
 import { getText, Storage, type StorageError } from "../storage/Storage.ts"
 import type { StorageUri } from "../storage/Uri.ts"
 import { WorkerPool, type WorkerPoolService } from "../threads/WorkerPool.ts"
-import type { RunStoreFailed } from "./RunFailed.ts"
+import type { RunStoreFailed } from "./RunTables.ts"
 
 /** The extraction settings of a run. */
 export interface ExtractionSetting {

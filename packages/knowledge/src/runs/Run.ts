@@ -6,11 +6,15 @@ import type * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import type { DocumentSetAside } from "../document/ReadError.ts"
+import { ExtractionFailed } from "../extract/Extractor.ts"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
+import { describe } from "../storage/Describe.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
+import { AddressRefused, StorageFailed } from "../storage/Storage.ts"
 import { StorageUri } from "../storage/Uri.ts"
 
 const Positive = Schema.Int.check(Schema.isGreaterThan(0))
@@ -186,4 +190,71 @@ export const changeStatus = (
       ...(change.version === undefined ? {} : { ...change.version, inputHash: Option.some(change.version.inputHash) }),
     }),
   )
+}
+
+// Failures, in a form that is stored with the run.
+
+export class RunFailed extends Schema.TaggedError<RunFailed>()("RunFailed", {
+  runId: RunId,
+  /** The tag of the error: `DocumentEmpty`, `ExtractionFailed`. */
+  code: Schema.String,
+  detail: Schema.String,
+  /** Whether the run may succeed when it is resumed without any change. */
+  retryable: Schema.Boolean,
+  /** Set when every other document would fail the same way: the batch stops with this code. */
+  stops: Schema.optionalKey(Schema.String),
+}) {
+  override get message() {
+    return `run ${this.runId} failed (${this.code}): ${this.detail}`
+  }
+}
+
+/** Turns any tagged error into the failure of a run. */
+export const runFailed = (runId: RunId) => (error: { readonly _tag: string; readonly retryable?: boolean; readonly stops?: string }) => {
+  if (error instanceof RunFailed) return error
+  if (error instanceof ExtractionFailed && error.reason === "LimitExceeded") return setAside(runId, error.detail)
+  return new RunFailed({
+    runId,
+    code: error._tag,
+    detail: describe(error),
+    retryable: error.retryable ?? false,
+    ...(error._tag === "ExtractorRefused" ? { stops: "ExtractorRefused" } : {}),
+    ...(isSourceRefused(error) ? { stops: "SourceRefused" } : {}),
+    ...(error.stops === undefined ? {} : { stops: error.stops }),
+  })
+}
+
+/** Whether this process lacks access to the storage: then every document of the batch would fail the same way. */
+const isSourceRefused = (error: { readonly _tag: string }): boolean =>
+  error instanceof AddressRefused || (error instanceof StorageFailed && error.noAccess === true)
+
+/** The code of a run whose document exceeded a limit too often. */
+export const setAsideCode: DocumentSetAside["_tag"] = "DocumentSetAside"
+
+const setAside = (runId: RunId, problem: string) =>
+  new RunFailed({
+    runId,
+    code: setAsideCode,
+    detail: `it is set aside: extracting its facts was stopped, since ${problem}; split or simplify the document, or raise contentLimits.chunk, and start a new batch`,
+    retryable: false,
+  })
+
+/** Whether a run ended because its document exceeded a limit: a resumed batch does not resume that run. */
+export const isSetAside = ({ runId, status, errorMessage }: ExtractionRun): boolean =>
+  status === "failed" &&
+  Option.exists(errorMessage, (message) =>
+    message.startsWith(new RunFailed({ runId, code: setAsideCode, detail: "", retryable: false }).message),
+  )
+
+/** Whether the run failed because the database was unavailable, not because of its document. */
+export const isStoreAway = ({ code, retryable }: RunFailed): boolean => code === "RunStoreFailed" && retryable
+
+/** The document has changed since the run started, so that its earlier findings cannot be combined with new ones. */
+export class DocumentChanged extends Schema.TaggedError<DocumentChanged>()("DocumentChanged", {
+  uri: Schema.String,
+  batchIndex: Schema.Int,
+}) {
+  override get message() {
+    return `${this.uri} has changed since the run started; restore it and resume, or start a new run`
+  }
 }

@@ -10,9 +10,8 @@ import { ArtifactDamaged, ArtifactStore } from "../storage/ArtifactStore.ts"
 import { ArtifactKey, type ContentHash, contentHashOf, type RunId } from "../storage/Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "../storage/Paths.ts"
 import type { StorageError } from "../storage/Storage.ts"
-import type { RunStoreFailed } from "./RunFailed.ts"
 import { RunStore } from "./RunStore.ts"
-import { ArtifactMissing, type ArtifactRow, type StoredArtifact } from "./RunTables.ts"
+import { ArtifactMissing, type ArtifactRow, type RunStoreFailed, type StoredArtifact } from "./RunTables.ts"
 
 /**
  * In characters: the findings of ten chunks of text are in the row, and share its commit. A file takes folders, its own disk sync,

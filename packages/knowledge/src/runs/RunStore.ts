@@ -21,7 +21,6 @@ import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
 import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
-import { defaultPatience, type RunStoreFailed, runStoreFailed, storePatience } from "./RunFailed.ts"
 import {
   type AnswerRow,
   ArtifactMissing,
@@ -31,19 +30,23 @@ import {
   type CheckpointRow,
   checkpointOf,
   countsOf,
+  defaultPatience,
   graphKey,
   graphPlaceOf,
   lastBatchOf,
   migrateRuns,
+  type RunStoreFailed,
   type RunTotals,
   type RunWork,
   reviewPlaceOf,
   rowOfRun,
   runOf,
+  runStoreFailed,
   runTables,
   type StoredAnswer,
   type StoredArtifact,
   type StoredCheckpoint,
+  storePatience,
   totalsOf,
   workOf,
 } from "./RunTables.ts"

@@ -1,12 +1,14 @@
 /**
- * The tables of runs and the form of their rows: in the schema `detent` on PostgreSQL, under the same names without it on SQLite.
- * Migrations run when the tables are first needed, forward only. Tables that an earlier version created in the first schema of the
- * search path are moved.
+ * The tables of runs, the form of their rows, and the failures of their database. On PostgreSQL they are in the schema `detent`, on
+ * SQLite under the same names without it. Migrations run when the tables are first needed, forward only. Tables that an earlier version
+ * created in the first schema of the search path are moved.
  */
 import * as DateTime from "effect/DateTime"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
+import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Migrator from "effect/unstable/sql/Migrator"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
@@ -509,3 +511,89 @@ const millis = (at: Option.Option<DateTime.Utc>): number | null =>
   Option.match(at, { onNone: () => null, onSome: ({ epochMilliseconds }) => epochMilliseconds })
 
 const time = (at: number | null): Option.Option<DateTime.Utc> => Option.map(Option.fromNullOr(at), (millis) => DateTime.makeUnsafe(millis))
+
+// Failures of the database of runs, and how long they are retried.
+
+/** The database could not read or write a run's data. Nothing was written in part. */
+export class RunStoreFailed extends Schema.TaggedError<RunStoreFailed>()("RunStoreFailed", {
+  operation: Schema.String,
+  /** Whether the database is unavailable, full or in use, and the run's data valid: the same request may succeed later. */
+  retryable: Schema.Boolean,
+  cause: Schema.Defect(),
+}) {
+  override get message() {
+    return `${this.problem}; check the database, then resume`
+  }
+
+  get problem() {
+    return `cannot ${this.operation} the run: ${wordsOf(this.cause)}`
+  }
+}
+
+export const runStoreFailed =
+  (operation: string) =>
+  (cause: SqlError): RunStoreFailed =>
+    new RunStoreFailed({ operation, retryable: isAway(cause), cause })
+
+const transientTags: ReadonlySet<string> = new Set([
+  "ConnectionError",
+  "DeadlockError",
+  "SerializationError",
+  "LockTimeoutError",
+  "StatementTimeoutError",
+])
+
+/** SQLite result codes: no memory, read-only, a disk error, a full disk. */
+const transientCodes: ReadonlySet<number> = new Set([7, 8, 10, 13])
+
+/** Whether the database may accept the same statement later. The drivers classify only some of these errors. */
+const isAway = ({ reason: { _tag, cause } }: SqlError): boolean => {
+  if (transientTags.has(_tag)) return true
+  if (_tag !== "UnknownError") return false
+  // PostgreSQL: connection errors, a read-only standby, no disk space or memory, a server that stops or starts, I/O errors.
+  if (Predicate.hasProperty(cause, "code") && typeof cause.code === "string" && /^(08|25006|53|57P|58)/.test(cause.code)) return true
+  return Predicate.hasProperty(cause, "errno") && typeof cause.errno === "number" && transientCodes.has(cause.errno & 0xff)
+}
+
+/** The database's own message, which the driver hides behind "failed to execute statement". */
+const wordsOf = (error: unknown): string => {
+  const cause = isSqlError(error) ? error.reason.cause : undefined
+  return cause instanceof Error && cause.message !== "" ? cause.message : describe(error)
+}
+
+// An operation on a database that is briefly unavailable, because it restarts or a connection broke, is retried, so that no findings of a
+// run are lost. After `limit` it fails, and the work can be resumed.
+
+/** Longer than a database takes to start, or its standby to take over. */
+export const defaultPatience: Duration.Input = "30 seconds"
+
+/** Retries with exponential backoff from 50 ms to two seconds, until the limit has passed. */
+export const patienceOf = (limit: Duration.Input) =>
+  Schedule.min([Schedule.exponential("50 millis", 1.5), Schedule.spaced("2 seconds")]).pipe(Schedule.upTo({ duration: limit }))
+
+/** However many callers wait, an outage is logged once at its start and once at its end. */
+export const storePatience = (limit: Duration.Input) => {
+  const schedule = patienceOf(limit)
+  const retried = `the operation is retried for up to ${Duration.format(Duration.fromInputUnsafe(limit))}`
+  let isAway = false
+
+  const away = ({ problem, retryable }: RunStoreFailed) =>
+    Effect.suspend(() => {
+      if (isAway || !retryable) return Effect.void
+      isAway = true
+      return Effect.logWarning(`${problem}; ${retried}`)
+    })
+
+  const back = Effect.suspend(() => {
+    if (!isAway) return Effect.void
+    isAway = false
+    return Effect.logInfo("the run database is available again")
+  })
+
+  return <A, R>(effect: Effect.Effect<A, RunStoreFailed, R>): Effect.Effect<A, RunStoreFailed, R> =>
+    effect.pipe(
+      Effect.tapError(away),
+      Effect.retry({ schedule, while: ({ retryable }) => retryable }),
+      Effect.tap(() => back),
+    )
+}
