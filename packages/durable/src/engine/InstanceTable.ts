@@ -13,6 +13,7 @@ import {
 import { type Environment, firstState, identified, type Node, type Tagged } from "@detent/machine/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import { InstanceExists, InstanceNotFound, instanceExists, noInstance } from "../errors.ts"
 import { delayedAtStart } from "../instance/DelayedEvents.ts"
@@ -43,8 +44,8 @@ export class InstanceTable {
   readonly #environment: Environment
   readonly #live = new Map<string, LiveInstance>()
   readonly #opening = new Map<string, Deferred.Deferred<LiveInstance, OpenError>>()
-  /** Instances whose first commit is in flight: callers wait for it. */
-  readonly #starting = new Map<string, Deferred.Deferred<void>>()
+  /** Instances that are being started, or read together with others. Callers wait until that has ended, and look again. */
+  readonly #underway = new Map<string, Deferred.Deferred<void>>()
   /** For each read in flight, the names of the instances that have left memory since it began. */
   readonly #readsInFlight = new Set<Set<string>>()
   /** Stopped work that has not ended yet. Its instance may have left memory. */
@@ -141,8 +142,8 @@ export class InstanceTable {
       if (this.isClosed) return Effect.fail(this.stoppedError(key))
       const live = this.#live.get(name)
       if (live !== undefined) return Effect.fail(new InstanceExists({ ...key, state: live.record.currentState._tag, status: "running" }))
-      const starting = this.#starting.get(name)
-      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.#start(machine, id, input, trace, startedAt))
+      const underway = this.#underway.get(name)
+      if (underway !== undefined) return Effect.flatMap(Deferred.await(underway), () => this.#start(machine, id, input, trace, startedAt))
       const at = startedAt ?? Math.floor(this.#environment.clock.currentTimeMillisUnsafe())
       const beginning = firstState(machine.compiled, input, at)
       if (beginning._tag === "Refused") return Effect.fail(identified(beginning.error, id))
@@ -157,24 +158,31 @@ export class InstanceTable {
         return Effect.sync(() => this.#begin(machine, beginning, commit))
       })
       // The caller may be interrupted: the instance is stored and started anyway.
-      return Fiber.join(this.#environment.run(this.#storing(name, started)))
+      return Fiber.join(this.#environment.run(this.#excluding([name], started)))
     })
   }
 
-  /** Stores the first commit of an instance. Callers that open or start the instance meanwhile wait. */
-  #storing<A, E>(name: string, stored: Effect.Effect<A, E>): Effect.Effect<A, E> {
+  /** Starts or reads instances. Callers that open or start one of them wait until it is released, at the latest when `use` ends. */
+  #excluding<A, E>(names: Iterable<string>, use: Effect.Effect<A, E>): Effect.Effect<A, E> {
     return Effect.suspend(() => {
-      const over = Deferred.makeUnsafe<void>()
-      this.#starting.set(name, over)
+      const own = new Map(Array.from(names, (name) => [name, Deferred.makeUnsafe<void>()]))
+      for (const [name, released] of own) this.#underway.set(name, released)
       return Effect.ensuring(
-        stored,
-        Effect.suspend(() => {
-          this.#starting.delete(name)
+        use,
+        Effect.sync(() => {
+          // One that was released before may be underway for another caller by now.
+          for (const [name, released] of own) if (this.#underway.get(name) === released) this.#release(name)
           this.settled()
-          return Deferred.succeed(over, undefined)
         }),
       )
     })
+  }
+
+  #release(name: string) {
+    const released = this.#underway.get(name)
+    if (released === undefined) return
+    this.#underway.delete(name)
+    Deferred.doneUnsafe(released, Exit.void)
   }
 
   /**
@@ -189,9 +197,9 @@ export class InstanceTable {
   ): Effect.Effect<LiveInstance, E | OpenError> {
     return Effect.suspend((): Effect.Effect<LiveInstance, E | OpenError> => {
       const name = instanceName(key)
-      const starting = this.#starting.get(name)
-      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.add(key, store, stored))
-      const added = Effect.andThen(this.#storing(name, store), Effect.andThen(stored, this.open(key)))
+      const underway = this.#underway.get(name)
+      if (underway !== undefined) return Effect.flatMap(Deferred.await(underway), () => this.add(key, store, stored))
+      const added = Effect.andThen(this.#excluding([name], store), Effect.andThen(stored, this.open(key)))
       const opened = Effect.tapError(added, (error) =>
         Effect.sync(() => {
           if (error instanceof PersistenceFailed) this.#context.bringBack(key)
@@ -247,8 +255,8 @@ export class InstanceTable {
       const opening = this.#opening.get(name)
       // That read began earlier: the instance may have been started since.
       if (opening !== undefined) return Effect.catchTag(Deferred.await(opening), "InstanceNotFound", () => this.open(key))
-      const starting = this.#starting.get(name)
-      if (starting !== undefined) return Effect.flatMap(Deferred.await(starting), () => this.open(key))
+      const underway = this.#underway.get(name)
+      if (underway !== undefined) return Effect.flatMap(Deferred.await(underway), () => this.open(key))
       const machine = this.#registry.get(key.machine)
       if (machine === undefined) return Effect.fail(new InstanceNotFound({ machine: key.machine, id: key.id }))
       const deferred = Deferred.makeUnsafe<LiveInstance, OpenError>()
@@ -300,20 +308,42 @@ export class InstanceTable {
     })
   }
 
-  /** Opens many instances together. An instance that cannot be read is left out: the loader has logged it and marked it as held. */
+  /**
+   * Opens many instances together. It waits for those that another caller opens or starts. An instance that cannot be read is left out:
+   * the loader has logged it and marked it as held.
+   */
   openAll(machine: RegisteredMachine, keys: ReadonlyArray<InstanceKey>): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
-    return Effect.gen({ self: this }, function* () {
+    return Effect.suspend(() => {
       // The same key twice would be read twice, with its events.
-      const absent = new Map(keys.map((key) => [instanceName(key), key]))
-      for (const name of absent.keys()) if (this.#live.has(name)) absent.delete(name)
-      return yield* this.#reading((left) =>
-        Effect.gen({ self: this }, function* () {
-          const opened = yield* this.#context.journal.openAll([...absent.values()])
-          const { journal } = yield* prefetchEvents(this.#context.journal, opened)
-          return yield* this.#recoverAll(machine, opened, journal, left)
-        }),
-      )
+      const absent = new Map<string, InstanceKey>()
+      const awaited: Array<InstanceKey> = []
+      for (const key of keys) {
+        const name = instanceName(key)
+        if (this.#live.has(name)) continue
+        if (this.#opening.has(name) || this.#underway.has(name)) awaited.push(key)
+        else absent.set(name, key)
+      }
+      const own = absent.size === 0 ? Effect.succeed([]) : this.#excluding(absent.keys(), this.#openTogether(machine, absent))
+      if (awaited.length === 0) return own
+      const others = openedOf(awaited, (key) => this.open(key))
+      return Effect.zipWith(own, others, (instances, more) => [...instances, ...more])
     })
+  }
+
+  #openTogether(
+    machine: RegisteredMachine,
+    keys: ReadonlyMap<string, InstanceKey>,
+  ): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
+    return this.#reading((left) =>
+      Effect.gen({ self: this }, function* () {
+        const opened = yield* this.#context.journal.openAll([...keys.values()])
+        const found = new Set(opened.map(({ record }) => instanceName(record)))
+        for (const name of keys.keys()) if (!found.has(name)) this.#release(name)
+        const { journal } = yield* prefetchEvents(this.#context.journal, opened)
+        // A caller of one instance does not wait for the others.
+        return yield* this.#recoverAll(machine, opened, journal, left, (name) => this.#release(name))
+      }),
+    )
   }
 
   /**
@@ -339,6 +369,7 @@ export class InstanceTable {
     opened: ReadonlyArray<OpenedInstance>,
     journal: JournalService,
     left: ReadonlySet<string>,
+    ended?: (name: string) => void,
   ): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> {
     return Effect.gen({ self: this }, function* () {
       const outdated: Array<InstanceKey> = []
@@ -346,15 +377,18 @@ export class InstanceTable {
         opened,
         (one) =>
           Effect.map(Effect.result(this.#loader.recover(machine, one, journal)), (result) => {
-            if (result._tag === "Failure" || this.find(one.record) !== undefined) return undefined
-            if (!left.has(instanceName(one.record))) return this.#adopt(machine, result.success)
-            outdated.push(one.record)
-            return undefined
+            const name = instanceName(one.record)
+            const isOutdated = left.has(name) && !this.#live.has(name)
+            if (isOutdated) outdated.push(one.record)
+            const isNew = result._tag === "Success" && !isOutdated && !this.#live.has(name)
+            const instance = isNew ? this.#adopt(machine, result.success) : undefined
+            if (!isOutdated) ended?.(name)
+            return instance
           }),
         { concurrency },
       )
       const instances = recovered.filter((instance) => instance !== undefined)
-      return outdated.length === 0 ? instances : [...instances, ...(yield* this.openAll(machine, outdated))]
+      return outdated.length === 0 ? instances : [...instances, ...(yield* openedOf(outdated, (key) => this.#load(machine, key)))]
     })
   }
 
@@ -458,12 +492,24 @@ export class InstanceTable {
   /** Ends when everything that was accepted is stored and carried out. */
   readonly allSettled: Effect.Effect<void> = Effect.callback<void>((resume) => {
     this.#settledListener = () => {
-      if (this.#starting.size > 0 || this.#opening.size > 0) return
+      if (this.#underway.size > 0 || this.#opening.size > 0) return
       if ([...this.#live.values()].every((instance) => instance.isSettled)) resume(Effect.void)
     }
     this.#settledListener()
   })
 }
+
+/** Those of the instances that can be read. */
+const openedOf = (
+  keys: ReadonlyArray<InstanceKey>,
+  open: (key: InstanceKey) => Effect.Effect<LiveInstance, OpenError>,
+): Effect.Effect<ReadonlyArray<LiveInstance>, PersistenceFailed> =>
+  Effect.map(
+    Effect.forEach(keys, (key) => Effect.catchTag(open(key), ["EventReplayError", "InstanceNotFound"], () => Effect.undefined), {
+      concurrency,
+    }),
+    (instances) => instances.filter((instance) => instance !== undefined),
+  )
 
 const leaving = (instances: ReadonlyArray<LiveInstance>): Effect.Effect<void> =>
   Effect.forEach(

@@ -422,6 +422,31 @@ export const surviving = ({ describe, test }: Kit) => {
         expect((yield* events({ machine: "call", id: "c" })).map(({ tag }) => tag).sort()).toEqual(["(mark)", "(note)", "Ping", "Ping"])
       }))
 
+    test("23 an instance that is opened together with others is not read a second time by a caller that asks for it meanwhile", ({
+      open,
+    }) =>
+      Effect.gen(function* () {
+        const first = yield* open({ nodeId: "one" })
+        for (const id of ["a", "b"]) yield* Effect.flatMap(first.engine.start(Call, id), (call) => call.send(V.Ping()))
+        yield* first.close
+        const { engine, probe } = yield* open({ nodeId: "one" })
+        yield* engine.register(Call)
+        const reads: Array<string> = []
+        const [reached, answered] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+        probe.onRead = ({ id }, read) => {
+          reads.push(id)
+          return Effect.tap(read, () => Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(answered)))
+        }
+        const all = yield* Effect.forkChild(engine.restoreAll(Call))
+        yield* Deferred.await(reached)
+        const asking = yield* Effect.forkChild(engine.restore("b", Call))
+        yield* Effect.yieldNow
+        yield* Deferred.succeed(answered, undefined)
+        expect((yield* Fiber.join(all)).map(({ id }) => id)).toEqual(["a", "b"])
+        expect(Option.isSome(yield* Fiber.join(asking))).toBe(true)
+        expect(reads).toEqual(["a", "b"])
+      }))
+
     test("25 timers of one instance fire in the order of their deadlines, whichever is claimed first", ({
       open,
       pass,
