@@ -1,7 +1,6 @@
 /** The speed of the built-in extractor alone, on one core. */
 import * as Effect from "effect/Effect"
-import { chunkText } from "../../../packages/knowledge/src/document/Chunking.ts"
-import { splitSentences } from "../../../packages/knowledge/src/document/Sentences.ts"
+import { chunkText, splitSentences } from "../../../packages/knowledge/src/document/Sentences.ts"
 import type { Part } from "../../measure/Group.ts"
 import { median } from "../../measure/Statistics.ts"
 import { extractChunk, plain } from "./plain.ts"

@@ -48,8 +48,7 @@ import { TaskCallers } from "./tasks/TaskCallers.ts"
 import { TaskQueue } from "./tasks/TaskQueue.ts"
 import type { TaskWorkerOptions } from "./tasks/TaskWorker.ts"
 import * as TaskWorker from "./tasks/TaskWorker.ts"
-import type { ContentLimitOptions } from "./threads/ContentLimits.ts"
-import { WorkerPool } from "./threads/WorkerPool.ts"
+import { type ContentLimitOptions, WorkerPool } from "./threads/WorkerPool.ts"
 
 export interface KnowledgeOptions {
   /** Where everything but the database is kept: a folder, `gs://bucket/prefix` or `s3://bucket/prefix`. */

@@ -13,7 +13,7 @@ import * as Schema from "effect/Schema"
 import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import { type BudgetLimits, PriceTable } from "./extract/model/Cost.ts"
 import { TaskSettings } from "./tasks/Task.ts"
-import { ContentLimitOptions } from "./threads/ContentLimits.ts"
+import { ContentLimitOptions } from "./threads/WorkerPool.ts"
 
 /**
  * An extractor by name: the one of this package, a model of a provider, or the language model that the configuration gives as a

@@ -57,11 +57,10 @@ export {
   ManifestRefused,
 } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
-export { Chunker, type ChunkingOptions, chunkStream, chunkText } from "./document/Chunking.ts"
 export { type DocumentSource, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"
 export { placesOf, type Reading, type Segment } from "./document/Reading.ts"
-export { splitSentences } from "./document/Sentences.ts"
+export { Chunker, type ChunkingOptions, chunkStream, chunkText, splitSentences } from "./document/Sentences.ts"
 export type { Encoding } from "./document/TextDecoding.ts"
 export * as BuiltIn from "./extract/builtin/BuiltIn.ts"
 export { BuiltInModel } from "./extract/builtin/BuiltInModel.ts"
@@ -252,8 +251,6 @@ export {
 export * as MemoryStorage from "./storage/MemoryStorage.ts"
 export * as Paths from "./storage/Paths.ts"
 export * from "./storage/Storage.ts"
-export * from "./storage/Storage.ts"
-export { routed } from "./storage/Storage.ts"
 export * as StorageKeyValueStore from "./storage/StorageKeyValueStore.ts"
 export * as StorageLocation from "./storage/StorageLocation.ts"
 export {
@@ -276,8 +273,11 @@ export {
   type ContentLimits,
   contentLimitsOf,
   defaultContentLimits,
-} from "./threads/ContentLimits.ts"
-export { makeWorkerPool, WorkerPool, type WorkerPoolOptions, type WorkerPoolService } from "./threads/WorkerPool.ts"
+  makeWorkerPool,
+  WorkerPool,
+  type WorkerPoolOptions,
+  type WorkerPoolService,
+} from "./threads/WorkerPool.ts"
 export { QuarantinedStatement, ValidationPolicy, ValidationReport, ValidationReportJson, Violation } from "./validate/Report.ts"
 export { derivedShapes, readShapes, type Shapes, ShapesRefused } from "./validate/Shapes.ts"
 export { ValidationFailed } from "./validate/Validation.ts"

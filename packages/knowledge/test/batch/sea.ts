@@ -21,7 +21,7 @@ import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { type BatchId, Namespace } from "../../src/storage/Identity.ts"
 import { Storage, type StorageService } from "../../src/storage/Storage.ts"
 import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
-import type { ContentLimitOptions } from "../../src/threads/ContentLimits.ts"
+import type { ContentLimitOptions } from "../../src/threads/WorkerPool.ts"
 import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 
 export const base = "https://example.org/sea#"

@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { chunkStream, chunkText } from "../../src/document/Chunking.ts"
-import { splitSentences } from "../../src/document/Sentences.ts"
+import { chunkStream, chunkText, splitSentences } from "../../src/document/Sentences.ts"
 
 const sentences = (text: string) => splitSentences(text).map(({ start, end }) => text.slice(start, end))
 

@@ -3,8 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { readDocument, streamOnWorkers } from "../../src/document/DocumentReader.ts"
-import type { ContentLimitOptions } from "../../src/threads/ContentLimits.ts"
-import { WorkerPool } from "../../src/threads/WorkerPool.ts"
+import { type ContentLimitOptions, WorkerPool } from "../../src/threads/WorkerPool.ts"
 import { makePdf } from "./makePdf.ts"
 
 const size = 300_000

@@ -9,7 +9,7 @@ import { BatchId, Namespace } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
 import { Storage } from "../../src/storage/Storage.ts"
 import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
-import type { ContentLimitOptions } from "../../src/threads/ContentLimits.ts"
+import type { ContentLimitOptions } from "../../src/threads/WorkerPool.ts"
 
 const folder = StorageFolder.make("mem://graphs/")
 const layer = GraphQuery.layer.pipe(

@@ -2,8 +2,8 @@
 
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { chunkText } from "../../../src/document/Chunking.ts"
 import { readDocument } from "../../../src/document/DocumentReader.ts"
+import { chunkText } from "../../../src/document/Sentences.ts"
 import * as BuiltIn from "../../../src/extract/builtin/BuiltIn.ts"
 import { detectLanguage, documentLanguage } from "../../../src/extract/language/DocumentLanguage.ts"
 import { readNumber } from "../../../src/extract/language/Numbers.ts"
