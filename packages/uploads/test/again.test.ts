@@ -39,6 +39,27 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("items whose ids are between those of an earlier batch are added, and those with the same ids are replaced", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      const first = file("a.json", [story(1), story(5), story(9)])
+      const between = file("b.json", [story(3), story(7)])
+      const mixed = file("c.json", [story(4), story(5, { title: "Replaced" })])
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          for (const path of [first, between, mixed]) {
+            const { batchId } = yield* uploads.start(path)
+            expect((yield* uploads.finished(batchId)).state).toBe("completed")
+          }
+          const idsOf = (text: string) => Effect.map(uploads.search({ text }), ({ items }) => items.map(({ item }) => item.hnId))
+          expect(yield* idsOf("story")).toEqual([9, 7, 4, 3, 1])
+          expect(yield* idsOf("replaced")).toEqual([5])
+        }),
+      )
+    }),
+  )
+
   it.effect("two uploads of the same file at once are one batch", () =>
     Effect.gen(function* () {
       const { file, run } = yield* makeDesk(database)

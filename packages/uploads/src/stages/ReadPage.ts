@@ -5,6 +5,7 @@ import * as Effect from "effect/Effect"
 import { behind, type RawItem } from "../file/RawItem.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { ReadContent } from "../item/ReadContent.ts"
+import type { ItemText } from "../reading/ItemReader.ts"
 import { limitNotes } from "../store/Limits.ts"
 import type { Item, Page } from "./Page.ts"
 import type { Kind, Uploading } from "./Uploading.ts"
@@ -21,7 +22,7 @@ export const readPage = (
     const last = raws.at(-1)
     if (first === undefined || last === undefined) return undefined
     const ingestedAt = Math.floor(yield* Clock.currentTimeMillis)
-    const texts = raws.flatMap(({ index, text }) => (text === undefined ? [] : [{ index, text }]))
+    const texts = raws.filter(hasText)
     const found = yield* reader.read(kind, texts, limitNotes(store, batch, first.index, last.index))
     let next = 0
     const items = raws.map(({ index, line, offset, text, problem }): Item => {
@@ -31,6 +32,8 @@ export const readPage = (
     const validatedAt = Math.floor(yield* Clock.currentTimeMillis)
     return { items, from: first.index, end: behind(last), bytes: last.endOffset - first.offset, ingestedAt, validatedAt }
   })
+
+const hasText = (raw: RawItem): raw is RawItem & ItemText => raw.text !== undefined
 
 /** The problem of an item without text. */
 const unreadable = (problem: RawItem["problem"], maxItemBytes: number): ReadContent => {

@@ -32,7 +32,7 @@ export const storeItems = (
     Effect.gen(function* () {
       const at = Math.floor(yield* Clock.currentTimeMillis)
       if (!(yield* advance(store, batch, from, end, at))) return undefined
-      const known = yield* ids.find(idsOf(items))
+      const known = yield* ids.find(items)
       const started = yield* engine.startAll(kind.workflow.machine, instancesOf(batchId, page, known))
       const entries: Array<NewEntry> = []
       const good: Array<ItemOfBatch<object>> = []
@@ -55,8 +55,8 @@ export const storeItems = (
           })
       }
       yield* insertEntries(store, batch, entries)
-      yield* kind.table.write(good)
       yield* addCounts(store, batch, { stored: good.length, failed: entries.length - good.length })
+      yield* kind.table.write(good)
       return entries
     }),
   )
@@ -114,9 +114,9 @@ export class StoredIds {
     this.#known = next_index === 0 ? new Map() : undefined
   }
 
-  /** Finds stored ids, at least those among the given ids. */
-  find(ids: ReadonlyArray<ItemId>): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> {
-    return this.#known === undefined ? findStored(this.#store, this.#batch, ids) : Effect.succeed(this.#known)
+  /** Finds stored ids, at least those of the given items. */
+  find(items: ReadonlyArray<Item>): Effect.Effect<ReadonlyMap<ItemId, number>, PersistenceFailed> {
+    return this.#known === undefined ? findStored(this.#store, this.#batch, idsOf(items)) : Effect.succeed(this.#known)
   }
 
   /** Adds committed entries. */

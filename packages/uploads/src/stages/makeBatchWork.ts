@@ -11,7 +11,7 @@ import type { UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect, md5Of } from "../file/FileInspection.ts"
 import { isAddress } from "../file/UploadFiles.ts"
 import { findBatch } from "../store/Batches.ts"
-import { countEntries, summarizeErrors } from "../store/Entries.ts"
+import { summarizeErrors } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import { extractItems, insisting } from "./ExtractItems.ts"
 import { retryItems } from "./RetryItems.ts"
@@ -29,7 +29,7 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
       (row): Effect.Effect<A, PersistenceFailed | BatchNotFound | E> =>
         row === undefined ? Effect.fail(new BatchNotFound({ batchId })) : use(row),
     )
-  const count = (batch: UploadBatch) => withRow(batch, (row) => insisting(uploading, countEntries(store, row.batch)))
+  const count = (batch: UploadBatch) => withRow(batch, ({ stored, failed }) => Effect.succeed({ stored, failed }))
   const retryFailed = (batch: UploadBatch, key: string) =>
     withRow<void, UploadUnknown>(batch, (row) =>
       Effect.flatMap(kindOfBatch(uploading, batch), (kind) => retryItems(uploading, kind, row, key)),

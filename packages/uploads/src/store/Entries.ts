@@ -5,7 +5,7 @@ import type { ErrorSummary } from "../batch/UploadBatch.ts"
 import type { ItemId } from "../item/ItemKind.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { EntryValues } from "./Dialect.ts"
-import { ContentRow, CountRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
+import { ContentRow, DuplicateRow, EntryRow, ExampleRow, FailedRow, IndexRow, ReasonRow } from "./Rows.ts"
 import type { UploadStore } from "./UploadStore.ts"
 
 /** A new entry for an item of a file. */
@@ -185,18 +185,6 @@ export const replaceContent = (
     where batch = ${batch} and item_index = ${index} and state = 'failed'
     returning item_index`
   return Effect.map(store.rows("replaceContent", IndexRow, replaced), (rows) => rows.length > 0)
-}
-
-export const countEntries = (
-  store: UploadStore,
-  batch: number,
-): Effect.Effect<{ readonly stored: number; readonly failed: number }, PersistenceFailed> => {
-  const { sql, entries } = store.dialect
-  const counted = sql`select state, count(*) as entries from ${entries} where batch = ${batch} group by state`
-  return Effect.map(store.rows("countEntries", CountRow, counted), (rows) => {
-    const of = (state: string) => rows.find((row) => row.state === state)?.entries ?? 0
-    return { stored: of("stored"), failed: of("failed") + of("processing") }
-  })
 }
 
 /** How many examples of a reason are listed. */

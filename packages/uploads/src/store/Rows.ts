@@ -56,8 +56,6 @@ export type FailedRow = typeof FailedRow.Type
 
 export const ContentRow = Schema.Struct({ content: Schema.NullOr(Schema.String) })
 
-export const CountRow = Schema.Struct({ state: EntryState, entries: Whole })
-
 export const ReasonRow = Schema.Struct({ reason: ProblemReason, entries: Whole })
 
 export const ExampleRow = Schema.Struct({

@@ -94,19 +94,36 @@ const statementSizes = [250, 25, 1] as const
 
 const writeItems = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<void, SqlError> =>
   Effect.gen(function* () {
-    const ids = JSON.stringify(items.map(({ item }) => item.hnId))
-    const known = yield* sql<{ readonly known: number }>`
-      select exists (select 1 from detent_items where hn_id in (select value from json_each(${ids}))) as known`
+    if (items.length === 0) return
     // Replaces only where an item exists: replacing takes 3 µs more for each item.
-    const [insert, insertText] = known[0]?.known === 1 ? [replaceItems, replaceWords] : [insertItems, insertWords]
-    for (const some of inStatements(items)) {
-      yield* sql.unsafe(insert.get(some.length) ?? "", valuesIn(some, addItemValues))
-      yield* sql.unsafe(insertText.get(some.length) ?? "", valuesIn(some, addWords))
+    const [insert, insertText] = (yield* someExist(sql, items)) ? [replaceItems, replaceWords] : [insertItems, insertWords]
+    for (const some of inStatements(items)) yield* sql.unsafe(insert.get(some.length) ?? "", valuesIn(some, addItemValues))
+    for (const [size, some] of inPaddedStatements(items)) {
+      const values = valuesIn(some, addWords)
+      while (values.length < size * wordColumns) values.push(null)
+      yield* sql.unsafe(insertText.get(size) ?? "", values)
     }
   })
 
+/** Whether some of the items are in the table. The items of most files have higher ids than all before them, which one look-up finds. */
+const someExist = (sql: SqlClient, items: ReadonlyArray<ItemOfBatch>): Effect.Effect<boolean, SqlError> =>
+  Effect.gen(function* () {
+    const ids = items.map(({ item }) => item.hnId)
+    const [least, greatest] = [ids.reduce((one, other) => Math.min(one, other)), ids.reduce((one, other) => Math.max(one, other))]
+    const between = yield* sql<Found>`
+      select exists (select 1 from detent_items where hn_id between ${least} and ${greatest}) as found`
+    if (between[0]?.found !== 1) return false
+    const same = yield* sql<Found>`
+      select exists (select 1 from detent_items where hn_id in (select value from json_each(${JSON.stringify(ids)}))) as found`
+    return same[0]?.found === 1
+  })
+
+interface Found {
+  readonly found: number
+}
+
 /** The parameters of a statement for many rows, in one array: thousands of arrays for single rows would only be garbage. */
-const valuesIn = <A>(rows: ReadonlyArray<A>, add: (values: Array<Value>, row: A) => void): ReadonlyArray<Value> => {
+const valuesIn = <A>(rows: ReadonlyArray<A>, add: (values: Array<Value>, row: A) => void): Array<Value> => {
   const values: Array<Value> = []
   for (const row of rows) add(values, row)
   return values
@@ -125,9 +142,32 @@ const inStatements = <A>(all: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>>
   return parts
 }
 
+/** A page of a file. */
+const mostWords = 2000
+
+/**
+ * How many rows of words one statement inserts. Before every statement of several rows, FTS5 writes the words of earlier statements to
+ * its index, so that the statement can be undone. Statements of 250 rows, in turns with those of items, made eight parts of the index
+ * for each page instead of one; to write and merge them took 1.2 µs of CPU more for each item.
+ */
+const wordSizes = [25, 250, mostWords]
+
+/** Parts with the size of the smallest statement that holds each. The statement ignores rows of null. */
+const inPaddedStatements = <A>(all: ReadonlyArray<A>): ReadonlyArray<readonly [size: number, some: ReadonlyArray<A>]> => {
+  const parts: Array<readonly [number, ReadonlyArray<A>]> = []
+  for (let from = 0; from < all.length; from += mostWords) {
+    const some = all.slice(from, from + mostWords)
+    parts.push([wordSizes.find((size) => size >= some.length) ?? mostWords, some])
+  }
+  return parts
+}
+
 /** One statement for each size. */
-const bySize = (statement: (rows: (row: string) => string) => string): ReadonlyMap<number, string> =>
-  new Map(statementSizes.map((size) => [size, statement((row) => Array.from({ length: size }, () => row).join(", "))]))
+const bySize = (
+  statement: (rows: (row: string) => string) => string,
+  sizes: ReadonlyArray<number> = statementSizes,
+): ReadonlyMap<number, string> =>
+  new Map(sizes.map((size) => [size, statement((row) => Array.from({ length: size }, () => row).join(", "))]))
 
 const insertEntries = bySize(
   (rows) => `
@@ -149,9 +189,15 @@ const insertItems = bySize(insertInto)
 
 const replaceItems = bySize((rows) => `${insertInto(rows)} on conflict (hn_id) do update set ${replacedColumns.join(", ")}`)
 
-const insertWords = bySize((rows) => `insert into detent_items_search (rowid, words, author) values ${rows("(?, ?, ?)")}`)
+const wordColumns = 3
 
-const replaceWords = bySize((rows) => `insert or replace into detent_items_search (rowid, words, author) values ${rows("(?, ?, ?)")}`)
+const givenWords = (rows: (row: string) => string): string => `
+  into detent_items_search (rowid, words, author)
+  select column1, column2, column3 from (values ${rows("(?, ?, ?)")}) where column1 is not null`
+
+const insertWords = bySize((rows) => `insert ${givenWords(rows)}`, wordSizes)
+
+const replaceWords = bySize((rows) => `insert or replace ${givenWords(rows)}`, wordSizes)
 
 /**
  * SQLite splits ASCII text like `wordsOf` does. Other text is split here, and only the parts between spaces that are not ASCII: 7 µs of
