@@ -16,7 +16,7 @@ import { sortLines } from "../../../packages/knowledge/src/rdf/LineSort.ts"
 import { folderOf } from "../../../packages/knowledge/src/storage/FileBlobs.ts"
 import * as FileStorage from "../../../packages/knowledge/src/storage/FileStorage.ts"
 import { BatchId, Namespace } from "../../../packages/knowledge/src/storage/Identity.ts"
-import { blobIn } from "../../../packages/knowledge/src/storage/Uri.ts"
+import { blobIn } from "../../../packages/knowledge/src/storage/Storage.ts"
 
 const { triples }: { readonly triples: number } = JSON.parse(process.argv[2] ?? "{}")
 const root = mkdtempSync(join(tmpdir(), "detent-bench-ingest-"))

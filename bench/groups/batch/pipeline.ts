@@ -13,7 +13,7 @@ import { documentAt } from "../../../packages/knowledge/generators/GeneratedCorp
 import { generatedOntology } from "../../../packages/knowledge/generators/GeneratedOntology.ts"
 import * as Knowledge from "../../../packages/knowledge/src/Knowledge.ts"
 import { Namespace } from "../../../packages/knowledge/src/storage/Identity.ts"
-import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/storage/Uri.ts"
+import { RelativePath, StorageFolder } from "../../../packages/knowledge/src/storage/Storage.ts"
 
 export interface PipelineChoice {
   readonly documents: number

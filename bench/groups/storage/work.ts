@@ -3,8 +3,7 @@ import { folderAt, make } from "@detent/knowledge/StorageLocation"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 // Not from the package's index, which would load all of it: memory is measured here.
-import { ifAbsent, startHash } from "../../../packages/knowledge/src/storage/Storage.ts"
-import { blobIn } from "../../../packages/knowledge/src/storage/Uri.ts"
+import { blobIn, ifAbsent, startHash } from "../../../packages/knowledge/src/storage/Storage.ts"
 
 const [location = "", url = "", task = "", amount = ""] = process.argv.slice(2)
 Object.assign(process.env, {

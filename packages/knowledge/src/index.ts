@@ -254,21 +254,6 @@ export * from "./storage/Storage.ts"
 export * as StorageKeyValueStore from "./storage/StorageKeyValueStore.ts"
 export * as StorageLocation from "./storage/StorageLocation.ts"
 export {
-  BlobReference,
-  blobIn,
-  FileUri,
-  folderIn,
-  GcsUri,
-  MemUri,
-  RelativePath,
-  resolveReference,
-  S3Uri,
-  type Scheme,
-  StorageFolder,
-  StorageUri,
-  schemeOf,
-} from "./storage/Uri.ts"
-export {
   ContentLimitOptions,
   type ContentLimits,
   contentLimitsOf,

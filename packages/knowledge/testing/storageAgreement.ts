@@ -6,15 +6,17 @@ import * as Stream from "effect/Stream"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { compareCodePoints } from "../src/rdf/LineSort.ts"
 import {
+  blobIn,
   Generation,
   getText,
   ifAbsent,
   ifGeneration,
   type Precondition,
   type Storage,
+  type StorageFolder,
   type StorageService,
+  type StorageUri,
 } from "../src/storage/Storage.ts"
-import { blobIn, type StorageFolder, type StorageUri } from "../src/storage/Uri.ts"
 import type { Fresh } from "./storageContention.ts"
 
 const name = Schema.Literals(["a", "b/c", "b/d", "e f/ø"])

@@ -3,8 +3,16 @@
 import { assert, type Vitest } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { getText, ifAbsent, ifGeneration, type Storage, type StorageError, type StorageService } from "../src/storage/Storage.ts"
-import type { StorageFolder, StorageUri } from "../src/storage/Uri.ts"
+import {
+  getText,
+  ifAbsent,
+  ifGeneration,
+  type Storage,
+  type StorageError,
+  type StorageFolder,
+  type StorageService,
+  type StorageUri,
+} from "../src/storage/Storage.ts"
 
 /** A fresh folder and address for one test. */
 export type Fresh = Effect.Effect<

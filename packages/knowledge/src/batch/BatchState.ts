@@ -14,7 +14,7 @@ import { ExtractorSelection } from "../KnowledgeSettings.ts"
 import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { StorageUri } from "../storage/Uri.ts"
+import { StorageUri } from "../storage/Storage.ts"
 import { ValidationPolicy } from "../validate/Report.ts"
 
 /**

@@ -7,8 +7,7 @@ import * as Schema from "effect/Schema"
 import { ExtractorName } from "../KnowledgeSettings.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { getText, type StorageError, type StorageService } from "../storage/Storage.ts"
-import { BlobReference, StorageFolder, StorageUri } from "../storage/Uri.ts"
+import { BlobReference, getText, type StorageError, StorageFolder, type StorageService, StorageUri } from "../storage/Storage.ts"
 
 /** The folder or manifest that all documents come from. */
 const collection = Schema.optionalKey(Schema.Union([StorageFolder, StorageUri]))

@@ -14,8 +14,19 @@ import { formatOf as rdfFormatOf } from "../ontology/OntologyLoading.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import { type BatchId, type ContentHash, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
 import { pathOfOntology, pathsOfSetting } from "../storage/Paths.ts"
-import { getHashedText, getText, ifAbsent, ifGeneration, Storage, type StorageError } from "../storage/Storage.ts"
-import { type BlobReference, blobIn, resolveReference, type StorageFolder, type StorageUri } from "../storage/Uri.ts"
+import {
+  type BlobReference,
+  blobIn,
+  getHashedText,
+  getText,
+  ifAbsent,
+  ifGeneration,
+  resolveReference,
+  Storage,
+  type StorageError,
+  type StorageFolder,
+  type StorageUri,
+} from "../storage/Storage.ts"
 import { checkShapes } from "../validate/WorkerValidation.ts"
 import { BatchStopped } from "./BatchState.ts"
 import { decodeManifest, decodeManifestFile, type Manifest, type ManifestDocument, type ManifestFile, ManifestRefused } from "./Manifest.ts"

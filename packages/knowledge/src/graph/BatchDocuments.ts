@@ -6,8 +6,7 @@ import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import type { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { type BatchId, ContentHash, contentHashOf, DocumentId, RunId } from "../storage/Identity.ts"
 import { pathOfDocuments, pathsOfBatch } from "../storage/Paths.ts"
-import { getText, type StorageError, type StorageService } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
+import { blobIn, getText, type StorageError, type StorageFolder, type StorageService, StorageUri } from "../storage/Storage.ts"
 import { documentsOfLines, type StoredLines, storedLines } from "./GraphLines.ts"
 
 /** One version of one document, as a batch extracted it. Batches of earlier releases recorded only its id. */

@@ -19,8 +19,16 @@ import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { BatchId, ContentHash, contentHashOf, Namespace } from "../storage/Identity.ts"
 import { pathOfPart, pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { type Blob, ifAbsent, ifGeneration, Storage, type StorageError } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder, StorageUri } from "../storage/Uri.ts"
+import {
+  type Blob,
+  blobIn,
+  ifAbsent,
+  ifGeneration,
+  Storage,
+  type StorageError,
+  type StorageFolder,
+  StorageUri,
+} from "../storage/Storage.ts"
 import { type BatchDocuments, decodeDocuments, type GraphDocument, knownDocuments, writeDocuments } from "./BatchDocuments.ts"
 import { mergedLines, mergedStreams, storedLines, withoutDocuments, writeLines } from "./GraphLines.ts"
 

@@ -10,8 +10,7 @@ import { lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
 import { owl, rdf, rdfs, vocabularies } from "../rdf/Vocabulary.ts"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import type { ContentHash } from "../storage/Identity.ts"
-import { Storage, type StorageError, type StorageService, startHash } from "../storage/Storage.ts"
-import type { StorageUri } from "../storage/Uri.ts"
+import { Storage, type StorageError, type StorageService, type StorageUri, startHash } from "../storage/Storage.ts"
 
 export interface StoredLines {
   readonly uri: StorageUri

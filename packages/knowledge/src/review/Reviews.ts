@@ -40,8 +40,7 @@ import type { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
-import { getText, Storage } from "../storage/Storage.ts"
-import { blobIn, type StorageFolder } from "../storage/Uri.ts"
+import { blobIn, getText, Storage, type StorageFolder } from "../storage/Storage.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import {
   acceptedLines,

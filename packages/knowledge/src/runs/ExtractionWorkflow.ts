@@ -24,8 +24,7 @@ import { detentVocabulary } from "../rdf/Vocabulary.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type ContentHash, RunId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import { Storage, startHash } from "../storage/Storage.ts"
-import { StorageUri } from "../storage/Uri.ts"
+import { Storage, StorageUri, startHash } from "../storage/Storage.ts"
 import { type Equipment, Extractors } from "./Extractors.ts"
 import {
   type EntityRef,

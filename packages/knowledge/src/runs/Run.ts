@@ -14,8 +14,7 @@ import { describe } from "../storage/Describe.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
-import { AddressRefused, StorageFailed } from "../storage/Storage.ts"
-import { StorageUri } from "../storage/Uri.ts"
+import { AddressRefused, StorageFailed, StorageUri } from "../storage/Storage.ts"
 
 const Positive = Schema.Int.check(Schema.isGreaterThan(0))
 

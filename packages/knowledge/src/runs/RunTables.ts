@@ -20,7 +20,7 @@ import { describe } from "../storage/Describe.ts"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage/Identity.ts"
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
-import { StorageUri } from "../storage/Uri.ts"
+import { StorageUri } from "../storage/Storage.ts"
 import { ExtractionRun, PipelineConfig, RunStatus } from "./Run.ts"
 
 const schema = "detent"

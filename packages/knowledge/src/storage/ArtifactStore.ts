@@ -9,8 +9,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type ArtifactKey, ContentHash, contentHashOf, type RunId } from "./Identity.ts"
 import { type ArtifactPath, pathOfArtifact } from "./Paths.ts"
-import { ifAbsent, ifGeneration, Storage, type StorageError } from "./Storage.ts"
-import { blobIn, folderIn, type StorageFolder } from "./Uri.ts"
+import { blobIn, folderIn, ifAbsent, ifGeneration, Storage, type StorageError, type StorageFolder } from "./Storage.ts"
 
 /** The content of an artifact does not match the hash in its path. */
 export class ArtifactDamaged extends Schema.TaggedError<ArtifactDamaged>()("ArtifactDamaged", {

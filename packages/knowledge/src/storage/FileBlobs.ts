@@ -26,16 +26,20 @@ import {
   type Blob,
   type BlobInfo,
   BlobNotFound,
+  blobIn,
   Generation,
   type Precondition,
   PreconditionFailed,
+  RelativePath,
   type StorageError,
   StorageFailed,
+  StorageFolder,
   StorageFull,
+  type StorageUri,
+  schemeOf,
   startHash,
   type Written,
 } from "./Storage.ts"
-import { blobIn, RelativePath, StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 /** Size, generation and bytes of the same version: all are read from one open file, which a later rename does not affect. */
 export const readFile = (uri: StorageUri, path: string): Effect.Effect<Blob, StorageError> =>

@@ -24,8 +24,7 @@ import {
   streamFile,
   writeFile,
 } from "./FileBlobs.ts"
-import { AddressRefused, Storage, StorageFailed, type StorageService } from "./Storage.ts"
-import type { StorageUri } from "./Uri.ts"
+import { AddressRefused, Storage, StorageFailed, type StorageService, type StorageUri } from "./Storage.ts"
 
 export interface FileStorageOptions {
   /** The writable folder. Created if it does not exist. */

@@ -14,10 +14,12 @@ import {
   PreconditionFailed,
   Storage,
   type StorageError,
+  type StorageFolder,
   type StorageService,
+  type StorageUri,
+  schemeOf,
   type Written,
 } from "./Storage.ts"
-import { type StorageFolder, type StorageUri, schemeOf } from "./Uri.ts"
 
 interface Kept {
   readonly bytes: Uint8Array

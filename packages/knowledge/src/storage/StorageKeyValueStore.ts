@@ -13,8 +13,7 @@ import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import * as KeyValueStore from "effect/unstable/persistence/KeyValueStore"
 import { describe } from "./Describe.ts"
-import { type Blob, ifGeneration, Storage, type StorageError } from "./Storage.ts"
-import { blobIn, type StorageFolder, type StorageUri } from "./Uri.ts"
+import { type Blob, blobIn, ifGeneration, Storage, type StorageError, type StorageFolder, type StorageUri } from "./Storage.ts"
 
 export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValueStore, never, Storage> =>
   Effect.map(Storage, (storage) => {

@@ -16,8 +16,7 @@ import type { BucketScope } from "./cloud/ObjectStorage.ts"
 import * as S3Storage from "./cloud/S3Storage.ts"
 import { folderOf } from "./FileBlobs.ts"
 import * as FileStorage from "./FileStorage.ts"
-import { AddressRefused, routed, Storage, type StorageFailed, type StorageService } from "./Storage.ts"
-import { StorageFolder, schemeOf } from "./Uri.ts"
+import { AddressRefused, routed, Storage, type StorageFailed, StorageFolder, type StorageService, schemeOf } from "./Storage.ts"
 
 /** Returns locations that became readable after the storage was opened. Called when an address is in none of the others. */
 export type AllowedSince = () => ReadonlyArray<string> | Promise<ReadonlyArray<string>>

@@ -16,7 +16,7 @@ import { stageOrder, stateOfActivity } from "../batch/StageRun.ts"
 import { describe } from "../storage/Describe.ts"
 import { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
-import type { StorageFolder } from "../storage/Uri.ts"
+import type { StorageFolder } from "../storage/Storage.ts"
 import type { Task } from "./Task.ts"
 
 /** The result of a delivery. */

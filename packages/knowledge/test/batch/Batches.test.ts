@@ -13,7 +13,7 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import * as Knowledge from "../../src/Knowledge.ts"
 import { Namespace } from "../../src/storage/Identity.ts"
-import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import { RelativePath, StorageFolder } from "../../src/storage/Storage.ts"
 import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 
 const base = "https://example.org/sea#"

@@ -5,7 +5,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
-import { RelativePath } from "../../src/storage/Uri.ts"
+import { RelativePath } from "../../src/storage/Storage.ts"
 import { harbour, lookout, manifest, ontology, shapes } from "./sea.ts"
 
 const files = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipCetus passed ShipDorado." }

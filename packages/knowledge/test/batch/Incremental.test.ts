@@ -8,8 +8,7 @@ import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
-import type { StorageFolder } from "../../src/storage/Uri.ts"
-import { RelativePath } from "../../src/storage/Uri.ts"
+import { RelativePath, type StorageFolder } from "../../src/storage/Storage.ts"
 import { base, canonical, harbour, lookout, ontology, sea } from "./sea.ts"
 
 const files = {

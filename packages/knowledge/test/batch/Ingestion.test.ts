@@ -8,8 +8,7 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { CanonicalGraph, type GraphVersion } from "../../src/graph/CanonicalGraph.ts"
 import { readTurtle } from "../../src/rdf/Turtle.ts"
-import { StorageFailed, type StorageService } from "../../src/storage/Storage.ts"
-import { RelativePath } from "../../src/storage/Uri.ts"
+import { RelativePath, StorageFailed, type StorageService } from "../../src/storage/Storage.ts"
 import { base, canonical, documentsOf, harbour, lookout, manifest, sea, shapes } from "./sea.ts"
 
 const files = {

@@ -17,7 +17,7 @@ import * as Knowledge from "../../src/Knowledge.ts"
 import { Extractors } from "../../src/runs/Extractors.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, Namespace } from "../../src/storage/Identity.ts"
-import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import { RelativePath, StorageFolder } from "../../src/storage/Storage.ts"
 import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 import { base, ontology, others, prose } from "../extract/language/breweries.ts"
 

@@ -7,7 +7,7 @@ import { Batches } from "../../src/batch/Batches.ts"
 import { decodeManifest, decodeManifestFile, encodeManifest, type Manifest, type ManifestFile } from "../../src/batch/Manifest.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
 import { BatchId, contentHashOf, documentIdOf, OntologyName, ontologyVersionOf } from "../../src/storage/Identity.ts"
-import { MemUri, RelativePath } from "../../src/storage/Uri.ts"
+import { MemUri, RelativePath } from "../../src/storage/Storage.ts"
 import { harbour, manifest, sea } from "./sea.ts"
 
 const files = {

@@ -11,8 +11,7 @@ import * as Logger from "effect/Logger"
 import * as Stream from "effect/Stream"
 import { Batches, OtherData, warnOfOtherData } from "../../src/batch/Batches.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { AddressRefused } from "../../src/storage/Storage.ts"
-import { StorageFolder } from "../../src/storage/Uri.ts"
+import { AddressRefused, StorageFolder } from "../../src/storage/Storage.ts"
 import { harbour, lookout, manifest } from "./sea.ts"
 
 const files = { "one.txt": "ShipCetus passed ShipDorado." }

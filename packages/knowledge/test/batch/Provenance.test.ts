@@ -18,7 +18,7 @@ import * as Knowledge from "../../src/Knowledge.ts"
 import { termOf } from "../../src/rdf/NTriples.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import { contentHashOf, documentIdOf, Namespace, RunId } from "../../src/storage/Identity.ts"
-import { RelativePath, StorageFolder } from "../../src/storage/Uri.ts"
+import { RelativePath, StorageFolder } from "../../src/storage/Storage.ts"
 import { sharedWorkers } from "../../testing/SharedWorkers.ts"
 import { makePdf } from "../document/makePdf.ts"
 

@@ -8,8 +8,7 @@ import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import { Extractions } from "../../src/runs/Extractions.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { Storage } from "../../src/storage/Storage.ts"
-import { FileUri } from "../../src/storage/Uri.ts"
+import { FileUri, Storage } from "../../src/storage/Storage.ts"
 import { canonical, harbour, manifest, sea } from "./sea.ts"
 
 const files = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipCetus passed ShipDorado." }

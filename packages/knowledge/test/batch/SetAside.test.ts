@@ -2,8 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
-import type { StorageService } from "../../src/storage/Storage.ts"
-import type { StorageUri } from "../../src/storage/Uri.ts"
+import type { StorageService, StorageUri } from "../../src/storage/Storage.ts"
 import { harbour, manifest } from "./sea.ts"
 
 const files = {

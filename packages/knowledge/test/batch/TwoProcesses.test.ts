@@ -13,7 +13,7 @@ import { BatchEvent, BatchMachine, E } from "../../src/batch/BatchMachine.ts"
 import { defaultBatchConfig, S } from "../../src/batch/BatchState.ts"
 import { startReport } from "../../src/batch/ExtractionStage.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion, RunId } from "../../src/storage/Identity.ts"
-import { FileUri } from "../../src/storage/Uri.ts"
+import { FileUri } from "../../src/storage/Storage.ts"
 
 const batchId = BatchId.make("batch-0123456789ab")
 const document = DocumentId.make("doc-0123456789ab")

@@ -19,8 +19,7 @@ import { type ManifestDocument, ManifestJson } from "../../src/batch/Manifest.ts
 import { ExtractionFailed } from "../../src/extract/Extractor.ts"
 import { folderOf } from "../../src/storage/FileBlobs.ts"
 import type { BatchId } from "../../src/storage/Identity.ts"
-import { getText, Storage } from "../../src/storage/Storage.ts"
-import { blobIn } from "../../src/storage/Uri.ts"
+import { blobIn, getText, Storage } from "../../src/storage/Storage.ts"
 import { canonical, documentsOf, harbour, lookout, manifest, type Setting } from "./sea.ts"
 
 const files = documentsOf(3)

@@ -4,7 +4,7 @@ import * as Stream from "effect/Stream"
 import { formatOf, largestWhole, readDocument, readStored, streamDocument, streamStored } from "../../src/document/DocumentReader.ts"
 import { placesOf, type Reading } from "../../src/document/Reading.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
+import { blobIn, StorageFolder } from "../../src/storage/Storage.ts"
 import { makePdf } from "./makePdf.ts"
 
 const bytesOf = (content: string | Uint8Array) => (typeof content === "string" ? Buffer.from(content) : content)

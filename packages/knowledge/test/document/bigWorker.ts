@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { streamStored } from "../../src/document/DocumentReader.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
-import { StorageUri } from "../../src/storage/Uri.ts"
+import { StorageUri } from "../../src/storage/Storage.ts"
 
 /** What the system notes of this program alone: the usual figure also counts what its parent had when it was started. */
 const peakKilobytes = (): number => {

@@ -10,8 +10,7 @@ import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { BatchId, Namespace } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage, type StorageService } from "../../src/storage/Storage.ts"
-import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
+import { blobIn, Storage, StorageFolder, type StorageService } from "../../src/storage/Storage.ts"
 
 const namespace = Namespace.make("harbours")
 const memory = StorageFolder.make("mem://graphs/")

@@ -10,8 +10,7 @@ import { entityIri, factTriples } from "../../src/rdf/FactGraph.ts"
 import { writeNTriples } from "../../src/rdf/Turtle.ts"
 import { BatchId, DocumentId, Namespace, RunId } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage } from "../../src/storage/Storage.ts"
-import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
+import { blobIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 
 const base = "https://example.org/sea#"
 const document = DocumentId.make("doc-000000000001")

@@ -7,8 +7,7 @@ import * as CanonicalGraph from "../../src/graph/CanonicalGraph.ts"
 import { GraphQuery } from "../../src/graph/GraphQuery.ts"
 import { BatchId, Namespace } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage } from "../../src/storage/Storage.ts"
-import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
+import { blobIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 import type { ContentLimitOptions } from "../../src/threads/WorkerPool.ts"
 
 const folder = StorageFolder.make("mem://graphs/")

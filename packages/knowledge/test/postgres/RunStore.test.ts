@@ -6,7 +6,7 @@ import { freshDatabase } from "../../../durable/test/support/Postgres.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { StorageFolder } from "../../src/storage/Uri.ts"
+import { StorageFolder } from "../../src/storage/Storage.ts"
 import { runStoreConformance } from "../runs/runStoreConformance.ts"
 
 const client = Layer.unwrap(Effect.map(freshDatabase, (url) => PgClient.layer({ url: Redacted.make(url) })))

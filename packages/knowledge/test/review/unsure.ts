@@ -4,7 +4,7 @@ import { Batches } from "../../src/batch/Batches.ts"
 import type { BatchConfig } from "../../src/batch/BatchState.ts"
 import type { ExtractorService } from "../../src/extract/Extractor.ts"
 import { Reviews } from "../../src/review/Reviews.ts"
-import type { StorageFolder } from "../../src/storage/Uri.ts"
+import type { StorageFolder } from "../../src/storage/Storage.ts"
 import { base, canonical, lookout, manifest } from "../batch/sea.ts"
 
 /** As sure of a passing as the text says: "maybe" is 0.3, anything else 0.8. */

@@ -7,7 +7,7 @@ import { Extractions } from "../../src/runs/Extractions.ts"
 import { ExtractionWorkflow, executionIdOf } from "../../src/runs/ExtractionWorkflow.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Uri.ts"
+import { MemUri } from "../../src/storage/Storage.ts"
 import { longText, opened, partOf, passing } from "./Sea.ts"
 
 describe("a run", () => {

@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { Extractors } from "../../src/runs/Extractors.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage } from "../../src/storage/Storage.ts"
-import { MemUri } from "../../src/storage/Uri.ts"
+import { MemUri, Storage } from "../../src/storage/Storage.ts"
 import { makeWorkerPool, WorkerPool } from "../../src/threads/WorkerPool.ts"
 
 const ontologyUri = MemUri.make("mem://test/sea.ttl")

@@ -13,7 +13,7 @@ import { ConnectionError, SqlError } from "effect/unstable/sql/SqlError"
 import { defaultPipelineConfig, ExtractionRun } from "../../src/runs/Run.ts"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import { contentHashOf, documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Uri.ts"
+import { MemUri } from "../../src/storage/Storage.ts"
 import { folderWith, partOf } from "./Sea.ts"
 
 const at = DateTime.makeUnsafe(1_800_000_000_123)

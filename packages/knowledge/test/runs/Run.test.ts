@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { changeStatus, defaultPipelineConfig, ExtractionRun, nextStatuses, PipelineConfig, RunStatus } from "../../src/runs/Run.ts"
 import { ContentHash, DocumentId, RunId } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Uri.ts"
+import { MemUri } from "../../src/storage/Storage.ts"
 
 const at = (millis: number) => DateTime.makeUnsafe(millis)
 

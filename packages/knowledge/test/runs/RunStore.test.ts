@@ -7,7 +7,7 @@ import * as Layer from "effect/Layer"
 import { RunStore } from "../../src/runs/RunStore.ts"
 import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { StorageFolder } from "../../src/storage/Uri.ts"
+import { StorageFolder } from "../../src/storage/Storage.ts"
 import { runStoreConformance } from "./runStoreConformance.ts"
 
 const folder = Effect.acquireRelease(

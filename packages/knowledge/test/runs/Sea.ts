@@ -16,8 +16,7 @@ import { RunStore } from "../../src/runs/RunStore.ts"
 import * as ArtifactStore from "../../src/storage/ArtifactStore.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
-import { Storage, type StorageService } from "../../src/storage/Storage.ts"
-import { FileUri, StorageFolder, type StorageUri } from "../../src/storage/Uri.ts"
+import { FileUri, Storage, StorageFolder, type StorageService, type StorageUri } from "../../src/storage/Storage.ts"
 
 export const base = "https://example.org/sea#"
 export const ontologyText = `@prefix : <${base}> . @prefix owl: <http://www.w3.org/2002/07/owl#> . :Ship a owl:Class . :passed a owl:ObjectProperty .`

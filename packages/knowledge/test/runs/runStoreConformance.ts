@@ -11,7 +11,7 @@ import { contentOf, loadArtifact, prepareArtifact } from "../../src/runs/RunArti
 import { RunStore } from "../../src/runs/RunStore.ts"
 import type { ArtifactStore } from "../../src/storage/ArtifactStore.ts"
 import { ContentHash, contentHashOf, documentIdOf, runIdOf } from "../../src/storage/Identity.ts"
-import { MemUri } from "../../src/storage/Uri.ts"
+import { MemUri } from "../../src/storage/Storage.ts"
 import { partOf } from "./Sea.ts"
 
 /** Beyond what 32 bits hold, as all times are. */

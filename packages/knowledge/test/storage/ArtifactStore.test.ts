@@ -5,8 +5,7 @@ import * as Stream from "effect/Stream"
 import { ArtifactStore, layer } from "../../src/storage/ArtifactStore.ts"
 import { ArtifactKey, contentHashOf, RunId } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage } from "../../src/storage/Storage.ts"
-import { blobIn, StorageFolder } from "../../src/storage/Uri.ts"
+import { blobIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 
 const folder = StorageFolder.make("mem://project/data/")
 const run = RunId.make("00000000-0000-8000-a000-000000000001")

@@ -12,8 +12,7 @@ import * as Stream from "effect/Stream"
 import { faultOf, folderOf } from "../../src/storage/FileBlobs.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { contentHashOf } from "../../src/storage/Identity.ts"
-import { getText, ifGeneration } from "../../src/storage/Storage.ts"
-import { blobIn } from "../../src/storage/Uri.ts"
+import { blobIn, getText, ifGeneration } from "../../src/storage/Storage.ts"
 import { storageConformance } from "../../testing/index.ts"
 
 const home = mkdtempSync(join(tmpdir(), "detent-storage-"))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
 import { ArtifactKey, BatchId, ContentHash, DocumentId, Namespace, OntologyName, RunId } from "../../src/storage/Identity.ts"
 import * as Paths from "../../src/storage/Paths.ts"
-import { RelativePath } from "../../src/storage/Uri.ts"
+import { RelativePath } from "../../src/storage/Storage.ts"
 
 const fits = (schema: Schema.Decoder<string>, path: string) => {
   assert.isTrue(Schema.is(schema)(path), path)

@@ -5,8 +5,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { contentHashOf } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { getHashedText, getText, routed, Storage } from "../../src/storage/Storage.ts"
-import { StorageFolder, StorageUri } from "../../src/storage/Uri.ts"
+import { getHashedText, getText, routed, Storage, StorageFolder, StorageUri } from "../../src/storage/Storage.ts"
 import { storageConformance } from "../../testing/index.ts"
 
 const routedMemory = Layer.effect(

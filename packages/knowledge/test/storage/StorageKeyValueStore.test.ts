@@ -14,9 +14,8 @@ import { folderOf } from "../../src/storage/FileBlobs.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { BatchId } from "../../src/storage/Identity.ts"
 import * as MemoryStorage from "../../src/storage/MemoryStorage.ts"
-import { Storage } from "../../src/storage/Storage.ts"
+import { blobIn, folderIn, Storage, StorageFolder } from "../../src/storage/Storage.ts"
 import * as StorageKeyValueStore from "../../src/storage/StorageKeyValueStore.ts"
-import { blobIn, folderIn, StorageFolder } from "../../src/storage/Uri.ts"
 import { fakeGcs, fakeS3, gsRoot, keys, quick, s3Root } from "./cloud/fakes.ts"
 
 const home = mkdtempSync(join(tmpdir(), "detent-key-value-"))

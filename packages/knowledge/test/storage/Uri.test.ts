@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Schema from "effect/Schema"
-import { blobIn, folderIn, RelativePath, resolveReference, StorageFolder, StorageUri, schemeOf } from "../../src/storage/Uri.ts"
+import { blobIn, folderIn, RelativePath, resolveReference, StorageFolder, StorageUri, schemeOf } from "../../src/storage/Storage.ts"
 
 const isUri = Schema.is(StorageUri)
 const isFolder = Schema.is(StorageFolder)

@@ -4,7 +4,7 @@ import { describe } from "../../src/storage/Describe.ts"
 import { folderOf } from "../../src/storage/FileBlobs.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { contentHashOf } from "../../src/storage/Identity.ts"
-import { blobIn } from "../../src/storage/Uri.ts"
+import { blobIn } from "../../src/storage/Storage.ts"
 import { countUp } from "../../testing/storageContention.ts"
 
 const [task, root] = process.argv.slice(2) as [string, string]

@@ -12,8 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import { Generation, Storage, type StorageError, StorageFailed, type StorageService } from "../Storage.ts"
-import type { StorageUri } from "../Uri.ts"
+import { Generation, Storage, type StorageError, StorageFailed, type StorageService, type StorageUri } from "../Storage.ts"
 import { anonymous, type GoogleCredentials, googleCredentials, storageScope } from "./Credentials.ts"
 import {
   type Answer,

@@ -19,8 +19,15 @@ import * as HttpClient from "effect/unstable/http/HttpClient"
 import * as HttpClientRequest from "effect/unstable/http/HttpClientRequest"
 import type { HttpClientResponse } from "effect/unstable/http/HttpClientResponse"
 import { innermostReason } from "../Describe.ts"
-import { type BlobInfo, type Generation, type StorageError, StorageFailed, StorageFull } from "../Storage.ts"
-import { type StorageFolder, StorageUri } from "../Uri.ts"
+import {
+  type BlobInfo,
+  type Generation,
+  type StorageError,
+  StorageFailed,
+  type StorageFolder,
+  StorageFull,
+  StorageUri,
+} from "../Storage.ts"
 import type { CredentialsRefused } from "./Credentials.ts"
 
 /** The address and operation of the request, for errors. */

@@ -22,11 +22,12 @@ import {
   PreconditionFailed,
   type StorageError,
   StorageFailed,
+  type StorageFolder,
   type StorageService,
+  type StorageUri,
   startHash,
   type Written,
 } from "../Storage.ts"
-import type { StorageFolder, StorageUri } from "../Uri.ts"
 import {
   type Answer,
   type ByteStream,

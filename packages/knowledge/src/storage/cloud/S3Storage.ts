@@ -13,8 +13,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Parser } from "htmlparser2"
-import { Generation, Storage, type StorageError, type StorageFailed, type StorageService } from "../Storage.ts"
-import type { StorageUri } from "../Uri.ts"
+import { Generation, Storage, type StorageError, type StorageFailed, type StorageService, type StorageUri } from "../Storage.ts"
 import { type AwsKeys, awsSettings, encoded, signerFor } from "./Credentials.ts"
 import {
   type Answer,

@@ -8,8 +8,16 @@ import * as Stream from "effect/Stream"
 import { anonymous } from "../../../src/storage/cloud/Credentials.ts"
 import * as GcsStorage from "../../../src/storage/cloud/GcsStorage.ts"
 import * as S3Storage from "../../../src/storage/cloud/S3Storage.ts"
-import { getText, ifAbsent, ifGeneration, Storage, type StorageService } from "../../../src/storage/Storage.ts"
-import { blobIn, folderIn, StorageFolder } from "../../../src/storage/Uri.ts"
+import {
+  blobIn,
+  folderIn,
+  getText,
+  ifAbsent,
+  ifGeneration,
+  Storage,
+  StorageFolder,
+  type StorageService,
+} from "../../../src/storage/Storage.ts"
 import { byChance, type Fault, type FaultPlan, inTurn } from "../../../testing/cloud/index.ts"
 import { storageConformance } from "../../../testing/index.ts"
 import { fakeGcs, fakeS3, gsRoot, keys, quick, s3Root } from "./fakes.ts"

@@ -4,7 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import type { RetryOptions } from "../../../src/storage/cloud/ObjectHttp.ts"
-import { StorageFolder } from "../../../src/storage/Uri.ts"
+import { StorageFolder } from "../../../src/storage/Storage.ts"
 import {
   type FakeGcs,
   type FakeGcsOptions,
