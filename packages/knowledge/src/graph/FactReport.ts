@@ -6,7 +6,7 @@
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { documentOfIri } from "../rdf/FactGraph.ts"
-import { nameOfNode, termOf } from "../rdf/NTriples.ts"
+import { nameOfNode, termOf } from "../rdf/Turtle.ts"
 import { prov, rdf, vocabularies } from "../rdf/Vocabulary.ts"
 import type { ReviewFact } from "../review/ReviewItem.ts"
 import { type ListedFact, type ListPlace, ReviewStore } from "../review/ReviewStore.ts"

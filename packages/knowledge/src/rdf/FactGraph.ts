@@ -6,8 +6,8 @@ import { createHash } from "node:crypto"
 import * as DateTime from "effect/DateTime"
 import type { Fact, Mention, Span } from "../extract/Fact.ts"
 import type { DocumentId, RunId } from "../storage/Identity.ts"
-import { lineOf } from "./NTriples.ts"
 import { type Literal, languageLiteral, literal, namedNode, type Triple, triple } from "./Term.ts"
+import { lineOf } from "./Turtle.ts"
 import { detentVocabulary, vocabularies } from "./Vocabulary.ts"
 
 export interface FactSource {

@@ -11,7 +11,7 @@ import * as Stream from "effect/Stream"
 import { labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementType } from "../graph/GraphLines.ts"
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
-import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/NTriples.ts"
+import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/Turtle.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import { type Cluster, type Identifier, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
 

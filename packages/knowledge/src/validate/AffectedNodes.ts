@@ -9,7 +9,7 @@ import * as Stream from "effect/Stream"
 import { mergedStreams, type NodeOfLines, nodesOfLines, statementType } from "../graph/GraphLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { openPart, SortFailed } from "../rdf/LineSort.ts"
-import { detached, type LineParts, lineParts, termOf, typePredicate } from "../rdf/NTriples.ts"
+import { detached, type LineParts, lineParts, termOf, typePredicate } from "../rdf/Turtle.ts"
 import { rdf, rdfs } from "../rdf/Vocabulary.ts"
 import type { Shapes } from "./Shapes.ts"
 

@@ -3,8 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import type { Fact, Mention } from "../../src/extract/Fact.ts"
 import { entityIri, factTriples, graphPrefixes } from "../../src/rdf/FactGraph.ts"
-import { lineOf } from "../../src/rdf/NTriples.ts"
-import { writeTurtle } from "../../src/rdf/Turtle.ts"
+import { lineOf, writeTurtle } from "../../src/rdf/Turtle.ts"
 import { DocumentId, RunId } from "../../src/storage/Identity.ts"
 
 const documentId = DocumentId.make("doc-0123456789ab")

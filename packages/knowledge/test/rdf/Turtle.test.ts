@@ -3,9 +3,8 @@ import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import { Writer } from "n3"
 import { loadOntology } from "../../src/ontology/OntologyLoading.ts"
-import { lineOf } from "../../src/rdf/NTriples.ts"
 import { blankNode, languageLiteral, literal, namedNode, type Triple, triple } from "../../src/rdf/Term.ts"
-import { readNTriples, readTurtle, type TurtleOptions, turtleText, writeNTriples, writeTurtle } from "../../src/rdf/Turtle.ts"
+import { lineOf, readNTriples, readTurtle, type TurtleOptions, turtleText, writeNTriples, writeTurtle } from "../../src/rdf/Turtle.ts"
 import { triples } from "./triples.ts"
 
 const prefixes = { ex: "http://example.org/", hash: "https://a.b/c#", xsd: "http://www.w3.org/2001/XMLSchema#" }
