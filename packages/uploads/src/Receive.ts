@@ -4,7 +4,8 @@ import { mkdir, open, rename, rm } from "node:fs/promises"
 import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { Collected, type HashedFile } from "./file/FileInspection.ts"
+import { Collected, type CollectionLimit } from "./file/Collected.ts"
+import type { HashedFile } from "./file/FileInspection.ts"
 import { FileTooLarge, FileUnreadable } from "./file/FileProblem.ts"
 import type { SharedFiles } from "./file/UploadFiles.ts"
 
@@ -23,21 +24,27 @@ export const receive = <E, R>(
   { path, store }: Target,
   name: string,
   maxFileBytes: number,
-  /** Up to this many bytes are returned as well. */
-  keep: number,
+  /** Bytes that fit into it are returned as well. */
+  keptLimit: CollectionLimit,
 ): Effect.Effect<Received, E | FileTooLarge | FileUnreadable, R> =>
-  Effect.suspend(() => {
+  Effect.gen(function* () {
     const hash = createHash("md5")
-    const kept = new Collected(keep)
-    let size = 0
-    const counted = Stream.mapEffect(bytes, (chunk) => {
-      size += chunk.length
-      if (size > maxFileBytes) return Effect.fail(new FileTooLarge({ file: name, bytes: size, limit: maxFileBytes, what: "file" }))
-      hash.update(chunk)
-      kept.add(chunk)
-      return Effect.succeed(chunk)
-    })
-    return Effect.map(store(name, counted), () => ({ path, md5: hash.digest("hex"), chunks: kept.chunks }))
+    const kept = yield* Effect.acquireUseRelease(
+      Effect.sync(() => new Collected<Uint8Array>(keptLimit)),
+      (collected) => {
+        let size = 0
+        const counted = Stream.mapEffect(bytes, (chunk) => {
+          size += chunk.length
+          if (size > maxFileBytes) return Effect.fail(new FileTooLarge({ file: name, bytes: size, limit: maxFileBytes, what: "file" }))
+          hash.update(chunk)
+          collected.add(chunk, chunk.length)
+          return Effect.succeed(chunk)
+        })
+        return Effect.as(store(name, counted), collected)
+      },
+      (collected) => Effect.sync(() => collected.release()),
+    )
+    return { path, md5: hash.digest("hex"), chunks: kept.parts }
   })
 
 const failing = <A>(name: string, run: () => Promise<A>): Effect.Effect<A, FileUnreadable> =>

@@ -233,7 +233,7 @@ export class UploadService implements UploadsService {
       const kind = yield* this.#kind(options.kind)
       if (shared !== undefined && !isShared) return yield* this.#share(path, { ...options, fileName })
       const before = yield* inspect(files, path, fileName, limits, options.contentType)
-      const { md5, chunks } = yield* md5Of(files, path, fileName, limits, readOnce.limit)
+      const { md5, chunks } = yield* md5Of(files, path, fileName, limits, readOnce.collecting)
       const batchId = options.batchId ?? (yield* freshId)
       const batch = yield* this.#claim({ ...options, kind, batchId, path, fileName, hashed: { md5, chunks } })
       const isSame = before.fileSize === batch.fileSize && before.modifiedAt === batch.fileModifiedAt
@@ -255,7 +255,7 @@ export class UploadService implements UploadsService {
       // A unique name, because a concurrent request may send a batch with the same id.
       const name = `${fileNameOf(batchId)}-${yield* freshNumber}`
       const target = shared === undefined ? localTarget(resolve(join(folder, name))) : sharedTarget(shared, shared.addressOf(name))
-      const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.limit)
+      const { path, ...hashed } = yield* receive(bytes, target, options.fileName, limits.maxFileBytes, readOnce.collecting)
       const remove = Effect.promise(() => files.remove(path))
       // Removes the file if the claim fails. An error after the claim does not prove that the batch has not begun, so the file stays.
       const batch = yield* Effect.onError(this.#claim({ ...options, kind, batchId, path, hashed }), () => remove)

@@ -62,8 +62,8 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   /** How long a failing database is retried before the batch fails. Default: one minute. */
   readonly storeTimeout?: Duration.Input
   /**
-   * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once. The
-   * rest of a larger file is read again. Default: 8 MB.
+   * How many bytes of files are kept in memory between hash, validation and extraction, so that a file is read and parsed once. A
+   * larger file is read again. Default: 24 MB.
    */
   readonly keptBytes?: number
   /**
@@ -73,7 +73,7 @@ export interface UploadsOptions extends Partial<UploadLimits> {
   readonly itemLimit?: Partial<TaskLimit>
 }
 
-const defaultKeptBytes = 8_000_000
+const defaultKeptBytes = 24_000_000
 
 const make = (options: UploadsOptions) =>
   Effect.gen(function* () {

@@ -13,12 +13,12 @@ const casesOn = (database: string) => (database === "SQLite" ? cases : cases.fil
 
 const cases: ReadonlyArray<readonly [kept: string, keptBytes: number, checks: number]> = [
   ["all of it is kept", 20_000_000, items],
-  ["its first page is kept", 800_000, items + (items - 2000)],
+  ["it is larger than what may be kept", 800_000, 2 * items],
   ["nothing is kept", 0, 2 * items],
 ]
 
 describe.each(databases)("$name", (database) => {
-  it.effect.each(casesOn(database.name))("where %s, every other item is checked twice", ([, keptBytes, expected]) =>
+  it.effect.each(casesOn(database.name))("where %s, every item is checked as often as it is read", ([, keptBytes, expected]) =>
     Effect.gen(function* () {
       const { folder, run } = yield* makeDesk(database)
       for (const gzip of [false, true]) {

@@ -1,6 +1,7 @@
 /** Inspects a file before its items are read: whether it exists, its size, its encoding and its layout. */
 import { createGunzip } from "node:zlib"
 import * as Effect from "effect/Effect"
+import { CollectionLimit, collecting } from "./Collected.ts"
 import { FileBytes } from "./FileBytes.ts"
 import { FileInvalid, type FileProblem, FileTooLarge, FileUnreadable, UnsupportedContentType } from "./FileProblem.ts"
 import type { FileStamp, UploadFiles } from "./UploadFiles.ts"
@@ -44,17 +45,17 @@ export const checkContentType = (file: string, contentType: string | undefined):
 
 export interface HashedFile {
   readonly md5: string
-  /** The hashed bytes, if they are at most `keep` bytes. */
+  /** The hashed bytes, if they were collected. */
   readonly chunks: ReadonlyArray<Uint8Array> | undefined
 }
 
-/** The MD5 of a file, and its bytes if they are at most `keep` bytes. */
+/** The MD5 of a file, and its bytes if they fit into `keptLimit`. */
 export const md5Of = (
   files: UploadFiles,
   path: string,
   name: string,
   limits: UploadLimits,
-  keep = 0,
+  keptLimit = new CollectionLimit(0),
 ): Effect.Effect<HashedFile, FileProblem> =>
   Effect.scoped(
     Effect.gen(function* () {
@@ -62,37 +63,17 @@ export const md5Of = (
         Effect.sync(() => new FileBytes({ files, path, name, packed: false, limits })),
         (one) => Effect.promise(() => one.close()),
       )
-      const kept = new Collected(keep)
+      const kept = yield* collecting<Uint8Array>(keptLimit)
       yield* Effect.tryPromise({
         try: async (signal) => {
-          for (let chunk = await bytes.next(); !signal.aborted && chunk !== undefined; chunk = await bytes.next()) kept.add(chunk)
+          for (let chunk = await bytes.next(); !signal.aborted && chunk !== undefined; chunk = await bytes.next())
+            kept.add(chunk, chunk.length)
         },
         catch: (cause) => cause as FileProblem,
       })
-      return { md5: bytes.md5(), chunks: kept.chunks }
+      return { md5: bytes.md5(), chunks: kept.parts }
     }),
   )
-
-/** Collects bytes up to a limit. Beyond the limit, none are kept. */
-export class Collected {
-  readonly #limit: number
-  #chunks: Array<Uint8Array> | undefined = []
-  #size = 0
-
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  get chunks(): ReadonlyArray<Uint8Array> | undefined {
-    return this.#chunks
-  }
-
-  add(chunk: Uint8Array) {
-    this.#size += chunk.length
-    if (this.#size > this.#limit) this.#chunks = undefined
-    else this.#chunks?.push(chunk)
-  }
-}
 
 const isJson = (contentType: string | undefined): contentType is string => contentType?.toLowerCase().includes("json") === true
 

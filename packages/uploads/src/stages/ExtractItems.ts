@@ -48,7 +48,7 @@ const extractFrom = (
     Effect.gen(function* () {
       const { filePath: path, fileName: name, contentEncoding, layout = "array", totalItemsInFile } = batch
       const { limits, files } = uploading
-      const position = kept?.end ?? { index: row.next_index, offset: row.next_offset, line: row.next_line }
+      const position = { index: row.next_index, offset: row.next_offset, line: row.next_line }
       const items = yield* openItems({ files, path, name, packed: contentEncoding === "gzip", limits, from: { layout, position } })
       const ids = new StoredIds(uploading.store, row)
       /** Stores a page after checking that the file is unchanged: the check covers all items read before it. */
@@ -57,10 +57,9 @@ const extractFrom = (
           Effect.flatMap(items.stamp, (stamp) => checkUnchanged(kind, batch, stamp)),
           insisting(uploading, storeItems(uploading, kind, row, page, ids)),
         )
-      for (let page = kept?.pages.shift(); page !== undefined; page = kept?.pages.shift()) if (!(yield* store(page))) return false
       let reached = position.index
       while (reached < totalItemsInFile) {
-        const page = yield* readPage(uploading, kind, row.batch, yield* items.take(pageSize))
+        const page = kept?.pages.shift() ?? (yield* readPage(uploading, kind, row.batch, yield* items.take(pageSize)))
         if (page === undefined) break
         if (!(yield* store(page))) return false
         reached += page.items.length

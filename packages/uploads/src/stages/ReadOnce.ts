@@ -2,8 +2,7 @@
  * Keeps the content of files for the next stage, so that a file is read once: the hashed bytes for validation, and the validated
  * items for extraction. It is only a cache: the next stage reads missing or mismatched content from the file.
  */
-
-import type { Position } from "../file/RawItem.ts"
+import { CollectionLimit } from "../file/Collected.ts"
 import type { FileStamp } from "../file/UploadFiles.ts"
 import type { Page } from "./Page.ts"
 
@@ -13,26 +12,27 @@ export interface KeptBytes extends FileStamp {
   readonly chunks: ReadonlyArray<Uint8Array>
 }
 
-/** The first items of a file. */
+/** All items of a file. */
 export interface KeptPages {
   readonly md5: string
   /** The caller that takes the pages owns them, and removes each stored page to free its memory. */
   readonly pages: Array<Page>
-  /** The position after the last kept item. */
-  readonly end: Position
   /** Bytes of text that the pages were read from. */
   readonly bytes: number
 }
 
 export class ReadOnce {
-  readonly limit: number
+  readonly #limit: number
+  /** The limit of content that is being read. */
+  readonly collecting: CollectionLimit
   /** By batch, oldest first. */
   readonly #bytes = new Map<string, KeptBytes>()
   readonly #pages = new Map<string, KeptPages>()
 
   /** `limit`: bytes of text, for all files together. */
   constructor(limit: number) {
-    this.limit = limit
+    this.#limit = limit
+    this.collecting = new CollectionLimit(limit)
   }
 
   keepBytes(batchId: string, kept: KeptBytes) {
@@ -57,7 +57,7 @@ export class ReadOnce {
   #drop<A>(kept: Map<string, A>, sizeOf: (one: A) => number) {
     let size = [...kept.values()].reduce((sum, one) => sum + sizeOf(one), 0)
     for (const [batchId, one] of kept) {
-      if (size <= this.limit) return
+      if (size <= this.#limit) return
       kept.delete(batchId)
       size -= sizeOf(one)
     }

@@ -3,6 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import { BatchNotFound } from "../batch/BatchProblem.ts"
 import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch.ts"
+import { collecting } from "../file/Collected.ts"
 import { inspect } from "../file/FileInspection.ts"
 import { FileChanged, FileInvalid, type FileProblem } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
@@ -10,7 +11,6 @@ import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { BadItem } from "../item/ReadItem.ts"
 import { findBatch, setHash } from "../store/Batches.ts"
 import { type Item, type Page, pageSize } from "./Page.ts"
-import type { ReadOnce } from "./ReadOnce.ts"
 import { readPage } from "./ReadPage.ts"
 import { kindOfBatch, type Uploading } from "./Uploading.ts"
 
@@ -28,21 +28,22 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
       const row = yield* findBatch(store, batchId)
       if (row === undefined) return yield* Effect.fail(new BatchNotFound({ batchId }))
       const errors = new ErrorCount()
-      const keeping = new Keeping(readOnce)
+      // The first pages of a larger file would save little of its extraction, and V8 lets its heap grow to several times their size.
+      const pages = fileSize > readOnce.collecting.bytes ? undefined : yield* collecting<Page>(readOnce.collecting)
       let count = 0
       for (;;) {
         const page = yield* readPage(uploading, kind, row.batch, yield* items.take(pageSize))
         if (page === undefined) break
         count += page.items.length
         for (const item of page.items) if (item.read._tag === "Bad") errors.add(item, item.read)
-        keeping.add(page)
+        pages?.add(page, page.bytes)
         yield* Effect.yieldNow
       }
       const layout = items.layout()
       if (count === 0 || layout === undefined) return yield* Effect.fail(new FileInvalid({ file: name, problem: "it holds no items" }))
       const md5 = isSame ? kept.md5 : items.md5()
       yield* acceptHash(uploading, batch, md5)
-      keeping.keep(batchId, md5)
+      if (pages?.parts !== undefined) readOnce.keepPages(batchId, { md5, pages: pages.parts, bytes: pages.bytes })
       return {
         fileSize,
         fileModifiedAt,
@@ -71,31 +72,6 @@ const acceptHash = (
     const problem = `its MD5 is ${md5}, items 0 to ${row.next_index - 1} came from a file with ${fileMd5Hash}`
     return yield* Effect.fail(new FileChanged({ file: fileName, problem }))
   })
-
-/** Collects the first pages of a file for extraction, up to the limit of the cache. */
-class Keeping {
-  readonly #readOnce: ReadOnce
-  readonly #pages: Array<Page> = []
-  #bytes = 0
-  #full = false
-
-  constructor(readOnce: ReadOnce) {
-    this.#readOnce = readOnce
-  }
-
-  add(page: Page) {
-    // The kept pages must be contiguous, because extraction continues after the last one.
-    this.#full ||= this.#bytes + page.bytes > this.#readOnce.limit
-    if (this.#full) return
-    this.#pages.push(page)
-    this.#bytes += page.bytes
-  }
-
-  keep(batchId: string, md5: string) {
-    const end = this.#pages.at(-1)?.end
-    if (end !== undefined) this.#readOnce.keepPages(batchId, { md5, pages: this.#pages, end, bytes: this.#bytes })
-  }
-}
 
 const exampleLimit = 5
 
