@@ -223,8 +223,10 @@ const moveIntoPlace = (file: TemporaryFile, target: FileTarget, earliest: bigint
 
 /** Sets the file's modification time later than that of the file it replaces, in the smallest step that the file system can store. */
 const stamp = (path: string, earliest: bigint, before: bigint): Generation => {
-  for (const step of [1_000n, 1_000_000n, 1_000_000_000n, 2_000_000_000n]) {
-    const next = earliest > before ? earliest : before + step
+  const first = earliest > before ? earliest : before + 1_000n
+  // The system may round a time down, to that of the file before.
+  for (const step of [0n, 1_000n, 1_000_000n, 1_000_000_000n, 2_000_000_000n]) {
+    const next = first + step
     utimesSync(path, Number(next) / 1e9, Number(next) / 1e9)
     const stats = statSync(path, { bigint: true })
     if (stats.mtimeNs > before) return generationOf(stats)

@@ -8,7 +8,9 @@ import { setTimeout as delay } from "node:timers/promises"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
+import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
+import * as TestClock from "effect/testing/TestClock"
 import { faultOf, folderOf } from "../../src/storage/FileBlobs.ts"
 import * as FileStorage from "../../src/storage/FileStorage.ts"
 import { contentHashOf } from "../../src/storage/Identity.ts"
@@ -39,6 +41,23 @@ const outputOf = async (child: ChildProcess): Promise<string> => {
 }
 
 describe("a folder as storage", () => {
+  it.effect("gives every write a new generation where the system rounds the time of a file down", () =>
+    Effect.gen(function* () {
+      const root = newRoot()
+      const storage = yield* FileStorage.make({ root })
+      const uri = blobIn(folderOf(root), "stamped")
+      yield* TestClock.setTime(1_790_000_000_000)
+      const generations = new Set<unknown>()
+      for (let sixteenth = 0; sixteenth < 16; sixteenth++) {
+        const same = { nextDoubleUnsafe: () => sixteenth / 16.1, nextIntUnsafe: () => 0 }
+        const write = Effect.provideService(storage.set(uri, new Uint8Array(1)), Random.Random, same)
+        generations.add(yield* write)
+        generations.add(yield* write)
+      }
+      assert.strictEqual(generations.size, 32)
+    }),
+  )
+
   it.effect("streams files of any length whole, and one that grows meanwhile to its end", () =>
     Effect.gen(function* () {
       const root = newRoot()
