@@ -19,7 +19,7 @@ import { type Example, type ExamplesText, examplesTask, readExamples } from "./E
 import { between, ClassLabels, compatible, factOf, knownTypes, type Place, type Statement, spanKey } from "./FoundFact.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
-import { classesMeeting, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
+import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
 import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, readSentence } from "./Prediction.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import { type Piece, readStructure, type StructuralStatement, type Structure, splitPiece } from "./Structure.ts"
@@ -303,8 +303,11 @@ const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazette
   const places = new Map(ontology.properties.map((property, at) => [property.iri, at]))
   return {
     ontology,
-    objectEvidence: Evidence.fromCounts(model.objectEvidence, ontology.properties.length, (relation) =>
-      places.get(model.properties[relation] ?? ""),
+    objectEvidence: Evidence.fromCounts(
+      model.objectEvidence,
+      ontology.properties.length,
+      (relation) => places.get(model.properties[relation] ?? ""),
+      groupsOf(ontology.properties),
     ),
     subjectEvidence: Evidence.fromCounts(model.subjectEvidence, 1, (relation) => relation),
     weights: {

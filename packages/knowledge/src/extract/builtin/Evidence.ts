@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import { isVerbLike } from "../language/Stem.ts"
 import { determiners, isFunctionWord, prepositions } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
+import { organisationWords } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 
 export const EvidenceCounts = Schema.Struct({
@@ -39,20 +40,33 @@ interface ClueCounts {
   readonly values: Map<string, ValueCounts>
 }
 
+/** The clue that relations with the same kinds of objects share: their objects look alike. */
+const sharedClue = "shape"
+/** How many examples the other relations of a group count for together, if they have any. */
+const sharedCount = 2
+
 export class Evidence {
   private readonly positives: Float64Array
+  /** For each relation, the name of its group: relations with the same kinds of objects. Without groups, no relation has others. */
+  private readonly groups: ReadonlyArray<string> | undefined
   private readonly clues = new Map<string, ClueCounts>()
   private readonly rows = new Map<string, Map<string, Float64Array>>()
   private unseen: Float64Array | undefined
   private shares: Float64Array | undefined
 
-  constructor(relations: number) {
+  constructor(relations: number, groups?: ReadonlyArray<string>) {
     this.positives = new Float64Array(relations)
+    this.groups = groups
   }
 
   /** `places` maps a relation of the counts to its present index; a relation without an index is left out. */
-  static fromCounts(counts: EvidenceCounts, relations: number, places: (relation: number) => number | undefined): Evidence {
-    const evidence = new Evidence(relations)
+  static fromCounts(
+    counts: EvidenceCounts,
+    relations: number,
+    places: (relation: number) => number | undefined,
+    groups?: ReadonlyArray<string>,
+  ): Evidence {
+    const evidence = new Evidence(relations, groups)
     counts.positives.forEach((count, relation) => {
       const place = places(relation)
       if (place !== undefined) evidence.positives[place] = count
@@ -111,6 +125,11 @@ export class Evidence {
     return this.positives[relation] ?? 0
   }
 
+  /** How many objects of the relation were counted with the value. */
+  supportOf(relation: number, clue: string, value: string): number {
+    return Math.max(0, this.clues.get(clue)?.values.get(value)?.by.get(relation) ?? 0)
+  }
+
   /** For each relation, the logarithm of its frequency in examples against the average relation. */
   frequencies(): Float64Array {
     this.shares ??= sharesOf(this.positives)
@@ -133,9 +152,28 @@ export class Evidence {
   private computeOdds(clue: string, { all, by }: ValueCounts): Float64Array {
     const seen = this.clues.get(clue)?.seen ?? 0
     const share = Math.max(rarest, (all + 0.5) / (seen + 1))
+    if (clue === sharedClue && this.groups !== undefined) return this.sharedOdds(this.groups, by, share)
     return this.positives.map((positives, relation) =>
       positives < tiny ? 0 : Math.log(((by.get(relation) ?? 0) + pseudoCount * share) / (positives + pseudoCount) / share),
     )
+  }
+
+  /** The same, but each relation begins with the share of the value among the objects of its group's other relations. */
+  private sharedOdds(groups: ReadonlyArray<string>, by: ReadonlyMap<number, number>, share: number): Float64Array {
+    const positives = new Map<string, number>()
+    const having = new Map<string, number>()
+    groups.forEach((group, relation) => {
+      positives.set(group, (positives.get(group) ?? 0) + this.positives[relation]!)
+      having.set(group, (having.get(group) ?? 0) + (by.get(relation) ?? 0))
+    })
+    return this.positives.map((own, relation) => {
+      const group = groups[relation] ?? ""
+      const same = by.get(relation) ?? 0
+      const others = Math.max(0, (positives.get(group) ?? 0) - own)
+      const prior = (Math.max(0, (having.get(group) ?? 0) - same) + pseudoCount * share) / (others + pseudoCount)
+      const weight = pseudoCount + sharedCount * Math.min(1, others)
+      return Math.log((same + weight * prior) / (own + weight) / share)
+    })
   }
 
   /** A value that no example of the relation has counts against it, the more so the more examples the relation has. */
@@ -178,7 +216,7 @@ const valueCounts = (counts: ClueCounts, value: string): ValueCounts => {
 // Clues: the words and signs in and around a candidate, by which examples are counted.
 
 /** The clues that a candidate is the object of a relation. */
-export const objectClues = ["before", "trigger", "lead", "after", "shape", "first", "last", "whole"] as const
+export const objectClues = ["before", "trigger", "lead", "after", "shape", "first", "last", "whole", "role"] as const
 export type ObjectClue = (typeof objectClues)[number]
 
 /** A clue of the sentence as a whole: the stems of its plain words. */
@@ -199,7 +237,17 @@ export const objectCluesOf = (view: SentenceView, candidate: Candidate): Readonl
     first: view.stems[candidate.first] ?? "",
     last: view.stems[candidate.last] ?? "",
     whole: view.words.slice(candidate.first, candidate.last + 1).join(" "),
+    role: roleOf(view, candidate),
   }
+}
+
+/** The place of a candidate in the predicate: in "is a Danish tennis player" the head is "tennis player", and "Danish" stands before it. */
+const roleOf = (view: SentenceView, { first, last, kind }: Candidate): string => {
+  if (view.predicate === undefined || kind === "date" || kind === "number") return "none"
+  const [begin, head] = view.predicate
+  if (first < begin || last > head) return "none"
+  const cut = first > begin && view.content[first - 1] === true && !view.capital[first - 1] ? "cut" : "whole"
+  return last === head ? `head ${cut}` : `before ${view.content[last + 1] ? "noun" : "mark"} ${cut}`
 }
 
 /** A clue from the subject of the sentence: the shape of its name, which tells a season from a person in any context. */
@@ -225,6 +273,33 @@ export const subjectCluesOf = (view: SentenceView, candidate: Candidate): Readon
     last: view.stems[candidate.last] ?? "",
     opening: `${place} ${isFunctionWord(opening) ? opening : "other"}`,
   }
+}
+
+/** Whether an article before a name is part of the name. Data has one convention for organisations, another for the titles of works. */
+export interface Article {
+  readonly kept: boolean
+  readonly of: "organisation" | "other"
+}
+
+/** The article of a candidate; undefined when none stands before it. */
+export const articleOf = (view: SentenceView, { first, last }: Candidate): Article | undefined => {
+  const kept = view.words[first] === "the"
+  if (!kept && view.words[first - 1] !== "the") return undefined
+  const isOrganisation = view.stems.slice(first, last + 1).some((stem) => organisationWords.has(stem))
+  return { kept, of: isOrganisation ? "organisation" : "other" }
+}
+
+const articleClue = "article"
+const articleValue = ({ kept, of }: Article): string => `${kept ? "kept" : "left out"}, ${of}`
+
+/** Counts the article of an example's subject. */
+export const countArticle = (subjects: Evidence, article: Article, weight: number) =>
+  subjects.support(0, articleClue, [articleValue(article)], weight)
+
+/** Above 0 if the subjects of examples treat such articles in this way more often than in the other. */
+export const articleOdds = (subjects: Evidence, article: Article): number => {
+  const support = (kept: boolean) => subjects.supportOf(0, articleClue, articleValue({ ...article, kept }))
+  return Math.log((support(article.kept) + 1) / (support(!article.kept) + 1))
 }
 
 export const isQuote = (view: SentenceView, at: number): boolean => /^["“”„«»]$/.test(view.words[at] ?? "")

@@ -4,14 +4,15 @@
  */
 import { isVerbLike } from "../language/Stem.ts"
 import type { Candidate } from "./Candidates.ts"
-import { beginOfDescription, beginOfList, tokenLeadingTo, verbsBefore } from "./Evidence.ts"
+import { beginOfDescription, beginOfList, isQuote, tokenLeadingTo, verbsBefore } from "./Evidence.ts"
 import { organisationWords, type PropertyView, type Trigger, type WorldNames } from "./OntologyView.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import { isEndOfSpan } from "./SubjectFeatures.ts"
 
 /**
  * The initial weights of training, and the weights without examples. Rounded from fits to sentences of several unrelated
- * ontologies; the last eight, for descriptions, verbs and the kind of the subject, are plain round numbers.
+ * ontologies; the last eight, for descriptions, verbs and the kind of the subject, and those for roles and for the noun before a name
+ * are plain round numbers.
  */
 export const objectPrior = {
   choice: -0.05,
@@ -23,6 +24,7 @@ export const objectPrior = {
   "evidence first": 0.25,
   "evidence last": 0.4,
   "evidence whole": 0.35,
+  "evidence role": 0.5,
   "evidence sentence": 0.35,
   "evidence about": 0.2,
   "property is frequent": 1.7,
@@ -36,6 +38,8 @@ export const objectPrior = {
   "compound before": 1.6,
   "label inside": 0.7,
   "range near": 0.35,
+  "range just before": 1.2,
+  "other range just before": -0.5,
   "doer after by": 0.4,
   "other after by": -0.65,
   "date for date": 0.95,
@@ -105,17 +109,25 @@ export interface ObjectTraits {
   readonly verbs: ReadonlyArray<string>
   /** Whether one of the verbs occurs in a property's label. */
   readonly verbOfLabel: boolean
+  /** The stem of the noun right before the name or its list: "album" in "the album Dawn". Empty when there is none. */
+  readonly noun: string
+  /** Whether the noun occurs in the label of a property or of a range. */
+  readonly nounOfOntology: boolean
 }
 
-/** The traits of each candidate of a sentence. `labels` are the positions of words that occur in a property's label. */
+/**
+ * The traits of each candidate of a sentence. `labels` are the positions of words that occur in a property's label, `nouns` the stems of
+ * the words in labels of properties and ranges.
+ */
 export const allTraits = (
   view: SentenceView,
   candidates: ReadonlyArray<Candidate>,
   world: WorldNames,
   labels: ReadonlySet<number>,
+  nouns: ReadonlySet<string>,
 ): ReadonlyArray<ObjectTraits> => {
   const names = candidates.filter((candidate) => isOneName(view, candidate))
-  return candidates.map((candidate) => traitsOf(view, candidate, names, world, labels))
+  return candidates.map((candidate) => traitsOf(view, candidate, names, world, labels, nouns))
 }
 
 const traitsOf = (
@@ -124,6 +136,7 @@ const traitsOf = (
   names: ReadonlyArray<Candidate>,
   world: WorldNames,
   labels: ReadonlySet<number>,
+  nouns: ReadonlySet<string>,
 ): ObjectTraits => {
   const row = new Float64Array(objectFeatures.length)
   const mark = (name: ObjectFeature, holds: boolean) => {
@@ -165,6 +178,7 @@ const traitsOf = (
   mark("other label just before", isLedUpTo(view, listBegin, described, labels))
   const lead = tokenLeadingTo(view, described)
   const verbs = verbsBefore(view, lead)
+  const noun = capitalised ? nounBefore(view, listBegin) : ""
   const key = view.words.slice(view.words[first] === "the" ? first + 1 : first, last + 1).join(" ")
   return {
     row,
@@ -180,7 +194,15 @@ const traitsOf = (
     before: view.words[lead] ?? "",
     verbs: verbs.map((at) => view.stems[at] ?? ""),
     verbOfLabel: verbs.some((at) => labels.has(at)),
+    noun,
+    nounOfOntology: nouns.has(noun),
   }
+}
+
+/** The stem of the plain noun right before a name; empty when there is none. */
+const nounBefore = (view: SentenceView, name: number): string => {
+  const at = isQuote(view, name - 1) ? name - 2 : name - 1
+  return view.content[at] && !view.capital[at] && !isVerbLike(view.words[at] ?? "") ? (view.stems[at] ?? "") : ""
 }
 
 /** In "the Elsing novelist Ada Sol" Elsing describes Ada Sol. */
@@ -228,6 +250,10 @@ export const describeFor = (
   const ending = view.stems[candidate.last] ?? ""
   mark("label inside", property.rangeStems.has(ending) || property.stems.has(ending))
   mark("range near", isNear(view, candidate, property.rangeStems))
+  // "the album Dawn" names an album, so it is no singer.
+  const isOfRange = property.rangeStems.has(traits.noun) || property.stems.has(traits.noun)
+  mark("range just before", isOfRange)
+  mark("other range just before", traits.nounOfOntology && !isOfRange)
   mark("doer after by", property.agentive && traits.before === "by")
   mark("other after by", traits.before === "by" && !property.agentive && !expects.person && !expects.organisation)
   if (traits.verbs.length > 0) describeVerbs(row, traits, property)

@@ -15,6 +15,8 @@ export interface OntologyView {
   readonly triggers: TriggerIndex
   /** The domain kinds of all properties. */
   readonly domainKinds: ReadonlySet<string>
+  /** The stems of the words in the labels of properties and of their ranges. */
+  readonly objectNouns: ReadonlySet<string>
   readonly world: WorldNames
 }
 
@@ -22,8 +24,14 @@ export const viewOntology = (ontology: OntologyIndex): OntologyView => {
   const properties = ontology.ontology.properties
     .filter((property) => !property.deprecated && isUsable(ontology, property.iri))
     .map((property) => viewProperty(ontology, property))
-  const domainKinds = new Set(properties.flatMap((property) => [...property.domainKinds]))
-  return { ontology, properties, triggers: new TriggerIndex(properties), domainKinds, world: worldNames() }
+  return {
+    ontology,
+    properties,
+    triggers: new TriggerIndex(properties),
+    domainKinds: new Set(properties.flatMap((property) => [...property.domainKinds])),
+    objectNouns: new Set(properties.flatMap((property) => [...property.stems, ...property.rangeStems])),
+    world: worldNames(),
+  }
 }
 
 /** A property whose domain or range no class can satisfy would only give facts that violate the ontology. */
@@ -42,6 +50,10 @@ export const classesMeeting = (ontology: OntologyIndex, expression: ReadonlyArra
   if (direct.length > 0) return direct
   return members.flatMap((iri) => [...ontology.descendants(iri)].filter(meets)).slice(0, 1)
 }
+
+/** For each property, the name of its group: properties that expect the same kinds of objects. */
+export const groupsOf = (properties: ReadonlyArray<PropertyView>): ReadonlyArray<string> =>
+  properties.map(({ rangeStems, expects }) => JSON.stringify([[...rangeStems].sort(), expects]))
 
 /** Whether a candidate can be the object of a property at all. */
 export const fits = (candidate: Candidate, property: PropertyView): boolean => {

@@ -8,6 +8,8 @@ import { chancesOf, score } from "./BuiltInModel.ts"
 import { type Candidate, findCandidates, overlaps } from "./Candidates.ts"
 import {
   aboutClue,
+  articleOdds,
+  articleOf,
   type Evidence,
   type ObjectClue,
   objectClues,
@@ -280,6 +282,7 @@ const sentenceEvidence = (read: ReadSentence, evidence: Evidence, properties: nu
 
 const subjectEvidence = subjectClues.map((clue) => [clue, subjectFeature(`evidence ${clue}`)] as const)
 const knownByName = subjectFeature("known by name")
+const articleAsInExamples = subjectFeature("article as in examples")
 
 /** One row for each candidate, and one more if there is an earlier subject to refer to. */
 export const subjectRows = (
@@ -289,10 +292,17 @@ export const subjectRows = (
   hasEarlier: boolean,
 ): ReadonlyArray<Float64Array> => {
   const rows = describeSubjects(read.view, read.candidates)
+  const known =
+    gazetteer === undefined
+      ? []
+      : read.candidates.filter(({ first, last }) => gazetteer.typesOf(read.view.words.slice(first, last + 1)) !== undefined)
   rows.forEach((row, at) => {
-    const { first, last } = read.candidates[at]!
-    if (gazetteer?.typesOf(read.view.words.slice(first, last + 1)) !== undefined) row[knownByName] = 1
+    const candidate = read.candidates[at]!
     for (const [clue, feature] of subjectEvidence) row[feature] = evidence.odds(clue, read.subjectClues[at]![clue])[0] ?? 0
+    if (known.includes(candidate)) row[knownByName] = 1
+    // A known name is given with its article or without, whatever the examples do.
+    const article = known.some((other) => overlaps(other, candidate)) ? undefined : articleOf(read.view, candidate)
+    if (article !== undefined) row[articleAsInExamples] = articleOdds(evidence, article)
   })
   return hasEarlier ? [...rows, describeEarlierSubject(read.view)] : rows
 }
@@ -326,7 +336,7 @@ export const readSentence = (
   return {
     view,
     candidates,
-    traits: allTraits(view, candidates, ontology.world, placesOfLabels(triggers)),
+    traits: allTraits(view, candidates, ontology.world, placesOfLabels(triggers), ontology.objectNouns),
     objectClues: candidates.map((candidate) => objectCluesOf(view, candidate)),
     subjectClues: candidates.map((candidate) => subjectCluesOf(view, candidate)),
     stems: sentenceStems(view),

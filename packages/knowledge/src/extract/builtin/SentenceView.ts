@@ -1,8 +1,8 @@
 /** A sentence as the extractor sees it: its tokens, their folded words and stems, and the extent of brackets and quotations. */
 import { type Clauses, readClauses } from "../language/Clauses.ts"
 import { type FoundDate, findDates } from "../language/Dates.ts"
-import { stem } from "../language/Stem.ts"
-import { fold, isFunctionWord, type Token, tokenize } from "../language/Words.ts"
+import { isVerbLike, stem } from "../language/Stem.ts"
+import { determiners, fold, isFunctionWord, type Token, tokenize } from "../language/Words.ts"
 
 export interface SentenceView {
   readonly text: string
@@ -24,12 +24,15 @@ export interface SentenceView {
   readonly quotations: ReadonlyArray<readonly [number, number]>
   /** The first token that is not a mark; -1 when there is none. */
   readonly begin: number
+  /** The first and last token of the noun phrase that says what something is: "tennis player" in "is a tennis player from Oslo". */
+  readonly predicate: readonly [number, number] | undefined
 }
 
 export const viewSentence = (text: string, offset = 0): SentenceView => {
   const tokens = tokenize(text, offset)
   const words = tokens.map((token) => fold(token.text))
   const capital = capitalsOf(text, tokens)
+  const begin = tokens.findIndex((token) => token.kind !== "mark")
   return {
     text,
     offset,
@@ -42,8 +45,27 @@ export const viewSentence = (text: string, offset = 0): SentenceView => {
     dates: findDates(tokens),
     clauses: readClauses(words, capital),
     quotations: quotationsOf(tokens),
-    begin: tokens.findIndex((token) => token.kind !== "mark"),
+    begin,
+    predicate: predicateOf(words, capital),
   }
+}
+
+const longestPredicate = 14
+const endOfPredicate = /^(?:of|by|in|on|at|to|with|as|that|which|who|whose|from|for|and|or|,|;|\.|\(|is|was)$/
+
+const predicateOf = (words: ReadonlyArray<string>, capital: ReadonlyArray<boolean>): readonly [number, number] | undefined => {
+  const is = words.findIndex((word, at) => /^(?:is|was|are|were)$/.test(word) && determiners.has(words[at + 1] ?? ""))
+  if (is === -1) return undefined
+  const begin = is + 2
+  let end = begin
+  while (
+    end < words.length &&
+    end < begin + longestPredicate &&
+    !endOfPredicate.test(words[end]!) &&
+    (capital[end] || !isVerbLike(words[end]!))
+  )
+    end++
+  return end === begin ? undefined : [begin, end - 1]
 }
 
 /** The text from one token to another, exactly as in the document. */

@@ -18,6 +18,7 @@ export const subjectPrior = {
   "evidence first": 0.25,
   "evidence last": 0.15,
   "evidence opening": 0.15,
+  "article as in examples": 0.7,
   "known by name": 2,
   "begins sentence": 1.25,
   quotation: 0.75,

@@ -8,11 +8,11 @@ import { dateOf, type FoundDate } from "../language/Dates.ts"
 import { fold, nameKey, tokenize } from "../language/Words.ts"
 import { type BuiltInModel, type Choices, calibrate, type Outcome, score, trainRanking, untrainedModel } from "./BuiltInModel.ts"
 import type { Candidate } from "./Candidates.ts"
-import { aboutClue, Evidence, objectClues, sentenceClue, subjectClues } from "./Evidence.ts"
+import { aboutClue, articleOf, countArticle, Evidence, objectClues, sentenceClue, subjectClues } from "./Evidence.ts"
 import type { Example, ExampleTriple } from "./Example.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures, objectPrior } from "./ObjectFeatures.ts"
-import { type OntologyView, viewOntology } from "./OntologyView.ts"
+import { groupsOf, type OntologyView, viewOntology } from "./OntologyView.ts"
 import {
   type Judge,
   type Prediction,
@@ -117,7 +117,7 @@ const fit = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSentence>)
 }
 
 const countEvidence = (ontology: OntologyView, sentences: ReadonlyArray<TrainingSentence>) => {
-  const objectEvidence = new Evidence(ontology.properties.length)
+  const objectEvidence = new Evidence(ontology.properties.length, groupsOf(ontology.properties))
   const subjectEvidence = new Evidence(1)
   for (const sentence of sentences) count(sentence, objectEvidence, subjectEvidence, 1)
   return { objectEvidence, subjectEvidence }
@@ -184,6 +184,8 @@ const count = ({ read, facts }: TrainingSentence, objects: Evidence, subjects: E
       const share = weight / fact.subjects.length
       subjects.supported(0, share)
       for (const clue of subjectClues) subjects.support(0, clue, [read.subjectClues[subject]![clue]], share)
+      const article = articleOf(read.view, read.candidates[subject]!)
+      if (article !== undefined) countArticle(subjects, article, share)
     }
   }
 }

@@ -54,6 +54,32 @@ describe("evidence", () => {
   })
 })
 
+describe("evidence of relations with the same kinds of objects", () => {
+  /** Relation 0 has ten objects of the shape "name"; relations 1 and 2 have one object of another shape. */
+  const counted = (groups?: ReadonlyArray<string>) => {
+    const evidence = new Evidence(3, groups)
+    for (let at = 0; at < 60; at++) for (const clue of ["shape", "before"]) evidence.see(clue, [at < 15 ? "name" : "plain"], 1)
+    const support = (relation: number, value: string) => {
+      evidence.supported(relation, 1)
+      for (const clue of ["shape", "before"]) evidence.support(relation, clue, [value], 1)
+    }
+    for (let at = 0; at < 10; at++) support(0, "name")
+    support(1, "plain")
+    support(2, "plain")
+    return evidence
+  }
+  const shared = counted(["person", "person", "place"])
+
+  it("tells how the objects of the others look", () => {
+    const [, grouped = 0, alone = 0] = shared.odds("shape", "name")
+    assert.isAbove(grouped, alone)
+    assert.strictEqual(alone, counted().odds("shape", "name")[2])
+  })
+
+  it("tells nothing about the words around them", () =>
+    assert.deepStrictEqual(shared.odds("before", "name"), counted().odds("before", "name")))
+})
+
 describe("a ranking", () => {
   const row = (...values: ReadonlyArray<number>) => Float64Array.from(values)
   const examples = Array.from({ length: 20 }, () => ({ rows: [row(1, 0, 1), row(0, 1, 1), row(0, 0, 1)], right: [true, false, false] }))
