@@ -11,8 +11,8 @@ export default defineConfig({
     pool: "threads",
     // A worker loads each module once, not once for each test file: loading takes as long as most tests. No test relies on fresh modules.
     isolate: false,
-    // Many tests wait, for processes that are killed, leases and databases; the long ones use 0.4 of a core. Three more than there are cores.
-    maxWorkers: availableParallelism() + 3,
+    // Many tests wait, for processes that are killed, leases and databases; the long ones use 0.4 of a core. Two more than there are cores.
+    maxWorkers: availableParallelism() + 2,
     // Long enough for a machine that does much else besides: a test that takes longer hangs.
     testTimeout: 60_000,
     hookTimeout: 60_000,
