@@ -25,7 +25,7 @@ export interface Page extends ReadTimes {
 }
 
 /**
- * How many items are read, checked and stored in one transaction. In a file of 50,000, an item takes 39 µs of CPU with pages of 2,000,
- * and 40 µs with 1,000, because of more commits and parts of the search index. With 4,000 it takes no less. Other writers wait for a page.
+ * How many items are read, checked and stored in one transaction. With 1,000, 2,000 or 4,000 an item takes the same CPU within the noise,
+ * 37 to 42 µs in a file of 50,000. Other writers wait for a page.
  */
 export const pageSize = 2000
