@@ -708,9 +708,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#pump()
   }
 
-  /** Answers the events whose sequence memory has reached. If another node is ahead of memory, reads the journal. */
-  #catchUpWithKnown() {
+  /** Answers the events whose sequence memory has reached. */
+  #answerReached() {
     for (const { envelope, first } of this.#deduplication?.takeKnown(this.record.sequence) ?? none) this.#complete(envelope, first.taken)
+  }
+
+  /** The same. If another node is ahead of memory, reads the journal. */
+  #catchUpWithKnown() {
+    this.#answerReached()
     if (this.#deduplication?.hasKnown === true) this.refresh()
   }
 
@@ -1194,7 +1199,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#ahead = this.#stored()
     if (moved) this.#inbox?.releasePostponed()
     this.context.timers.arm(this, this.#timers)
-    this.#answerAllKnown()
+    this.#answerReached()
   }
 
   /** Takes over the owner of the journal, and stops work that another node owns. */

@@ -8,6 +8,9 @@ import { describe, expect, it } from "@effect/vitest"
 import type { MemoryState } from "../../src/memory/MemoryState.ts"
 import { describeFailure, explore } from "./Explore.ts"
 import type { Mistake } from "./FaultyStore.ts"
+import { schedule } from "./Schedule.ts"
+import { simulate } from "./Simulation.ts"
+import { verdict } from "./Verdict.ts"
 
 const seed = process.env["DETENT_SIMULATION_SEED"]
 const count = Number(process.env["DETENT_SIMULATION_SCHEDULES"] ?? 160)
@@ -47,6 +50,9 @@ describe("a schedule that is kept", () => {
   it("15561: a self-sent event that another node has handled is not stored again", () => void run([15561]), 60_000)
   it("16095: a timer of an event that memory does not have yet is kept", () => void run([16095]), 60_000)
   it("32156: an instance that was read before it changed and left memory is read again", () => void run([32156]), 60_000)
+  it("110928: a repeated event that another node has stored is not answered by a read that began before", () => {
+    expect(verdict(simulate(schedule(110928, 250))).problems).toEqual([])
+  }, 60_000)
   it("183: a timer that is due while the store cannot be written does not turn round and round", () => void run([183]), 60_000)
 })
 
