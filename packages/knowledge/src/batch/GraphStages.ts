@@ -262,6 +262,7 @@ export const publishGraph = (folder: StorageFolder, namespace: Namespace, ontolo
         return batch
       })
       yield* storage.setStream(uri, Stream.encodeText(exportGraph(lines, "turtle", prefixes)))
+      yield* canonical.recordTriples(written, triples)
       current = Option.filter(yield* canonical.current(namespace), ({ version }) => version !== written.version)
     }
     return { uri, triples }

@@ -17,7 +17,7 @@ import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { ArtifactDamaged } from "../storage/ArtifactStore.ts"
 import { BatchId, ContentHash, contentHashOf, Namespace } from "../storage/Identity.ts"
-import { pathOfPart, pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
+import { pathOfCount, pathOfPart, pathOfVersion, pathsOfNamespace } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import {
   type Blob,
@@ -120,6 +120,13 @@ export interface CanonicalGraphService {
   ) => Effect.Effect<Option.Option<GraphVersion>, GraphError | GraphMoved>
   /** The triples of a version as sorted lines, each once. */
   readonly lines: (version: GraphVersion) => Stream.Stream<string, StorageError | ArtifactDamaged>
+  /**
+   * The number of triples of a version. Contributions may state the same triple, so it may be less than their sum. Where `recordTriples`
+   * was not called for the version, its lines are counted.
+   */
+  readonly countTriples: (version: GraphVersion) => Effect.Effect<number, StorageError | ArtifactDamaged>
+  /** Stores the number of triples of a version for `countTriples`. */
+  readonly recordTriples: (version: GraphVersion, triples: number) => Effect.Effect<void, StorageError>
   /** The documents that a version shows, by id. The contribution of the batch `without` counts as absent. */
   readonly documents: (
     version: GraphVersion,
@@ -162,6 +169,18 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
 
     const keep = (uri: StorageUri, text: string) =>
       Effect.catchTag(Effect.asVoid(storage.set(uri, text, ifAbsent)), "PreconditionFailed", () => Effect.void)
+
+    const recordTriples = ({ namespace, version }: GraphVersion, triples: number) =>
+      keep(blobIn(folder, pathOfCount(namespace, version)), String(triples))
+
+    const countTriples = (version: GraphVersion): Effect.Effect<number, StorageError | ArtifactDamaged> => {
+      const shown = version.contributions.map(shownOf)
+      if (shown.length < 2) return Effect.succeed(shown[0]?.triples ?? 0)
+      return storage.get(blobIn(folder, pathOfCount(version.namespace, version.version))).pipe(
+        Effect.map(({ bytes }) => Number(new TextDecoder().decode(bytes))),
+        Effect.catchTag("BlobNotFound", () => Stream.runCount(mergedLines(storage, shown))),
+      )
+    }
 
     /**
      * Each contribution with its visible lines. A contribution that is shown completely stays as it is; files of visible lines
@@ -268,6 +287,8 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
       withdraw: (namespace, batch) => withdraw(namespace, batch, () => Effect.void),
       withdrawAt: (namespace, batch, against) => withdraw(namespace, batch, (before) => isAt(namespace, before, against)),
       lines: (version) => mergedLines(storage, version.contributions.map(shownOf)),
+      countTriples,
+      recordTriples,
       documents: ({ contributions }, { without } = {}) =>
         Effect.gen(function* () {
           const others = contributions.filter(({ batchId }) => batchId !== without)

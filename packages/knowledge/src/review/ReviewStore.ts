@@ -1,7 +1,7 @@
 /**
  * The review lists of batches and the decisions of reviewers, in tables of the database. A decision belongs to a fact of one version of
- * a document in one graph: another batch that finds the fact in the same version finds the decision too, and a changed document
- * starts without decisions.
+ * a document in one graph: another batch that finds the fact in the same version finds the decision too. A later version gets a copy of
+ * the decision where the same words state the same fact.
  */
 import { OwnTables } from "@detent/durable"
 import * as Context from "effect/Context"
@@ -89,6 +89,11 @@ export interface ReviewStoreService {
   readonly counts: (batch: BatchId, query?: Pick<ListQuery, "properties" | "below">) => Effect.Effect<ReviewCounts, RunStoreFailed>
   /** Stores decisions, except on facts that have one. Returns the stored decision of each fact. */
   readonly decide: (decisions: ReadonlyArray<Decision>) => Effect.Effect<ReadonlyArray<Decision>, RunStoreFailed>
+  /**
+   * Copies decisions on earlier versions of the documents to the given facts, where the same words state the same fact. A fact that has
+   * a decision keeps it, and one whose last decision was reversed gets none.
+   */
+  readonly carryOver: (namespace: Namespace, facts: ReadonlyArray<ReviewFact>) => Effect.Effect<void, RunStoreFailed>
   /**
    * Reverses applied decisions: the facts are open, and the reversal is pending until it is applied too. Returns the facts whose decision
    * was reversed.
@@ -241,6 +246,25 @@ const readLog = rowReader("review_log", LogRow)
 
 const factText = Schema.encodeSync(ReviewFactJson)
 
+const rowOf = ({ factId, namespace, verdict, by, at, state, problem, fact }: Decision) => ({
+  namespace,
+  document_id: fact.documentId,
+  content_hash: fact.contentHash,
+  fact_id: factId,
+  verdict,
+  decided_by: by,
+  decided_at: at,
+  state,
+  problem: problem ?? null,
+  fact: factText(fact),
+})
+
+/** Equal for facts of one document that say the same with the same words, wherever in the text they stand. */
+const wordingOf = ({ documentId, fact: { subject, property, object, quote } }: ReviewFact): string => {
+  const said = object._tag === "Entity" ? [object.mention.text, object.mention.name] : [object.text, object.lexical, object.datatype]
+  return JSON.stringify([documentId, quote, property, subject.text, subject.name, ...said])
+}
+
 const make = (patience: Duration.Input) =>
   Effect.gen(function* () {
     const sql = (yield* SqlClient).withoutTransforms()
@@ -300,6 +324,22 @@ const make = (patience: Duration.Input) =>
       rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
 
     const keyOf = ({ factId, fact: { documentId, contentHash } }: FactKey): string => `${documentId} ${contentHash} ${factId}`
+
+    /** The last decision on each fact of the documents in other versions than the given ones, by `wordingOf`. */
+    const earlierDecisions = (namespace: Namespace, some: ReadonlyArray<ReviewFact>) =>
+      Effect.gen(function* () {
+        const versions = new Set(some.map(({ documentId, contentHash }) => `${documentId} ${contentHash}`))
+        const pages = yield* Effect.forEach(chunked(keysOf(some)), (ids) =>
+          reading(
+            sql<object>`select * from ${decisions} where namespace = ${namespace} and ${sql.in("document_id", ids)} order by decided_at`,
+          ),
+        )
+        const earlier = pages
+          .flat()
+          .map(decisionOf)
+          .filter(({ state, fact }) => state !== "refused" && !versions.has(`${fact.documentId} ${fact.contentHash}`))
+        return new Map(earlier.map((decision) => [wordingOf(decision.fact), decision]))
+      })
 
     return {
       begin: (batch) =>
@@ -373,18 +413,7 @@ const make = (patience: Duration.Input) =>
         Effect.map(
           Effect.forEach(chunked(made), (page) =>
             Effect.gen(function* () {
-              const rows = page.map(({ factId, namespace, verdict, by, at, state, problem = null, fact }) => ({
-                namespace,
-                document_id: fact.documentId,
-                content_hash: fact.contentHash,
-                fact_id: factId,
-                verdict,
-                decided_by: by,
-                decided_at: at,
-                state,
-                problem,
-                fact: factText(fact),
-              }))
+              const rows = page.map(rowOf)
               // The first decision on a fact is kept. A fact whose decision was refused or reversed can be decided again.
               yield* writing(
                 sql.withTransaction(
@@ -413,6 +442,32 @@ const make = (patience: Duration.Input) =>
           ),
           (pages) => pages.flat(),
         ),
+      carryOver: (namespace, some) =>
+        Effect.gen(function* () {
+          const versioned = some.filter(({ contentHash }) => contentHash !== "")
+          if (versioned.length === 0) return
+          const earlier = yield* earlierDecisions(namespace, versioned)
+          const rows = versioned.flatMap((fact) => {
+            const decision = earlier.get(wordingOf(fact))
+            if (decision === undefined || decision.verdict === "reopened") return []
+            // The stage that called this adds accepted facts to the graph, and leaves rejected ones out.
+            return [rowOf({ ...decision, factId: factIdOf(fact), fact, state: "applied" })]
+          })
+          yield* Effect.forEach(
+            chunked(rows),
+            (page) =>
+              writing(
+                sql.withTransaction(
+                  Effect.flatMap(
+                    sql<object>`insert into ${decisions} ${sql.insert(page)} on conflict do nothing
+                    returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`,
+                    logged,
+                  ),
+                ),
+              ),
+            { discard: true },
+          )
+        }),
       decisions: (namespace, documents) =>
         Effect.map(decisionsOn(namespace, documents), (found) =>
           found.filter(({ state, verdict }) => state !== "refused" && verdict !== "reopened"),
@@ -501,6 +556,7 @@ export const collectReviews = ({ batchId, targetNamespace, config }: Pick<BatchS
       const page: ReadonlyArray<StoredReview> = yield* runs.reviewsOf(batchId, after, pageSize)
       const facts = yield* Effect.forEach(page, (one) => factsOf(one, config.extractor ?? "built-in"))
       yield* reviews.add(batchId, targetNamespace, facts.flat())
+      yield* reviews.carryOver(targetNamespace, facts.flat())
       const last = page.at(-1)
       after = last === undefined || page.length < pageSize ? undefined : { documentId: last.documentId, key: last.artifact.artifact_key }
     }

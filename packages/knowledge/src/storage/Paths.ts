@@ -74,6 +74,10 @@ export type CanonicalPointerPath = typeof CanonicalPointerPath.Type
 export const CanonicalVersionPath = Schema.TemplateLiteral(["canonical/", Namespace, "/versions/", ContentHash, ".json"])
 export type CanonicalVersionPath = typeof CanonicalVersionPath.Type
 
+/** The number of triples of a version, as text. */
+export const CanonicalCountPath = Schema.TemplateLiteral(["canonical/", Namespace, "/counts/", ContentHash, ".txt"])
+export type CanonicalCountPath = typeof CanonicalCountPath.Type
+
 /** The visible lines of a contribution, some of whose documents a later batch has replaced. */
 export const CanonicalPartPath = Schema.TemplateLiteral(["canonical/", Namespace, "/parts/", ContentHash, ".nt"])
 export type CanonicalPartPath = typeof CanonicalPartPath.Type
@@ -128,6 +132,9 @@ export const pathsOfNamespace = (namespace: Namespace) => ({
 
 export const pathOfVersion = (namespace: Namespace, version: ContentHash) =>
   `canonical/${namespace}/versions/${version}.json` satisfies CanonicalVersionPath
+
+export const pathOfCount = (namespace: Namespace, version: ContentHash) =>
+  `canonical/${namespace}/counts/${version}.txt` satisfies CanonicalCountPath
 
 export const pathOfPart = (namespace: Namespace, of: ContentHash) => `canonical/${namespace}/parts/${of}.nt` satisfies CanonicalPartPath
 

@@ -57,6 +57,18 @@ describe("the canonical graph", () => {
     }),
   )
 
+  it.effect("counts a triple once that two batches state, whether the number is recorded or not", () =>
+    Effect.gen(function* () {
+      const { graph, add } = yield* opened
+      const first = yield* add(1, "a", "c")
+      const second = yield* add(2, "b", "c", "d")
+      expect(yield* graph.countTriples(first)).toBe(2)
+      expect(yield* graph.countTriples(second)).toBe(4)
+      yield* graph.recordTriples(second, 4)
+      expect(yield* graph.countTriples(second)).toBe(4)
+    }),
+  )
+
   it.effect("can be read more than once", () =>
     Effect.gen(function* () {
       const { graph, add } = yield* opened

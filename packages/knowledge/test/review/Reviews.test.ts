@@ -98,8 +98,8 @@ describe("decisions", () => {
         expect(third.end.stats.forReview).toBe(3)
         expect(second.end.stats.forReview).toBe(0)
         expect((yield* canonical(data)).lines.filter((line) => line.includes("acceptedBy"))).toHaveLength(1)
-        // Another version of the document starts without decisions.
-        yield* Effect.promise(() => writeFile(join(input, "two.txt"), `${files["two.txt"]} `))
+        // The words of the rejected fact are no longer in the document.
+        yield* Effect.promise(() => writeFile(join(input, "two.txt"), files["two.txt"].replaceAll("ShipFjord", "ShipGale")))
         const fourth = yield* completed(folder)
         expect((yield* reviews.list(fourth.id, { status: "open" })).facts.map(({ subject }) => subject).toSorted()).toEqual([
           "ShipAlba",
@@ -109,6 +109,31 @@ describe("decisions", () => {
         const old = yield* factOf(first.id, "ShipAlba")
         const late = yield* reviews.accept(first.id, { facts: [old.factId] }, "ada")
         expect(late.refused[0]?.problem).toMatch(/does not have this version of .*two\.txt/)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("stay where a changed document still states the fact with the same words, unless they were taken back", () =>
+    Effect.gen(function* () {
+      const { layer, folder, input, data } = yield* harbour({ files, extractor: hesitant() })
+      yield* Effect.gen(function* () {
+        const first = yield* completed(folder)
+        const reviews = yield* Reviews
+        yield* reviews.accept(first.id, { facts: [(yield* factOf(first.id, "ShipElektra")).factId] }, "ada")
+        yield* reviews.reject(first.id, { facts: [(yield* factOf(first.id, "ShipAlba")).factId] }, "bo")
+        const change = (before: string) => Effect.promise(() => writeFile(join(input, "two.txt"), `${before}${files["two.txt"]}`))
+        yield* change("ShipHesper passed ShipIbis.\n\n")
+        const second = yield* completed(folder)
+        expect(yield* passings(data)).toContain("ShipElektra passed ShipFjord")
+        expect(yield* reviews.counts(second.id)).toEqual({ open: 0, accepted: 1, rejected: 1 })
+        const accepted = yield* factOf(second.id, "ShipElektra")
+        expect(accepted).toMatchObject({ status: "accepted", decidedBy: "ada" })
+        expect(accepted.history?.map(({ by }) => by)).toEqual(["ada"])
+        yield* reviews.reopen(second.id, { facts: [accepted.factId] }, "cy")
+        yield* change("ShipHesper passed ShipIbis again.\n\n")
+        const third = yield* completed(folder)
+        expect(yield* reviews.counts(third.id)).toEqual({ open: 1, accepted: 0, rejected: 1 })
+        expect(yield* passings(data)).not.toContain("ShipElektra passed ShipFjord")
       }).pipe(Effect.provide(layer))
     }),
   )

@@ -133,8 +133,7 @@ export const provenance = (version: GraphVersion, entity: string, { places = fal
   })
 
 /** How many triples a version has: the number of lines of its export. */
-export const countTriples = (version: GraphVersion) =>
-  Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => Stream.runCount(graph.lines(version)))
+export const countTriples = (version: GraphVersion) => Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.countTriples(version))
 
 export interface ReportQuery {
   /** Only documents that the graph shows as this batch extracted them. */

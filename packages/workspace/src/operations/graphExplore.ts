@@ -32,11 +32,11 @@ export const versionOf = (namespace: Namespace, version: ContentHash | undefined
         Effect.flatMap(CanonicalGraph.CanonicalGraph, (graph) => graph.version(namespace, version)),
       )
 
-const summaryOf = ({ version, previous, contributions }: GraphVersion) => ({
+const summaryOf = ({ version, previous, contributions }: GraphVersion, triples: number) => ({
   version,
   ...optional({ previous: Option.getOrUndefined(previous) }),
   batches: contributions.length,
-  triples: contributions.reduce((sum, { shown, triples }) => sum + (shown?.triples ?? triples), 0),
+  triples,
   // A withdrawal stores no time, so the time of the latest remaining batch is shown.
   ...optional({ at: contributions.map(({ ingestedAt }) => ingestedAt.epochMilliseconds).sort((one, other) => other - one)[0] }),
 })
@@ -49,7 +49,7 @@ export const versions = (namespace: Namespace, { limit, after }: { readonly limi
     let one: GraphVersion | undefined = yield* versionOf(namespace, after)
     if (after !== undefined) one = yield* previousOf(graph, one)
     while (one !== undefined && found.length < limit) {
-      found.push(summaryOf(one))
+      found.push(summaryOf(one, yield* graph.countTriples(one)))
       one = yield* previousOf(graph, one)
     }
     return paged({ versions: found }, one === undefined ? undefined : found.at(-1)?.version)
