@@ -155,7 +155,8 @@ const recordsAt = (uri: StorageUri) =>
 
 // Versions: which documents a batch extracts and which it withdraws. The source identifies a document, the hash of its bytes a version
 // of it. A document is unchanged when the graph has the same version, extracted with the same ontology, extractor and configuration. A
-// document is gone when the graph has it from the batch's folder or manifest and the batch does not name it.
+// document is gone when the graph has it from the batch's folder or manifest, read before the batch listed its documents, and the batch
+// does not name it.
 
 /** The hash of all settings that affect an extraction. Undefined when the examples have no hash: then no document counts as unchanged. */
 export const settingOf = (
@@ -224,9 +225,9 @@ export const documentsBrought = (
     const documents = runs
       .filter(({ status }) => status === "succeeded")
       .map(
-        ({ documentId, inputUri, inputHash, title, language, unread, runId, completedAt }): GraphDocument => ({
+        ({ documentId, inputUri, inputHash, title, language, unread, runId, startedAt }): GraphDocument => ({
           documentId,
-          at: Option.match(completedAt, { onNone: () => now, onSome: ({ epochMilliseconds }) => epochMilliseconds }),
+          at: Option.match(startedAt, { onNone: () => now, onSome: ({ epochMilliseconds }) => epochMilliseconds }),
           source: inputUri,
           runId,
           ...(title === undefined ? {} : { title }),
@@ -243,9 +244,11 @@ export const documentsBrought = (
       return { documents, withdrawn: [] } satisfies BatchDocuments
     const named = new Set<string>(manifest.documents.map(({ documentId }) => documentId))
     const known = yield* canonical.documents(current.value, { without: batchId })
+    // A batch that started later may have found documents that were not there yet.
+    const at = (manifest.listedAt ?? manifest.createdAt).epochMilliseconds
     const withdrawn = [...known.values()]
-      .filter((document) => !named.has(document.documentId) && isGoneFrom(collection, document))
-      .map(({ documentId }) => ({ documentId: DocumentId.make(documentId), at: now }))
+      .filter((document) => !named.has(document.documentId) && document.at <= at && isGoneFrom(collection, document))
+      .map(({ documentId }) => ({ documentId: DocumentId.make(documentId), at }))
       .toSorted((left, right) => (left.documentId < right.documentId ? -1 : 1))
     return { documents, withdrawn } satisfies BatchDocuments
   })

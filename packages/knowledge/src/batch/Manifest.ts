@@ -15,6 +15,9 @@ const collection = Schema.optionalKey(Schema.Union([StorageFolder, StorageUri]))
 /** Whether documents that are gone from the collection stay in the graph. Default: they are withdrawn. */
 const keepMissing = Schema.optionalKey(Schema.Boolean)
 
+/** When the documents of the collection were listed. Default: when the batch started. */
+const listedAt = Schema.optionalKey(Schema.DateTimeUtc)
+
 export const ManifestDocument = Schema.Struct({
   documentId: DocumentId,
   sourceUri: StorageUri,
@@ -40,6 +43,7 @@ export const Manifest = Schema.Struct({
   documents: Schema.Array(ManifestDocument),
   collection,
   keepMissing,
+  listedAt,
   createdAt: Schema.DateTimeUtc,
 })
 export type Manifest = typeof Manifest.Type
@@ -63,6 +67,7 @@ export const ManifestFile = Schema.Struct({
   ),
   collection,
   keepMissing,
+  listedAt,
 })
 export type ManifestFile = typeof ManifestFile.Type
 

@@ -145,7 +145,7 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
         problem: `${problems.slice(0, problemsAtMost).join("; ")}${more}; correct it and start again`,
       })
     }
-    const { targetNamespace, collection, keepMissing } = file
+    const { targetNamespace, collection, keepMissing, listedAt } = file
     const { uri, hash, copy } = yield* Effect.orDie(Effect.fromNullishOr(ontology.success))
     return {
       batchId,
@@ -158,6 +158,7 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       documents,
       ...(collection === undefined ? {} : { collection }),
       ...(keepMissing === undefined ? {} : { keepMissing }),
+      ...(listedAt === undefined ? {} : { listedAt }),
       createdAt: yield* DateTime.now,
     } satisfies Manifest
   })
@@ -232,7 +233,7 @@ const fileOf = (uri: StorageUri, stored: Manifest): Effect.Effect<ManifestFile, 
       })
     const [first, ...others] = stored.documents.map(({ sourceUri, contentType }) => ({ source: sourceUri, contentType }))
     if (first === undefined) return yield* new ManifestRefused({ uri, problem: "it names no document; name one" })
-    const { targetNamespace, ontologyUri, shaclUri, examplesUri, extractor, collection, keepMissing } = stored
+    const { targetNamespace, ontologyUri, shaclUri, examplesUri, extractor, collection, keepMissing, createdAt } = stored
     return {
       targetNamespace,
       ontology: ontologyUri,
@@ -242,6 +243,7 @@ const fileOf = (uri: StorageUri, stored: Manifest): Effect.Effect<ManifestFile, 
       ...(extractor === undefined ? {} : { extractor }),
       ...(collection === undefined ? {} : { collection }),
       ...(keepMissing === undefined ? {} : { keepMissing }),
+      listedAt: stored.listedAt ?? createdAt,
     }
   })
 
@@ -262,6 +264,7 @@ export const manifestOfFolder = (
     const apart = new Set(
       [options.ontology, options.shapes, options.examples].filter((one) => one !== undefined).map((one) => resolveReference(folder, one)),
     )
+    const listedAt = yield* DateTime.now
     const blobs = yield* Stream.runCollect(storage.list(folder))
     const named = yield* Effect.filter(blobs, ({ uri }) =>
       apart.has(uri) ? Effect.succeed(false) : Effect.match(formatOf({ name: uri }), { onFailure: () => false, onSuccess: () => true }),
@@ -270,7 +273,8 @@ export const manifestOfFolder = (
     if (first === undefined)
       return yield* new ManifestRefused({
         uri: folder,
-        problem: "there is no document of a known kind in it (txt, md, html, json, csv, pdf)",
+        problem:
+          "there is no document of a known kind in it (txt, md, html, json, csv, pdf); to remove earlier documents of an emptied folder from the graph, withdraw the batches that added them",
       })
-    return { ...options, documents: [first, ...others], collection: folder }
+    return { ...options, documents: [first, ...others], collection: folder, listedAt }
   })

@@ -12,7 +12,10 @@ import { documentsOfLines, type StoredLines, storedLines } from "./GraphLines.ts
 /** One version of one document, as a batch extracted it. Batches of earlier releases recorded only its id. */
 export const GraphDocument = Schema.Struct({
   documentId: DocumentId,
-  /** Time of extraction. If several batches extracted the document, the graph shows the latest extraction. */
+  /**
+   * When its bytes were read. Of several extractions, the graph shows the one that read last, not the one that ended last: that may
+   * have read an older version. Batches of earlier releases recorded when the extraction ended.
+   */
   at: Schema.Int,
   source: Schema.optionalKey(StorageUri),
   title: Schema.optionalKey(Schema.String),
@@ -32,7 +35,7 @@ export type GraphDocument = typeof GraphDocument.Type
 
 const BatchDocuments = Schema.Struct({
   documents: Schema.Array(GraphDocument),
-  /** Documents that the batch no longer found in its collection. */
+  /** Documents that the batch did not find in its collection, and when it listed the collection. */
   withdrawn: Schema.Array(Schema.Struct({ documentId: DocumentId, at: Schema.Int })),
 })
 export type BatchDocuments = typeof BatchDocuments.Type

@@ -3,6 +3,8 @@ import { rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
@@ -88,6 +90,32 @@ describe("a folder that is run again", () => {
         expect(lines.filter((line) => line.includes("#label>") && line.includes("ShipFjord"))).toEqual([])
         // One statement of Alba's passing is left: the one of the other document.
         expect(lines.filter((line) => line.includes(":quote>") && line.includes("ShipAlba passed ShipBoreas"))).toHaveLength(1)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("keeps what a later run found, when an earlier, slower run ends after it", () =>
+    Effect.gen(function* () {
+      const held = yield* Latch.make(false)
+      const isReading = yield* Latch.make(false)
+      const slow = lookout([], ({ text }) => (text.includes("ShipCetus") ? Effect.andThen(isReading.open, held.await) : Effect.void))
+      const { layer, folder, input, data } = yield* harbour({ files, extractor: slow })
+      yield* Effect.gen(function* () {
+        const earlier = yield* Effect.forkChild(runFolder(folder))
+        yield* isReading.await
+        // The earlier run has read the old version of this document, and its list lacks the new one.
+        yield* write(input, "two.txt", "ShipHesper passed ShipIbis.")
+        yield* write(input, "four.txt", "ShipJuno passed ShipKraken.")
+        yield* runFolder(folder)
+        yield* held.open
+        const { end } = yield* Fiber.join(earlier)
+        expect(end.stats.documentsWithdrawn).toBe(0)
+        expect(yield* passings(data)).toEqual([
+          "ShipAlba passed ShipBoreas",
+          "ShipElektra passed ShipFjord",
+          "ShipHesper passed ShipIbis",
+          "ShipJuno passed ShipKraken",
+        ])
       }).pipe(Effect.provide(layer))
     }),
   )
