@@ -204,6 +204,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       triplesIngested: 0,
       violations: event.violations,
       quarantined: event.quarantined,
+      ...(event.held === undefined ? {} : { held: event.held }),
       reportUri: event.reportUri,
     }),
   )

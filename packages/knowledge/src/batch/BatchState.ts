@@ -145,7 +145,14 @@ export const Resolved = Schema.Struct({
 })
 
 /** The result of validation. */
-export const Validated = Schema.Struct({ graph: StageGraph, violations: Count, quarantined: Count, reportUri: StorageUri })
+export const Validated = Schema.Struct({
+  graph: StageGraph,
+  violations: Count,
+  quarantined: Count,
+  /** The statements that were held back. */
+  held: Schema.optionalKey(StageGraph),
+  reportUri: StorageUri,
+})
 
 /** The result of ingestion: the published version. */
 export const Ingested = Schema.Struct({
@@ -173,6 +180,7 @@ const validated = {
   validatedGraph: StageGraph,
   violations: Count,
   quarantined: Count,
+  held: Schema.optionalKey(StageGraph),
   reportUri: StorageUri,
   /** Triples that the batch adds to the graph. */
   triplesTotal: Schema.optionalKey(Count),

@@ -8,8 +8,8 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { type BatchDocuments, decodeDocuments, type GraphDocument } from "../graph/BatchDocuments.ts"
-import { CanonicalGraph, type GraphVersion } from "../graph/CanonicalGraph.ts"
-import { linesOnlyIn } from "../graph/GraphLines.ts"
+import { CanonicalGraph, type Contribution, type GraphVersion } from "../graph/CanonicalGraph.ts"
+import { documentsOfLines, linesOnlyIn, storedLines } from "../graph/GraphLines.ts"
 import { schemaVersion } from "../runs/Extractions.ts"
 import { resumptionOf } from "../runs/ExtractionWorkflow.ts"
 import { Extractors } from "../runs/Extractors.ts"
@@ -251,6 +251,57 @@ export const documentsBrought = (
       .map(({ documentId }) => ({ documentId: DocumentId.make(documentId), at }))
       .toSorted((left, right) => (left.documentId < right.documentId ? -1 : 1))
     return { documents, withdrawn } satisfies BatchDocuments
+  })
+
+/** An unchanged document that is validated again, with its stored extraction. */
+export interface DocumentAgain {
+  readonly document: GraphDocument
+  /** The run that extracted it. */
+  readonly runId: RunId
+}
+
+/** The hash of all settings that affect a validation. Shapes are stored under the hash of their content. */
+export const rulesOf = ({ shaclUri }: Pick<Manifest, "shaclUri">, { validation }: Pick<BatchConfig, "validation">): ContentHash =>
+  contentHashOf(JSON.stringify([shaclUri?.split("/").at(-2) ?? "", validation]))
+
+/**
+ * The unchanged documents of a batch that were validated with other shapes, and those with statements that were held back from a graph
+ * which has changed since. They are resolved and validated again without another extraction, as long as the extraction is stored.
+ */
+export const documentsAgain = (
+  { batchId, config }: Pick<BatchState, "batchId" | "config">,
+  manifest: Manifest,
+  setting: ContentHash | undefined,
+  current: Option.Option<GraphVersion>,
+  changed: BatchDocuments,
+) =>
+  Effect.gen(function* () {
+    if (Option.isNone(current) || setting === undefined) return []
+    const canonical = yield* CanonicalGraph
+    const storage = yield* Storage
+    const rules = rulesOf(manifest, config)
+    const taken = documentIds(changed)
+    const others = current.value.contributions.filter((one) => one.batchId !== batchId)
+    const isOpen = (one: Contribution) => one.held !== undefined || (one.validated !== undefined && one.validated.rules !== rules)
+    if (!others.some(isOpen)) return []
+    const known = yield* canonical.documents(current.value, { without: batchId })
+    const named = new Set<string>(manifest.documents.map(({ documentId }) => documentId))
+    const found: Array<DocumentAgain> = []
+    for (const contribution of others.filter(isOpen)) {
+      const { held, validated } = contribution
+      const hasOtherRules = validated !== undefined && validated.rules !== rules
+      if (!hasOtherRules && taken.size === 0 && !(yield* canonical.hasChangedSince(current.value, contribution))) continue
+      const wanted = hasOtherRules || held === undefined ? undefined : yield* documentsOfLines(storedLines(storage, held))
+      for (const { batchId: earlier, ...document } of known.values()) {
+        const { documentId, runId } = document
+        const isCandidate = earlier === contribution.batchId && named.has(documentId) && !taken.has(documentId)
+        if (!isCandidate || document.setting !== setting || runId === undefined || wanted?.has(documentId) === false) continue
+        // A millisecond later, so that the graph shows the document as this batch validates it.
+        found.push({ document: { ...document, at: document.at + 1 }, runId })
+      }
+    }
+    const stored = yield* Effect.flatMap(RunStore, (runs) => runs.withGraphs(found.map(({ runId }) => runId)))
+    return found.filter(({ runId }) => stored.has(runId))
   })
 
 /** The ids of all documents that the batch adds, replaces or withdraws. */

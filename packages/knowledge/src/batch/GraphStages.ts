@@ -37,7 +37,7 @@ import {
   type StageGraph,
   type Validated,
 } from "./BatchState.ts"
-import { documentIds, documentsBrought, graphBeside, settingOf } from "./Document.ts"
+import { type DocumentAgain, documentIds, documentsAgain, documentsBrought, graphBeside, rulesOf, settingOf } from "./Document.ts"
 import { loadManifest } from "./Manifest.ts"
 import { startedOntology } from "./ManifestMaking.ts"
 
@@ -75,13 +75,15 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
     const { manifest, ontology } = yield* equipped(state)
     const current = yield* canonical.current(state.targetNamespace)
     const setting = yield* settingOf(manifest, state.config)
-    const brought = yield* documentsBrought(state, manifest, setting, current, yield* Clock.currentTimeMillis)
+    const changed = yield* documentsBrought(state, manifest, setting, current, yield* Clock.currentTimeMillis)
+    const again = others === undefined ? yield* documentsAgain(state, manifest, setting, current, changed) : []
+    const brought = { ...changed, documents: [...changed.documents, ...again.map(({ document }) => document)] }
     const isEmpty = others === undefined && brought.documents.length === 0
     const reviewCount = yield* collectReviews(state)
     const decisions = yield* decisionsOn(state.targetNamespace, brought, ontology)
     const documents = isEmpty
       ? Stream.empty
-      : withDecisions<StageReadError, StageServices>(others?.graphs ?? documentGraphs(state.batchId), byDocument(decisions))
+      : withDecisions<StageReadError, StageServices>(others?.graphs ?? graphsOf(state.batchId, again), byDocument(decisions))
     // Without the batch's earlier contribution and earlier versions of its documents: they are no reason to keep an IRI.
     const existing =
       isEmpty || Option.isNone(current) ? Stream.empty : canonical.linesBeside(current.value, state.batchId, documentIds(brought))
@@ -118,8 +120,15 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
 /** How many documents' graphs are fetched concurrently. */
 const graphsAtOnce = 200
 
-/** The graph of each document that was extracted, in the order of document ids, each as sorted lines. */
-const documentGraphs = (batch: BatchId) =>
+/** The graphs of the documents that the batch has extracted, then those of documents that earlier batches have extracted. */
+const graphsOf = (batch: BatchId, again: ReadonlyArray<DocumentAgain>) =>
+  Stream.concat(
+    documentGraphs(batch),
+    Stream.flatMap(Stream.fromIterable(Arr.chunksOf(again, graphsAtOnce)), (page) => documentGraphs(page.map(({ runId }) => runId))),
+  )
+
+/** The graph of each document that a batch or the given runs have extracted, in the order of document ids, each as sorted lines. */
+const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
   Stream.unwrap(
     Effect.gen(function* () {
       const runs = yield* RunStore
@@ -131,7 +140,7 @@ const documentGraphs = (batch: BatchId) =>
       const linesOf = (graph: StoredArtifact) =>
         Stream.unwrap(Effect.map(textOf(graph), (text) => Stream.fromIterable(text.split("\n").filter((line) => line !== ""))))
       const pageAfter = (after: string) =>
-        Effect.tapErrorTag(runs.graphsOf(batch, after, graphsAtOnce), "ArtifactMissing", ({ run, key, message }) =>
+        Effect.tapErrorTag(runs.graphsOf(of, after, graphsAtOnce), "ArtifactMissing", ({ run, key, message }) =>
           runs.reopen(RunId.make(run), key, message),
         )
       const pages = Stream.paginate("", (after) =>
@@ -197,8 +206,8 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     const quarantined = held.size
     const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, [...held]])))
     const graph = quarantined === 0 ? state.resolvedGraph : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held))
-    if (quarantined > 0) yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held))
-    return { graph, violations: found.violations, quarantined, reportUri } satisfies typeof Validated.Type
+    const kept = quarantined === 0 ? {} : { held: yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held)) }
+    return { graph, violations: found.violations, quarantined, ...kept, reportUri } satisfies typeof Validated.Type
   })
 
 /** The change that the batch makes to the graph: its lines replace those of its documents and of its earlier contribution. */
@@ -219,8 +228,8 @@ export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type
   Effect.gen(function* () {
     const storage = yield* Storage
     const canonical = yield* CanonicalGraph
-    const { targetNamespace, batchId, validatedGraph, documents, resolvedAgainst } = state
-    const { ontology } = yield* equipped(state)
+    const { targetNamespace, batchId, validatedGraph, held, documents, resolvedAgainst } = state
+    const { manifest, ontology } = yield* equipped(state)
     yield* storage.setStream(blobIn(folder, pathsOfBatch(batchId).canonical), storage.getStream(validatedGraph.uri))
     const current = yield* canonical.current(targetNamespace)
     const isNew = Option.isNone(Option.flatMap(current, (version) => contributionOf(version, batchId)))
@@ -229,7 +238,9 @@ export const addToGraph = (folder: StorageFolder, state: typeof S.Ingesting.Type
       return { canonicalVersion: current.value.version, canonicalGraphUri } satisfies typeof Ingested.Type
     }
     const list = documents === undefined ? {} : { documents: { uri: documents.uri, hash: documents.hash } }
-    const contribution = { batchId, ...validatedGraph, ...list }
+    const validated =
+      resolvedAgainst === undefined ? {} : { validated: { against: resolvedAgainst, rules: rulesOf(manifest, state.config) } }
+    const contribution = { batchId, ...validatedGraph, ...list, ...(held === undefined ? {} : { held }), ...validated }
     const { version: canonicalVersion } =
       resolvedAgainst === undefined
         ? yield* canonical.contribute(targetNamespace, contribution)

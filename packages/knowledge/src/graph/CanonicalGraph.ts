@@ -42,6 +42,10 @@ export const Contribution = Schema.Struct({
   ingestedAt: Schema.DateTimeUtc,
   /** Its documents. A contribution of an earlier release gets them when another batch records its own: see `knownDocuments`. */
   documents: Schema.optionalKey(Schema.Struct({ uri: StorageUri, hash: ContentHash })),
+  /** Its statements that validation held back. */
+  held: Schema.optionalKey(Schema.Struct(lines)),
+  /** What it was validated with: the version that the graph had before it, and the hash of the shapes and the policy. */
+  validated: Schema.optionalKey(Schema.Struct({ against: Schema.NullOr(ContentHash), rules: ContentHash })),
   /** Its visible lines, present where a later batch has replaced or withdrawn some of its documents. */
   shown: Schema.optionalKey(Schema.Struct(lines)),
 })
@@ -132,6 +136,8 @@ export interface CanonicalGraphService {
     version: GraphVersion,
     options?: { readonly without?: BatchId },
   ) => Effect.Effect<ReadonlyMap<string, ShownDocument>, GraphError>
+  /** Whether the graph has changed since a contribution to it was validated, by anything but that contribution. */
+  readonly hasChangedSince: (version: GraphVersion, contribution: Contribution) => Effect.Effect<boolean, GraphError>
   /** The sorted lines that a version would have without the contribution of a batch and without the given documents. */
   readonly linesBeside: (version: GraphVersion, batch: BatchId, documents: ReadonlySet<string>) => Stream.Stream<string, GraphError>
 }
@@ -274,13 +280,15 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
       return version === against ? Effect.void : Effect.fail(new GraphMoved({ namespace, version: version ?? versionHash([]) }))
     }
 
+    const versionAt = (namespace: Namespace, version: ContentHash) =>
+      storage.get(blobIn(folder, pathOfVersion(namespace, version))).pipe(
+        Effect.flatMap(decode),
+        Effect.catchTag("BlobNotFound", () => Effect.fail(new GraphVersionUnknown({ namespace, version }))),
+      )
+
     return {
       current: (namespace) => Effect.map(read(namespace), (found) => Option.map(found, ([version]) => version)),
-      version: (namespace, version) =>
-        storage.get(blobIn(folder, pathOfVersion(namespace, version))).pipe(
-          Effect.flatMap(decode),
-          Effect.catchTag("BlobNotFound", () => Effect.fail(new GraphVersionUnknown({ namespace, version }))),
-        ),
+      version: versionAt,
       contribute: (namespace, contribution) => contribute(namespace, contribution, () => Effect.void),
       contributeAt: (namespace, contribution, against) =>
         contribute(namespace, contribution, (before) => isAt(namespace, before, Option.getOrUndefined(against))),
@@ -304,6 +312,14 @@ export const make = (folder: StorageFolder): Effect.Effect<CanonicalGraphService
             ),
           )
         }),
+      hasChangedSince: ({ namespace, contributions }, one) =>
+        Effect.gen(function* () {
+          if (one.validated === undefined) return true
+          const { against } = one.validated
+          const before = against === null ? [] : (yield* versionAt(namespace, against)).contributions
+          const isOther = ({ batchId }: Contribution) => batchId !== one.batchId
+          return versionHash(before.filter(isOther)) !== versionHash(contributions.filter(isOther))
+        }).pipe(Effect.catchTag("GraphVersionUnknown", () => Effect.succeed(true))),
       linesBeside: ({ contributions }, batch, replaced) =>
         Stream.unwrap(
           Effect.gen(function* () {

@@ -396,9 +396,13 @@ const make = (folder: StorageFolder) =>
       from: ReturnType<typeof contentHashOf>,
     ) =>
       Effect.gen(function* () {
-        const { batchId, documents } = contribution
+        const { batchId, documents, held, validated } = contribution
         const written = yield* Effect.provide(writeLines(blobIn(folder, linesOfBatch(batchId, from).reviewed), lines), context)
-        const list = documents === undefined ? {} : { documents }
+        const list = {
+          ...(documents === undefined ? {} : { documents }),
+          ...(held === undefined ? {} : { held }),
+          ...(validated === undefined ? {} : { validated }),
+        }
         yield* canonical.contributeAt(current.namespace, { batchId, ...written, ...list }, Option.some(current.version))
       })
 

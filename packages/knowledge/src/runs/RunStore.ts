@@ -89,14 +89,16 @@ export interface RunStoreService {
   /** The progress of each run of a batch, and the usage of models for it. With documents, only of their runs. */
   readonly workOf: (batch: BatchId, documents?: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<RunId, RunWork>, RunStoreFailed>
   /**
-   * One page of the succeeded runs of a batch, in the order of documents, with the graphs of their steps. Content that is not small is
-   * left out: the caller loads it separately.
+   * One page of the succeeded runs of a batch, or of the given runs, in the order of documents, with the graphs of their steps. Content
+   * that is not small is left out: the caller loads it separately.
    */
   readonly graphsOf: (
-    batch: BatchId,
+    of: BatchId | ReadonlyArray<RunId>,
     after: string,
     limit: number,
   ) => Effect.Effect<ReadonlyArray<RunGraph>, RunStoreFailed | ArtifactMissing>
+  /** Those of the given runs that have succeeded and still have their graphs. */
+  readonly withGraphs: (runs: ReadonlyArray<RunId>) => Effect.Effect<ReadonlySet<string>, RunStoreFailed>
   /** One page of the review lists of the succeeded runs of a batch, in the order of documents. */
   readonly reviewsOf: (
     batch: BatchId,
@@ -305,12 +307,24 @@ const make = (patience: Duration.Input) =>
           Effect.map((rows) => new Map(rows.map(workOf))),
         )
       },
-      graphsOf: (batch, after, limit) =>
+      withGraphs: (ids) =>
+        Effect.map(
+          Effect.forEach(Arr.chunksOf(ids, 500), (some) =>
+            reading(
+              sql`select r.run_id from ${runs} r where ${sql.in("r.run_id", some)} and r.status = 'succeeded' and exists (
+                select 1 from ${artifacts} a where a.run_id = r.run_id and a.artifact_key = 'batch_0.nt'
+              )`,
+            ),
+          ),
+          (pages) => new Set(pages.flat().map((row) => String(row["run_id"]))),
+        ),
+      graphsOf: (of, after, limit) =>
         sql`select r.document_id, r.run_id, r.input_uri, r.input_hash, r.title, r.language, r.completed_at, b.batch_index, a.artifact_key, a.content_path, a.content_hash, a.created_at,
             case when length(a.content) <= ${smallContent} then a.content end as content,
             case when length(a.packed) <= ${smallContent} then a.packed end as packed from (
             select run_id, document_id, input_uri, input_hash, title, language, completed_at from ${runs}
-            where batch_id = ${batch} and status = 'succeeded' and document_id > ${after} order by document_id limit ${limit}
+            where ${typeof of === "string" ? sql`batch_id = ${of}` : sql.in("run_id", of)} and status = 'succeeded' and document_id > ${after}
+            order by document_id limit ${limit}
           ) r left join ${graphs} b on b.run_id = r.run_id
           left join ${artifacts} a on a.run_id = b.run_id and a.artifact_key = 'batch_' || b.batch_index || '.nt'
           order by r.document_id, b.batch_index`.pipe(reading, Effect.flatMap(graphsOfRows)),

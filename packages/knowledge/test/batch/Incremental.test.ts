@@ -8,10 +8,11 @@ import * as Latch from "effect/Latch"
 import * as Option from "effect/Option"
 import { BatchEventLog } from "../../src/batch/BatchEventLog.ts"
 import { Batches } from "../../src/batch/Batches.ts"
+import type { BatchConfig } from "../../src/batch/BatchState.ts"
 import { manifestOfFolder } from "../../src/batch/ManifestMaking.ts"
 import { CanonicalGraph } from "../../src/graph/CanonicalGraph.ts"
 import { RelativePath, type StorageFolder } from "../../src/storage/Storage.ts"
-import { base, canonical, harbour, lookout, ontology, sea } from "./sea.ts"
+import { base, canonical, harbour, lookout, ontology, sea, shapes } from "./sea.ts"
 
 const files = {
   "one.txt": "ShipAlba passed ShipBoreas.",
@@ -22,11 +23,15 @@ const files = {
 const config = { validation: "warn" } as const
 
 /** Runs all documents of the folder, as `detent batch run FOLDER` does. */
-const runFolder = (folder: StorageFolder, options: { readonly keepMissing?: boolean } = {}) =>
+const runFolder = (
+  folder: StorageFolder,
+  options: { readonly keepMissing?: boolean; readonly shapes?: RelativePath } = {},
+  validation: BatchConfig["validation"] = config.validation,
+) =>
   Effect.gen(function* () {
     const batches = yield* Batches
     const file = yield* manifestOfFolder(folder, { targetNamespace: sea, ontology: RelativePath.make("sea.ttl"), ...options })
-    const id = yield* batches.start(folder, file, { config })
+    const id = yield* batches.start(folder, file, { config: { validation } })
     const end = yield* batches.awaitEnd(id)
     if (end._tag !== "Completed") return yield* Effect.die(`the batch ended ${JSON.stringify(end)}`)
     return { id, end }
@@ -237,6 +242,72 @@ describe("a folder that is run again", () => {
         const { end } = yield* runFolder(folder)
         expect(end.stats).toMatchObject({ documentsUnchanged: 0, documentsWithdrawn: 1 })
         expect(yield* passings(data)).toEqual(["ShipAlba passed ShipBoreas", "ShipAlba passed ShipHydra", "ShipElektra passed ShipFjord"])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+})
+
+describe("statements that were held back", () => {
+  const shaped = { shapes: RelativePath.make("shapes.ttl") }
+  const rivals = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipCetus passed ShipDorado." }
+
+  it.live("enter the graph once it conforms with them, without another extraction", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { layer, folder, input, data } = yield* harbour({ files: rivals, extractor: lookout(asked) })
+      yield* Effect.gen(function* () {
+        const run = runFolder(folder, shaped, "quarantine")
+        yield* run
+        yield* write(input, "three.txt", "ShipAlba passed ShipFjord.")
+        expect((yield* run).end.stats).toMatchObject({ quarantined: 1 })
+        expect(yield* passings(data)).toEqual(["ShipAlba passed ShipBoreas", "ShipCetus passed ShipDorado"])
+        const same = yield* run
+        expect(same.end.stats).toMatchObject({ documentsUnchanged: 3, triplesIngested: 0 })
+        // A document that has nothing to do with it: the statement is still held back, and said to be.
+        yield* write(input, "four.txt", "ShipJuno passed ShipKraken.")
+        expect((yield* run).end.stats).toMatchObject({ documentsUnchanged: 3, quarantined: 1 })
+        yield* write(input, "one.txt", "ShipAlba is in port.")
+        const last = yield* run
+        expect(last.end.stats).toMatchObject({ documentsUnchanged: 3, quarantined: 0 })
+        expect(yield* passings(data)).toEqual(["ShipAlba passed ShipFjord", "ShipCetus passed ShipDorado", "ShipJuno passed ShipKraken"])
+        expect(asked).toHaveLength(5)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("enter the graph when the batch that contradicted them is withdrawn, or the shapes allow them", () =>
+    Effect.gen(function* () {
+      const { layer, folder, input, data } = yield* harbour({ files: rivals })
+      yield* Effect.gen(function* () {
+        const run = runFolder(folder, shaped, "quarantine")
+        const first = yield* run
+        yield* write(input, "three.txt", "ShipAlba passed ShipFjord. ShipElektra passed ShipGale. ShipElektra passed ShipHesper.")
+        expect((yield* run).end.stats.quarantined).toBeGreaterThan(0)
+        yield* Effect.promise(() => rm(join(input, "one.txt")))
+        yield* (yield* Batches).withdraw(first.id)
+        yield* run
+        expect(yield* passings(data)).toContain("ShipAlba passed ShipFjord")
+        expect(yield* passings(data)).toContain("ShipCetus passed ShipDorado")
+        yield* write(input, "shapes.ttl", shapes.replace("sh:maxCount 1", "sh:maxCount 2"))
+        expect((yield* run).end.stats.quarantined).toBe(0)
+        expect((yield* passings(data)).filter((one) => one.startsWith("ShipElektra"))).toHaveLength(2)
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
+  it.live("are found in unchanged documents when the shapes become stricter", () =>
+    Effect.gen(function* () {
+      const asked: Array<string> = []
+      const { layer, folder, input, data } = yield* harbour({ files: rivals, extractor: lookout(asked) })
+      yield* Effect.gen(function* () {
+        yield* runFolder(folder, shaped, "quarantine")
+        yield* write(input, "shapes.ttl", shapes.replace("sh:maxCount 1", "sh:maxCount 0"))
+        const refused = yield* Effect.exit(runFolder(folder, shaped, "fail"))
+        expect(String(refused)).toContain("passed too many")
+        expect(yield* passings(data)).toHaveLength(2)
+        expect((yield* runFolder(folder, shaped, "quarantine")).end.stats).toMatchObject({ documentsUnchanged: 2, quarantined: 2 })
+        expect(yield* passings(data)).toEqual([])
+        expect(asked).toHaveLength(2)
       }).pipe(Effect.provide(layer))
     }),
   )
