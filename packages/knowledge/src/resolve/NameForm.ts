@@ -10,7 +10,7 @@ export interface NameForm {
   readonly words: ReadonlyArray<string>
   /** The words without titles, legal endings and a leading article; all words if none remains. */
   readonly core: ReadonlyArray<string>
-  /** The legal ending, if any: Acme Ltd and Acme GmbH are two companies. */
+  /** The legal ending in its short form, if any: Acme Ltd and Acme GmbH are two companies, Acme Ltd and Acme Limited are one. */
   readonly ending: string | undefined
   /** The scripts of its letters: names in different scripts are never compared letter by letter. */
   readonly script: string
@@ -20,6 +20,7 @@ export interface NameForm {
 
 const titles = new Set("mr mrs ms miss dr prof professor sir dame lord lady rev hon herr frau mme mlle sr sra don".split(" "))
 const endings = new Set("inc ltd llc plc corp co gmbh ag sa sas srl bv nv ab oy as kg kk pty limited incorporated corporation".split(" "))
+const shortEndings: Readonly<Record<string, string>> = { limited: "ltd", incorporated: "inc", corporation: "corp" }
 
 /** Latin letters that Unicode does not decompose into a base letter and an accent. */
 const undecomposed: Readonly<Record<string, string>> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d", þ: "th", ı: "i" }
@@ -51,7 +52,7 @@ export const nameForm = (name: string): NameForm => {
     key: ordered.join(" "),
     words: ordered,
     core: core.length === 0 ? ordered : core,
-    ending,
+    ending: ending === undefined ? undefined : (shortEndings[ending] ?? ending),
     script: isAscii ? "Latin" : scriptOf(name),
     acronym: acronymOf.test(name.replaceAll(".", "")),
   }

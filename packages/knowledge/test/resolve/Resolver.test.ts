@@ -79,6 +79,13 @@ describe("what stays apart", () => {
     expect(entities(companies(...names))).toHaveLength(3)
   })
 
+  it("but not a company whose legal ending is written out", () => {
+    expect(entities(companies("Harbour Light Inc.", "Harbour Light Incorporated"))).toHaveLength(1)
+    expect(
+      entities(companies("Harbour Light Corp.", "HARBOUR LIGHT CORPORATION", "Harbour Light Ltd", "Harbour Light Limited")),
+    ).toHaveLength(2)
+  })
+
   it("an acronym that fits two", () => {
     expect(entities(companies("Northern Tidal Energy", "National Timber Exchange", "NTE"))).toHaveLength(3)
   })

@@ -120,7 +120,8 @@ const makePost = (endpoint: Endpoint): Effect.Effect<(body: unknown) => Effect.E
         const problem = problemIn(answer, text)
         const fault = faultOf(response.status, problem, endpoint.keyName)
         const wait = fault.retryable ? retryAfter(response.headers, yield* Clock.currentTimeMillis) : undefined
-        return yield* failed(wait === undefined ? fault : { ...fault, retryAfterMillis: wait }, `${response.status} ${problem.said}`)
+        const waiting = wait === undefined ? fault : wait > longestPause ? postponed(fault, wait) : { ...fault, retryAfterMillis: wait }
+        return yield* failed(waiting, `${response.status} ${problem.said}`)
       })
 
     return (body) =>
@@ -208,6 +209,16 @@ const faultOf = (status: number, { said, codes }: Problem, keyName: string): Fau
   if (status === 409 || status >= 500) return unavailable
   return { reason: "NotAllowed", retryable: false, nextStep: "see the provider's message" }
 }
+
+/** The longest pause that a provider can ask for, in milliseconds. After a longer one, someone resumes the batch. */
+const longestPause = 5 * 60_000
+
+const postponed = (fault: Fault, millis: number): Fault => ({
+  ...fault,
+  retryable: false,
+  stops: "ModelUnavailable",
+  nextStep: `it asks for a pause of ${Math.ceil(millis / 60_000)} minutes; resume the batch after it`,
+})
 
 /** The wait in milliseconds. Providers send milliseconds, seconds, or a point in time. */
 const retryAfter = (headers: Readonly<Record<string, string | undefined>>, now: number): number | undefined => {

@@ -101,6 +101,15 @@ for (const api of ["anthropic", "chat", "responses"] as const) {
       }).pipe(Effect.scoped),
     )
 
+    it.live("is not waited for when it asks for an hour, and the error says so", () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(askEntities(api, [{ status: 429, headers: { "retry-after": "3600" } }, good]))
+        assert.isFalse(error.retryable)
+        assert.strictEqual(error.stops, "ModelUnavailable")
+        assert.include(error.detail, "it asks for a pause of 60 minutes; resume the batch after it")
+      }).pipe(Effect.scoped),
+    )
+
     it.live("is asked again when it is overloaded, broken, cut off or talks nonsense", () =>
       Effect.gen(function* () {
         const faults: ReadonlyArray<Turn> = [
