@@ -33,6 +33,7 @@ import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
 import { mergedStreams, storedLines, withoutStatements, writeLines } from "../graph/GraphLines.ts"
+import { documentOfIri } from "../rdf/FactGraph.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
 import type { Extractors } from "../runs/Extractors.ts"
@@ -361,12 +362,22 @@ const make = (folder: StorageFolder) =>
         const reasons = new Map(
           (found?.statements ?? []).map(({ subject, property, value, message }) => [`${subject} ${property} ${value}`, message]),
         )
+        const documents = held.size === 0 ? new Map() : yield* canonical.documents(current)
         const refused = new Map(
           [...stated].flatMap(([decision, own]): ReadonlyArray<readonly [string, string]> => {
             const line = statedLineOf(decision, own)
             if (!held.has(line)) return []
+            const [subject, property] = keyOfLine(line).split(" ")
             const said = reasons.get(keyOfLine(line)) ?? "the shapes refuse it"
-            return [[decision.factId, `the graph would not conform: ${said}`]]
+            // The facts of the graph that it contradicts, such as the other value of a property with at most one.
+            const against = (found?.listed ?? [])
+              .filter((violation) => violation.focus === subject && violation.property === property)
+              .flatMap(({ sources }) => sources)
+              .filter(({ quote }) => quote !== decision.fact.fact.quote)
+              .map(({ document, quote }) => `${documents.get(documentOfIri(document))?.source ?? document}: "${quote}"`)
+            const shown = [...new Set(against)].slice(0, contradictionsShown)
+            const beside = shown.length === 0 ? "" : `; the graph has ${shown.join(" and ")}`
+            return [[decision.factId, `the graph would not conform: ${lastPartOf(property ?? "")}: ${said}${beside}`]]
           }),
         )
         const kept = [...stated].flatMap(([decision, own]) => (refused.has(decision.factId) ? [] : own))
@@ -481,6 +492,9 @@ const outdated = (decisions: ReadonlyArray<Decision>): ReadonlyMap<string, strin
           ],
     ),
   )
+
+/** The most contradicting facts that a refusal names. */
+const contradictionsShown = 3
 
 const keyOfLine = (line: string): string => {
   const { subject, predicate, object } = lineParts(line)
