@@ -258,7 +258,7 @@ const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): Read
   const sources = (values.get(derivedFrom) ?? []).map((object) => documentOfIri(iriOf(object)))
   if (!sources.some((source) => documents.has(source))) return linesOf(node)
   const isGone = sources.every((source) => documents.has(source))
-  const taken = takenNames(node, documents)
+  const taken = takenNames(node, (object) => documents.has(entityPlace(iriOf(object))?.document ?? ""))
   const isTaken = (predicate: string, object: string): boolean => {
     if (predicate === derivedFrom) return documents.has(documentOfIri(iriOf(object)))
     if (predicate === sameAs) return documents.has(entityPlace(iriOf(object))?.document ?? "")
@@ -268,23 +268,57 @@ const remainingLines = (node: NodeOfLines, documents: ReadonlySet<string>): Read
   return linesOf(node, isTaken)
 }
 
-/** The classes and labels that only the given documents give an entity: its IRI in a document is a digest of one class and one label. */
-const takenNames = ({ values }: NodeOfLines, documents: ReadonlySet<string>): ReadonlySet<string> => {
-  const owners = Map.groupBy(
-    (values.get(sameAs) ?? []).flatMap((object) => entityPlace(iriOf(object)) ?? []),
-    ({ digest }) => digest,
-  )
+/**
+ * The classes and labels that an entity has only under the taken ones of its IRIs in documents: such an IRI is a digest of one class and
+ * one label.
+ */
+const takenNames = ({ values }: NodeOfLines, isTaken: (term: string) => boolean): ReadonlySet<string> => {
+  const owners = Map.groupBy(values.get(sameAs) ?? [], (object) => entityPlace(iriOf(object))?.digest)
   const kept = new Set<string>()
   const named = new Set<string>()
   for (const type of values.get(typePredicate) ?? []) {
     for (const label of values.get(labelPredicate) ?? []) {
       const of = owners.get(entityDigest(termOf(type).value, termOf(label).value)) ?? []
       if (of.length > 0) named.add(type).add(label)
-      if (of.some(({ document }) => !documents.has(document))) kept.add(type).add(label)
+      if (!of.every(isTaken)) kept.add(type).add(label)
     }
   }
   return new Set([...named].filter((name) => !kept.has(name)))
 }
+
+/** The sorted lines that remain without the given entities of documents, as N-Triples terms. No remaining fact may involve them. */
+export const withoutEntities = <E, R>(lines: Stream.Stream<string, E, R>, entities: ReadonlySet<string>): Stream.Stream<string, E, R> =>
+  entities.size === 0 ? lines : Stream.flattenIterable(Stream.map(nodesOfLines(lines), (node) => linesWithout(node, entities)))
+
+const linesWithout = (node: NodeOfLines, entities: ReadonlySet<string>): ReadonlyArray<string> => {
+  if (entities.has(node.subject)) return []
+  const places = node.values.get(sameAs) ?? []
+  const left = places.filter((place) => !entities.has(place))
+  if (left.length === places.length) return linesOf(node)
+  if (left.length === 0) return []
+  const names = takenNames(node, (place) => entities.has(place))
+  const documents = new Set(left.map((place) => entityPlace(iriOf(place))?.document))
+  return linesOf(node, (predicate, object) => {
+    if (predicate === sameAs) return entities.has(object)
+    if (predicate === derivedFrom) return !documents.has(documentOfIri(iriOf(object)))
+    return (predicate === typePredicate || predicate === labelPredicate) && names.has(object)
+  })
+}
+
+/** The entities that statements of each document involve, as `document entity`. Leaves out the given statements. */
+export const involvedIn = <E, R>(lines: Stream.Stream<string, E, R>, without: ReadonlySet<string>) =>
+  Effect.gen(function* () {
+    const found = new Set<string>()
+    yield* Stream.runForEach(statementsOf(lines), ({ subject: statement, values }) =>
+      Effect.sync(() => {
+        if (without.has(iriOf(statement))) return
+        const document = documentOfStatement(iriOf(statement))
+        for (const predicate of [`<${rdf.subject}>`, `<${rdf.object}>`])
+          for (const entity of values.get(predicate) ?? []) found.add(`${document} ${entity}`)
+      }),
+    )
+    return found
+  })
 
 const linesOf = ({ subject, values }: NodeOfLines, isTaken?: (predicate: string, object: string) => boolean): ReadonlyArray<string> => {
   const lines: Array<string> = []

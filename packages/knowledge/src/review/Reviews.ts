@@ -32,7 +32,7 @@ import { entityBase, publishGraph } from "../batch/GraphStages.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
-import { mergedStreams, storedLines, withoutStatements, writeLines } from "../graph/GraphLines.ts"
+import { involvedIn, mergedStreams, storedLines, withoutEntities, withoutStatements, writeLines } from "../graph/GraphLines.ts"
 import { documentOfIri } from "../rdf/FactGraph.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
@@ -382,7 +382,13 @@ const make = (folder: StorageFolder) =>
         )
         const kept = [...stated].flatMap(([decision, own]) => (refused.has(decision.factId) ? [] : own))
         if (kept.length > 0 || taken.size > 0 || released.size > 0) {
-          const remaining = withoutAcceptance(withoutStatements(lines, taken), released)
+          const undone = reopened.filter(({ fact }) => unsure.has(statementOfReview(fact)))
+          const involved = undone.length === 0 ? new Set<string>() : yield* involvedIn(lines, taken)
+          const isInvolved = (documentId: string, entity: string) =>
+            involved.has(`${documentId} ${standing.canonical.get(entity) ?? entity}`)
+          // Entities that came into the graph with the accepted fact leave it with the fact.
+          const entities = new Set(undone.flatMap(({ fact }) => entitiesOf(fact).filter((entity) => !isInvolved(fact.documentId, entity))))
+          const remaining = withoutEntities(withoutAcceptance(withoutStatements(lines, taken), released), entities)
           const changed = mergedStreams<GraphError>([remaining, Stream.fromIterable(sortedLines(kept))])
           const from = [contribution.hash, kept, [...taken], ...(released.size === 0 ? [] : [[...released]])]
           yield* replace(current, contribution, changed, contentHashOf(JSON.stringify(from)))

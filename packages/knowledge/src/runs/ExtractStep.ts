@@ -162,15 +162,17 @@ export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, 
   Effect.gen(function* () {
     const found = yield* Effect.forEach(input.chunks, (chunk) => readChunk(input, chunk), { concurrency: input.concurrency })
     const { accepted, review } = splitByConfidence(distinctFacts(found.flatMap((one) => one.facts)), input.reviewBelow)
+    const isUnsure = unsureMentions(accepted, review, input.reviewBelow)
+    const sure = found.map(({ mentions, ...one }) => ({ ...one, mentions: mentions.filter((mention) => !isUnsure(mention)) }))
     return {
       graph: yield* graphText(
         input,
-        found.flatMap((one) => one.mentions),
+        sure.flatMap((one) => one.mentions),
         accepted,
       ),
       facts: accepted,
       review,
-      registry: registryOf(input, found),
+      registry: registryOf(input, sure),
       usage: found.reduce((sum, one) => addUsage(sum, one.usage), noUsage),
     }
   })
@@ -191,6 +193,21 @@ const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, Extr
     const stated = yield* answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating)
     return { chunk, mentions, facts: stated.facts, usage: addUsage(usage, stated.usage) }
   })
+
+/**
+ * Tells which mentions stay out of the graph: those with a low confidence, and those that only facts of the review list speak of, whose
+ * class is as unsure as the facts. They enter the graph with such a fact when a reviewer accepts it.
+ */
+const unsureMentions = (accepted: ReadonlyArray<Fact>, review: ReadonlyArray<Fact>, least: number) => {
+  const keyOf = ({ span, type }: Mention) => `${span.start} ${span.end} ${type}`
+  const mentionsOf = ({ subject, object }: Fact) => (object._tag === "Entity" ? [subject, object.mention] : [subject])
+  const sure = new Set(accepted.flatMap(mentionsOf).map(keyOf))
+  const unsure = new Set(review.flatMap(mentionsOf).map(keyOf))
+  return (mention: Mention): boolean => {
+    const key = keyOf(mention)
+    return !sure.has(key) && (mention.confidence < least || unsure.has(key))
+  }
+}
 
 /** Chunks overlap: facts in the overlap are found twice, and count once. */
 const distinctFacts = (facts: ReadonlyArray<Fact>): ReadonlyArray<Fact> => {
