@@ -167,6 +167,12 @@ export interface EngineService {
   /** Fires due timers now instead of waiting for the sweeper. */
   readonly sweep: Effect.Effect<Sweep>
   /**
+   * Waits until the commands of the registered machines that are due are executed, those included that follow from them: for a program
+   * that ends. It does not wait for commands that are retried later or that a paused queue or a limit holds back, and for others at
+   * most for `worker.drainTimeout`. Nothing where other processes execute the commands.
+   */
+  readonly executeDue: Effect.Effect<void>
+  /**
    * Passivates instances that are not in use, without waiting for `passivateAfter`: for a caller that has used very many of them
    * once. The journal keeps them, and the next caller opens them again.
    */
@@ -379,6 +385,7 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
             Effect.as(Effect.logWarning(`a sweep could not reach the store; the next one tries again: ${failureOf(error)}`), nothing),
           ),
     ),
+    executeDue: slots?.worker.executeDue ?? Effect.void,
     release: (machine, ids) => Effect.suspend(() => table.release([...ids].map((id) => ({ machine: machine.name, id })))),
     purge: (machine, options) =>
       Effect.suspend(() =>

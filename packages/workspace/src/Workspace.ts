@@ -27,6 +27,7 @@ import type { Uploads, UploadsOptions } from "@detent/uploads"
 import * as EffectConfig from "effect/Config"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
@@ -52,7 +53,10 @@ import { bulkMachine, isStored, type KnowledgeServices, Systems } from "./System
 export { DatabaseRefused, type Stores } from "./Database.ts"
 export { type KnowledgeServices, Systems } from "./Systems.ts"
 
-/** `observe` reads only, also while another process works; `work` resumes all unfinished work. */
+/**
+ * `observe` reads only, also while another process works. `work` resumes all unfinished work; when the program ends normally, it also
+ * executes the commands that are due, at most for `engine.worker.drainTimeout`.
+ */
 export type Role = "observe" | "work"
 
 export interface WorkspaceOptions {
@@ -293,6 +297,9 @@ const inhabited = (options: Opening) =>
       const registering = registerBulk(config?.retention?.[bulkMachine])
       yield* Effect.provideContext(registering, Context.merge(provided, machines))
     }
+    // Added last, so that it runs first. A process that was interrupted or has failed leaves due commands to the next one.
+    if (runsWorkflows(options))
+      yield* Scope.addFinalizerExit(scope, (exit) => (Exit.isSuccess(exit) ? Context.get(built, Engine).executeDue : Effect.void))
     return Context.mergeAll(provided, machines, knowledge ?? Context.empty(), uploads ?? Context.empty())
   })
 

@@ -139,6 +139,12 @@ export class HeldCommands {
     return this.#quarantine.waiting === undefined
   }
 
+  /** Whether the store has nothing more to claim from any queue that has a finder. */
+  areAllQuiet(now: number): boolean {
+    for (const { queue, finders } of this.#queues.values()) if (finders.size > 0 && !queue.isQuiet(now)) return false
+    return true
+  }
+
   get runningCount(): number {
     let running = 0
     for (const { queue } of this.#queues.values()) running += queue.running.size

@@ -42,7 +42,7 @@ interface SlotCommand {
 
 export class SlotExecution {
   readonly #engine: EngineParts
-  readonly #worker: Worker
+  readonly worker: Worker
   readonly #config: WorkerConfig
   readonly #known = new WeakSet<RegisteredMachine>()
   readonly #served = new Set<string>()
@@ -50,7 +50,7 @@ export class SlotExecution {
 
   constructor(engine: EngineParts, worker: Worker, config: WorkerConfig) {
     this.#engine = engine
-    this.#worker = worker
+    this.worker = worker
     this.#config = config
   }
 
@@ -65,7 +65,7 @@ export class SlotExecution {
       const queue = commands?.[slot]?.queue ?? name
       if (this.#served.has(queue)) continue
       this.#served.add(queue)
-      this.#worker.serve(queue, (command) => this.#find(command))
+      this.worker.serve(queue, (command) => this.#find(command))
     }
   }
 

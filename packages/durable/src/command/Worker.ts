@@ -59,6 +59,8 @@ export class Worker {
   #isUnconfirmed = false
   /** How often in a row the database rolled back the exchange. */
   #undone = 0
+  /** How many commands have ended since the start. */
+  #endedCount = 0
   #settled: (() => void) | undefined
 
   constructor(commands: CommandsService, config: WorkerConfig, clock: Clock.Clock, run: (effect: Effect.Effect<void>) => void) {
@@ -68,6 +70,7 @@ export class Worker {
     this.#run = run
     this.#held = new HeldCommands(config, clock, run, {
       ended: () => {
+        this.#endedCount++
         if (this.#held.ended.length === 1 || this.#isFlushUrgent()) this.#wakeup.wake()
         this.#settled?.()
       },
@@ -266,6 +269,31 @@ export class Worker {
       this.#answered()
       return Effect.void
     })
+  }
+
+  /**
+   * Waits until no command of its queues is due, those included that follow from others, at most for `drainTimeout`. Does not wait for
+   * commands that are retried later, that a limit or a pause holds back, or whose event an instance has postponed. Call it while the
+   * worker works.
+   */
+  readonly executeDue: Effect.Effect<void> = Effect.suspend(() => {
+    let asked = this.#endedCount
+    this.#wake(undefined)
+    const done = this.#once(() => {
+      if (!this.#isQuiet || !this.#held.areAllPostponed) return false
+      if (asked === this.#endedCount) return true
+      // The last command that ended may have requested others that are stored, but not announced yet.
+      asked = this.#endedCount
+      this.#wake(undefined)
+      return false
+    })
+    return Effect.asVoid(Effect.timeoutOption(Effect.raceFirst(done, this.#checkRepeatedly), this.#config.drainTimeout))
+  })
+
+  /** The store has answered that it has nothing to claim, and has recorded all that ended. */
+  get #isQuiet(): boolean {
+    if (this.#isBusy || this.#isUnconfirmed || this.#held.ended.length > 0) return false
+    return this.#held.areAllQuiet(this.#clock.currentTimeMillisUnsafe())
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Commands of an engine that closes while instances postpone the events of their results. */
+/** Commands of an engine that is about to close, and of one that closes while instances postpone the events of their results. */
 import { Event, Machine, Slot, State } from "@detent/machine"
 import { assert } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -21,6 +21,43 @@ const account = (name: string) =>
     .commands({ charge: { onSuccess: () => E.Charged() }, unlock: { onSuccess: () => E.Unlock() } })
 
 export const closing: Topic = (it) => {
+  it.effect("executeDue waits for the commands that are due and for those that follow from them", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const Account = account(name)
+        .on(S.Open, E.Pay, S.Locked, ({ state, effects }) => {
+          effects.unlock()
+          return S.Locked(state)
+        })
+        .exit(S.Locked, ({ effects }) => effects.charge(), { requests: ["charge"] })
+        .build({ charge: () => Effect.sleep(20), unlock: () => Effect.sleep(20) })
+      const { engine } = yield* openEngine()
+      const paying = yield* engine.start(Account, "a")
+      yield* paying.send(E.Pay())
+      yield* engine.executeDue
+      assert.deepStrictEqual(yield* journaled(name, "a"), ["Pay", "Unlock", "Charged"])
+      assert.deepStrictEqual(yield* countsOf(name), { completed: 2 })
+    }),
+  )
+
+  it.effect("executeDue does not wait for an event that an instance has postponed", () =>
+    Effect.gen(function* () {
+      const name = yield* freshName
+      const Account = account(name)
+        .on(S.Open, E.Pay, S.Locked, ({ state, effects }) => {
+          effects.charge()
+          return S.Locked(state)
+        })
+        .build({ charge: () => Effect.void, unlock: () => Effect.void })
+      const { engine } = yield* openEngine({ worker: { drainTimeout: "1 hour" } })
+      const paying = yield* engine.start(Account, "a")
+      yield* paying.send(E.Pay())
+      yield* engine.executeDue
+      assert.deepStrictEqual(yield* journaled(name, "a"), ["Pay"])
+      yield* paying.send(E.Unlock())
+    }),
+  )
+
   it.effect("an engine that closes does not wait for a postponed event; the next engine executes the command and delivers it", () =>
     Effect.gen(function* () {
       const name = yield* freshName
