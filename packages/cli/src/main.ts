@@ -11,7 +11,7 @@ import { commandFiles } from "./commands.ts"
 import { type Failure, failureOf } from "./Failure.ts"
 import type { GlobalValues, TableCommand, Values } from "./line/Command.ts"
 import { ExitCode } from "./line/ExitCode.mjs"
-import { Output } from "./output/Output.ts"
+import { eraseLine, Output } from "./output/Output.ts"
 import { printable, printableJson } from "./output/Style.ts"
 
 /** Runs one command. Succeeds with its exit code. */
@@ -62,8 +62,20 @@ const failureText = ({ tag, message, exitCode }: Failure, isJson: boolean): stri
 const environment = (input: GlobalValues, serves: boolean) =>
   Layer.mergeAll(
     Output.layer(input),
+    loggers(serves),
     Layer.succeed(Logger.LogToStderr, true),
     Layer.succeed(References.MinimumLogLevel, serves ? "Info" : "Warn"),
-    // Without a terminal, logs are JSON for a log collector.
-    serves && process.stderr.isTTY !== true ? Logger.layer([Logger.withConsoleError(Logger.formatJson)]) : Layer.empty,
   )
+
+/** Without a terminal, logs of a server are JSON for a log collector. In a terminal, a log takes the place of a progress bar. */
+const loggers = (serves: boolean) => {
+  const isTerminal = process.stderr.isTTY === true
+  if (serves) return isTerminal ? Layer.empty : Logger.layer([Logger.withConsoleError(Logger.formatJson)])
+  return isTerminal && process.env["TERM"] !== "dumb" ? Logger.layer([aboveProgress]) : Layer.empty
+}
+
+/** The bar is drawn again below the log at the next change. */
+const aboveProgress = Logger.make<unknown, void>((logged) => {
+  process.stderr.write(eraseLine)
+  Logger.defaultLogger.log(logged)
+})

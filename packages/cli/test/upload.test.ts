@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite"
 import { UploadApi } from "@detent/server/api"
 import { writeItemFile } from "@detent/uploads/generate"
 import { assert, beforeAll, describe, it } from "vitest"
-import { decoded, detent as run, start, temporaryFolder } from "./support/Detent.ts"
+import { decoded, detent as run, start, startInTerminal, temporaryFolder } from "./support/Detent.ts"
 import { project } from "./support/Project.ts"
 
 let cwd = ""
@@ -47,7 +47,7 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     assert.strictEqual(code, 5)
     assert.match(out, /^rate +\d+ items\/s$/m)
     // Sent again as it is, an item without an id is refused again.
-    assert.match(err, /correct an item with: detent upload correct \S+ ITEM --with JSON; then: detent upload retry /)
+    assert.match(err, /correct it: +detent upload correct \S+ ITEM --with '\{…\}'\n.*retry: +detent upload retry /)
     assert.match(out, /refused +\d+ missing_id, such as item \d+, line \d+: it has no hnId and no id/)
     const id = /^upload +(\S+)/.exec(out)?.[1] ?? ""
     const shown = await detent("upload", "show", id, "--items", "failed", "--json")
@@ -148,6 +148,74 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     const { code, out, err } = await detent(...again.split(" "), "--json")
     assert.strictEqual(code, 0, err)
     assert.deepInclude(statuses(out).at(-1)?.items, { total: 15_000, stored: 15_000, waiting: 0 })
+  })
+})
+
+const books = `
+import { defineUpload } from "@detent/uploads"
+import { defineConfig } from "@detent/workspace/Config"
+import * as Schema from "effect/Schema"
+
+const Books = defineUpload({
+  name: "Books",
+  schema: Schema.Struct({ isbn: Schema.String, title: Schema.String }),
+  id: "isbn",
+  index: { text: ["title"] },
+  check: ({ title }) => (title === "" ? "its title is empty" : undefined),
+})
+
+export default defineConfig({ uploads: [Books] })
+`
+
+describe("an upload of a kind of the project", { timeout: 120_000 }, () => {
+  const refused = { isbn: "2", title: "" }
+  const uploaded = async () => {
+    const folder = join(await temporaryFolder(), "books")
+    await project(folder, books)
+    await writeFile(join(folder, "books.json"), JSON.stringify([{ isbn: "1", title: "The pilot" }, refused, { title: "No number" }]))
+    const here = (...args: ReadonlyArray<string>) => run(args, { cwd: folder })
+    const { code, out, err } = await here("upload", "run", "books.json")
+    assert.strictEqual(code, 5, err)
+    return { folder, here, err, id: /^upload +(\S+)/.exec(out)?.[1] ?? "" }
+  }
+
+  it("is searched without --kind, and the kind is named where nothing fits", async () => {
+    const { here } = await uploaded()
+    assert.match((await here("upload", "search", "pilot")).out, /^1 +\{"isbn":"1","title":"The pilot"\}$/m)
+    assert.strictEqual((await here("upload", "search", "lamp")).err, "no stored item of Books fits\n")
+    assert.include((await here("upload", "search", "pilot", "--type", "story")).err, "type")
+    assert.include((await here("upload", "search", "pilot", "--kind", "HackerNews")).err, "HackerNews")
+  })
+
+  it("says how to correct what its check refused, shows the item, and that it is corrected until it is retried", async () => {
+    const { here, err, id } = await uploaded()
+    assert.include(err, `detent upload show ${id} --item ITEM`)
+    assert.include(err, `detent upload correct ${id} ITEM --with '{…}'`)
+    const shown = await here("upload", "show", id, "--item", "1")
+    assert.deepStrictEqual(JSON.parse(shown.out), refused)
+    assert.include(shown.err, "item 1, line 1: failed; its title is empty")
+    assert.deepInclude(JSON.parse((await here("upload", "show", id, "--item", "1", "--json")).out), {
+      index: 1,
+      state: "failed",
+      source: JSON.stringify(refused),
+    })
+    assert.strictEqual((await here("upload", "show", id, "--item", "7")).code, 3)
+    assert.strictEqual((await here("upload", "correct", id, "1", "--with", JSON.stringify({ ...refused, title: "A lamp" }))).code, 0)
+    assert.match((await here("upload", "show", id, "--items", "failed")).out, /^ +1 +1 +failed +2 +1 +corrected, waits for a retry$/m)
+    assert.include((await here("upload", "show", id, "--item", "1")).err, "item 1, line 1: corrected, waits for a retry")
+    assert.strictEqual((await here("upload", "retry", id)).code, 5)
+    const left = await here("upload", "show", id, "--items", "failed")
+    assert.match(left.out, /^ +2 +1 +failed +2 +isbn is missing$/m)
+    assert.notInclude(left.out, "corrected")
+  })
+
+  it("logs above the bar of a terminal, not into it", async () => {
+    const { folder } = await uploaded()
+    const { out } = await startInTerminal(["upload", "run", "books.json", "--force"], { cwd: folder }).ended
+    const erased = "\r\x1b[2K"
+    const logged = out.split("\n").filter((text) => text.includes("is partially complete"))
+    assert.strictEqual(logged.length, 1, out)
+    assert.match(logged[0]?.split(erased).at(-1) ?? "", /^\[\S+\] WARN /)
   })
 })
 

@@ -27,7 +27,10 @@ export interface BatchStatus {
   readonly itemsPerSecond: number | undefined
   /** In milliseconds since 1970, while items are being extracted. */
   readonly estimatedCompletionAt: number | undefined
-  /** Whether a retry would be accepted now: `retryFailed` of a partially completed batch, `retryBatch` of a failed batch. */
+  /**
+   * Whether a retry would be accepted now: `retryFailed` of a partially completed batch, `retryBatch` of a failed batch. The status does
+   * not look for the file, which the retry of a failed batch may need.
+   */
   readonly canRetry: boolean
   /** Why the last attempted transition failed: which processor failed, or which criterion did not hold. */
   readonly problem: EntityError | undefined

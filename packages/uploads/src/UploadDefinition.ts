@@ -42,8 +42,8 @@ export interface ItemIndex<Item, Field extends string> {
   /** Fields that the `where` of a search can use. A list matches with any of its elements. */
   readonly fields?: ReadonlyArray<Field>
   /**
-   * The number that `from` and `until` compare, and by which searches without words and fields are ordered, largest first. Default: 0
-   * for every item, so that the last stored items come first.
+   * The number that `from` and `until` compare, and by which found items are ordered, largest first. Default: 0 for every item, so that
+   * the items that were added last come first.
    */
   readonly time?: Picked<Item, number>
 }
@@ -72,7 +72,10 @@ export interface UploadOptions<S extends ItemSchema, Field extends string> exten
   /** The name of the kind in the API, on the command line and in the database: letters, digits, - and _. */
   readonly name: string
   readonly schema: S
-  /** The id of an item, unique in its kind: the same id in a later upload replaces the item. */
+  /**
+   * The id of an item, unique in its kind: the same id in a later upload replaces the item. A whole number beyond 2^53 - 1 is refused,
+   * because JSON numbers lose its last digits: use a string.
+   */
   readonly id: Picked<S["Type"], string | number>
   readonly index?: ItemIndex<S["Type"], Field>
 }
@@ -251,6 +254,12 @@ const idProblem = (id: unknown): ItemProblem | undefined => {
   if (id === undefined || id === null || id === "") return refused("missing_id", "it has no id")
   if (typeof id !== "string" && !(typeof id === "number" && Number.isFinite(id)))
     return refused("invalid_id", `its id is ${kindOf(id)}, not a text or a number`)
+  // Parsing the JSON has rounded the number: another item would get the same id.
+  if (Number.isInteger(id) && !Number.isSafeInteger(id)) {
+    const limit = Number.MAX_SAFE_INTEGER
+    const next = "write the id as a string, and define it as one"
+    return refused("invalid_id", `its id is a whole number beyond ${limit}, whose last digits are lost; ${next}`)
+  }
   const text = String(id)
   if (text.length > longestId) return refused("invalid_id", `its id has ${text.length} characters, ${longestId} are allowed`)
   return isStorable(text) ? undefined : refused("not_text", "its id has a character that cannot be stored")

@@ -45,7 +45,10 @@ export interface Entry {
   readonly hnId: number | undefined
   /** The id of the item as text, for every kind, if it has one. */
   readonly id: string | undefined
+  /** Why it failed last. */
   readonly problem: ItemProblem | undefined
+  /** When its content was corrected, for a failed item that waits for its retry; in milliseconds since 1970. */
+  readonly correctedAt: number | undefined
   readonly attempts: number
   /** The instance with the history of the item. */
   readonly instanceId: string
@@ -97,6 +100,7 @@ export const entryOf = (row: EntryRow, batchId: string): Entry => ({
   hnId: row.hn_id ?? undefined,
   id: row.item_id ?? (row.hn_id === null ? undefined : String(row.hn_id)),
   problem: row.reason === null ? undefined : { reason: row.reason, message: row.message ?? "" },
+  correctedAt: row.corrected_at ?? undefined,
   attempts: row.attempts,
   instanceId: itemInstanceId(batchId, row.item_index),
 })

@@ -19,6 +19,7 @@ import {
   ItemNotFailed,
   ItemNotFound,
   ItemStillInvalid,
+  type QueryRefused,
   type UploadUnknown,
 } from "./batch/BatchProblem.ts"
 import { newBatch, type UploadBatch } from "./batch/UploadBatch.ts"
@@ -30,6 +31,7 @@ import { itemInstanceId } from "./item/HNItemEntity.ts"
 import type { JsonObject } from "./item/ItemKind.ts"
 import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
+import { checkReadable } from "./stages/BatchFile.ts"
 import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
 import { claimBatch, findBatch, findByHash } from "./store/Batches.ts"
 import { contentOf, findEntry, findStored, replaceContent } from "./store/Entries.ts"
@@ -61,7 +63,11 @@ export interface StartOptions {
 
 export type StartError = FileProblem | UploadUnknown | AlreadyUploaded | BatchExists | InvalidState | ReadError | SendError
 
-export type CorrectError = BatchNotFound | ItemNotFailed | ItemStillInvalid | UploadUnknown | PersistenceFailed
+export type CorrectError = BatchNotFound | BatchNotRetryable | ItemNotFailed | ItemStillInvalid | UploadUnknown | ReadError
+
+export type RetryBatchError = BatchNotFound | BatchNotRetryable | FileUnreadable | ReadError | SendError
+
+export type SearchError = BatchNotFound | QueryRefused | PersistenceFailed
 
 /** An item of a file with the history of its states. */
 export interface ItemHistory {
@@ -94,7 +100,7 @@ export interface KindUploads<Item, Field extends string> {
   /** Finds a stored item. */
   item(id: string | number): Effect.Effect<Option.Option<StoredKindItem<Item>>, UploadUnknown | PersistenceFailed>
   /** Searches stored items by words, fields and time. */
-  search(query: KindQuery<Field>): Effect.Effect<KindPage<Item>, UploadUnknown | FieldNotIndexed | PersistenceFailed>
+  search(query: KindQuery<Field>): Effect.Effect<KindPage<Item>, UploadUnknown | FieldNotIndexed | SearchError>
 }
 
 export interface UploadsService {
@@ -122,15 +128,21 @@ export interface UploadsService {
   items(batchId: string, query?: EntryQuery): Effect.Effect<EntryPage, BatchNotFound | PersistenceFailed>
   /** An item of a batch with its history: ingested, validated, stored or failed, with the times of every attempt. */
   history(batchId: string, index: number): Effect.Effect<ItemHistory, BatchNotFound | ItemNotFound | UploadUnknown | ReadError>
-  /** Replaces the content of a failed item, as JSON, for the next retry. Content that would fail again is refused with the reason. */
+  /**
+   * Replaces the content of a failed item, as JSON, for the next retry. Refused with the reason where the content would fail again, and
+   * where the batch can no longer be retried.
+   */
   correct(batchId: string, index: number, item: object): Effect.Effect<void, CorrectError>
   /**
    * Retries only the failed items of a partially completed batch. `eventId` is a dedupe id, here and in the requests below: the batch
    * takes an event with the same id once.
    */
   retryFailed(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
-  /** Retries a failed batch from the stage that failed. Refused after three failures or 24 hours. */
-  retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError>
+  /**
+   * Retries a failed batch from the stage that failed. Refused after three failures or 24 hours, and while its file is missing, if it has
+   * items that were not taken from the file yet.
+   */
+  retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, RetryBatchError>
   /** Stops the batch's work and marks it as failed. Stored items stay. */
   markFailed(batchId: string, reason?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /** Like `markFailed`, and records that a user cancelled the batch, with the reason. */
@@ -138,7 +150,7 @@ export interface UploadsService {
   /** Finds a stored item of Hacker News. `of(upload).item` finds items of any kind. */
   item(hnId: number): Effect.Effect<Option.Option<StoredItem>, PersistenceFailed>
   /** Searches stored items of Hacker News by type, author, time and words. `of(upload).search` finds items of any kind. */
-  search(query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed>
+  search(query: ItemQuery): Effect.Effect<ItemPage, SearchError>
 }
 
 interface KnownFile extends Omit<StartOptions, "kind"> {
@@ -209,9 +221,10 @@ export class UploadService implements UploadsService {
           return Option.isNone(found) ? Option.none() : Option.some(yield* show(found.value))
         }),
       search: (query) =>
-        Effect.gen(function* () {
+        Effect.gen({ self: this }, function* () {
           const { table, fields } = yield* kind
           yield* checkFields(name, fields, query.where ?? {})
+          yield* this.#checkBatch(query)
           const { items, next } = yield* table.search(query)
           return { items: yield* Effect.forEach(items, show), next }
         }),
@@ -405,7 +418,12 @@ export class UploadService implements UploadsService {
   }
 
   search(query: Parameters<UploadsService["search"]>[0]) {
-    return searchItems(this.#uploading.store, query)
+    return Effect.andThen(this.#checkBatch(query), searchItems(this.#uploading.store, query))
+  }
+
+  /** Refuses a search in a batch that does not exist. */
+  #checkBatch({ batchId }: { readonly batchId?: string }): Effect.Effect<void, BatchNotFound | PersistenceFailed> {
+    return batchId === undefined ? Effect.void : Effect.asVoid(this.#row(batchId))
   }
 
   // Requests
@@ -417,14 +435,24 @@ export class UploadService implements UploadsService {
       const kind = yield* kindNamed(this.#uploading, row.kind)
       const entry = yield* findEntry(store, row.batch, index)
       if (entry?.state !== "failed") return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
+      yield* this.#checkUsable(batchId, index)
       const content = JSON.stringify(item).replaceAll("\u0000", "\ufffd")
       const problem = yield* this.#problemOf(kind, row, index, content)
       if (problem !== undefined)
         return yield* Effect.fail(new ItemStillInvalid({ batchId, index, reason: problem.reason, problem: problem.message }))
       yield* forgetLimit(store, row.batch, index)
-      const replaced = yield* replaceContent(store, row.batch, index, content)
+      const replaced = yield* replaceContent(store, row.batch, index, content, Math.floor(yield* Clock.currentTimeMillis))
       if (!replaced) return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
     })
+  }
+
+  /** Refuses a correction that no retry could use. */
+  #checkUsable(batchId: string, index: number): Effect.Effect<void, BatchNotFound | BatchNotRetryable | ReadError> {
+    return Effect.flatMap(this.status(batchId), ({ state, isResting, canRetry, batch: { retryCount, lastRetryAt = 0 } }) =>
+      state === "failed" && isResting && !canRetry
+        ? Effect.fail(new BatchNotRetryable({ batchId, retryCount, lastRetryAt, index }))
+        : Effect.void,
+    )
   }
 
   /** Why an item with this content would fail now. */
@@ -444,12 +472,22 @@ export class UploadService implements UploadsService {
     return this.#request(batchId, "retry_failed_items", eventId)
   }
 
-  retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | BatchNotRetryable | ReadError | SendError> {
-    return Effect.catchTag(this.#request(batchId, "retry_batch", eventId), "TransitionRefused", (refused) =>
+  retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, RetryBatchError> {
+    const requested = Effect.andThen(this.#checkFile(batchId), this.#request(batchId, "retry_batch", eventId))
+    return Effect.catchTag(requested, "TransitionRefused", (refused) =>
       Effect.flatMap(this.status(batchId), ({ batch: { retryCount, lastRetryAt = 0 }, state }) =>
         Effect.fail(state === "failed" ? new BatchNotRetryable({ batchId, retryCount, lastRetryAt }) : refused),
       ),
     )
+  }
+
+  /** Refuses a retry whose file is missing before it begins: a try that fails counts as one of three. */
+  #checkFile(batchId: string): Effect.Effect<void, BatchNotFound | FileUnreadable | ReadError> {
+    return Effect.gen({ self: this }, function* () {
+      const { row, instance } = yield* this.#find(batchId)
+      const { state, canRetry, batch } = statusOf(yield* instance.state, row, yield* Clock.currentTimeMillis)
+      if (state === "failed" && canRetry) yield* checkReadable(this.#uploading, batch, row)
+    })
   }
 
   markFailed(batchId: string, reason = "it was marked as failed") {

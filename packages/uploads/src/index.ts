@@ -10,6 +10,7 @@ export {
   ItemNotFound,
   ItemStillInvalid,
   NothingStored,
+  QueryRefused,
   UploadUnknown,
 } from "./batch/BatchProblem.ts"
 export type { BatchWork, Counts, Notice } from "./batch/BatchWork.ts"
@@ -52,5 +53,15 @@ export {
   type UploadSettings,
 } from "./UploadDefinition.ts"
 export type { BatchListing, BatchPage, Entry, EntryPage, EntryQuery } from "./UploadLists.ts"
-export type { CorrectError, ItemHistory, KindUploads, KnownUpload, StartError, StartOptions, UploadsService } from "./UploadService.ts"
+export type {
+  CorrectError,
+  ItemHistory,
+  KindUploads,
+  KnownUpload,
+  RetryBatchError,
+  SearchError,
+  StartError,
+  StartOptions,
+  UploadsService,
+} from "./UploadService.ts"
 export { readDefinition, Uploads, type UploadsOptions } from "./Uploads.ts"

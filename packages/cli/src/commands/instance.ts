@@ -14,6 +14,7 @@ import { addressOf, askQuestion, Started, sendEvent, startInstance } from "../in
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { agreed } from "../output/Asking.ts"
+import { counted } from "../output/Count.ts"
 import { durationIn, momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { oneLine, type Style } from "../output/Style.ts"
@@ -661,11 +662,13 @@ const purge = command(
       const report = ({ count }: Purged) =>
         output.value(
           { machine, count, dryRun },
-          () => `${count} ${count === 1 ? "instance" : "instances"} ${dryRun ? "would be" : count === 1 ? "was" : "were"} removed\n`,
+          () => `${counted(count, "instance")} ${dryRun ? "would be" : count === 1 ? "was" : "were"} removed\n`,
         )
       const found = yield* Effect.provide(instances.purge({ machine, endedBefore, dryRun: true }), observing(input))
       if (dryRun || (found.count === 0 && input.key === undefined)) return yield* report(found)
-      yield* agreed(`Remove ${found.count} instances of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`)
+      yield* agreed(
+        `Remove ${counted(found.count, "instance")} of ${machine} that ended at least ${input["ended-before"]} ago, with their histories?`,
+      )
       const server = yield* runningServer(input)
       const purged = changed(
         server,

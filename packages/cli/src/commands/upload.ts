@@ -16,13 +16,16 @@ import { agreed } from "../output/Asking.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
-import { stateLooks, uploadText } from "../upload/UploadView.ts"
+import { itemProblem, stateLooks, uploadText } from "../upload/UploadView.ts"
 import { changed, changedHere, checkKey, headersOf } from "../workspace/Changing.ts"
 import { uploads as opening, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
 import { keyOption, paging } from "./shared.ts"
 
 const { acting, observed, observing, working } = opening
+
+/** The built-in kind. Its search answers with columns of its own. */
+const hackerNews = "HackerNews"
 
 const upload = { name: "upload", summary: "the upload's id, as `detent upload list` shows it" } as const
 
@@ -199,12 +202,17 @@ const show = command(
         summary: "also list its items in this state",
       },
       { name: "reason", kind: "text", value: "KIND", summary: "with --items failed: only items that failed for this reason" },
+      { name: "item", kind: "text", value: "N", summary: "instead show the content of this item, as its file or a correction has it" },
       ...paging,
     ],
-    examples: [{ line: "detent upload show batch-09ab41cc02 --items failed", says: "each refused item, with its line and reason" }],
+    examples: [
+      { line: "detent upload show batch-09ab41cc02 --items failed", says: "each refused item, with its line and reason" },
+      { line: "detent upload show batch-09ab41cc02 --item 17 > item.json", says: "the refused item, to edit it and correct it" },
+    ],
   },
   (input) =>
     Effect.gen(function* () {
+      if (input.item !== undefined) return yield* showItem(input, yield* itemNumber(input.item))
       const output = yield* Output
       const status = yield* findUpload(input.upload)
       const items = input.items === undefined ? undefined : yield* itemsOf(input, input.items)
@@ -220,13 +228,32 @@ const show = command(
           { title: "STATE", of: ({ state }) => state },
           { title: "ID", of: ({ id }) => id ?? "" },
           { title: "TRIES", of: ({ attempts }) => attempts },
-          { title: "PROBLEM", of: ({ problem }) => problem?.message ?? "" },
+          { title: "PROBLEM", of: itemProblem },
         ],
         input.reason === undefined ? `no item is ${input.items}` : `no item failed for ${input.reason}`,
       )
       if (items.next !== undefined) yield* output.note(`more with --after ${items.next}`)
     }).pipe(Effect.provide(observing(input))),
 )
+
+/** Writes the content to stdout, exactly as it is stored, and what became of the item to stderr. */
+const showItem = ({ upload: id, ...place }: Place & { readonly upload: string }, index: number) =>
+  Effect.gen(function* () {
+    const output = yield* Output
+    const { history: _, ...found } = yield* operations.history(id, index)
+    const { source, line, state } = found
+    if (source === undefined && !output.isJson)
+      return yield* new NothingFound({
+        what: `content of item ${index} of ${id}`,
+        nextStep: "it is too large or not text, and was not kept; see its line in the file",
+      })
+    const problem = itemProblem(found)
+    const outcome = [...(found.correctedAt === undefined ? [state] : []), ...(problem === "" ? [] : [problem])].join("; ")
+    yield* output.value(found, () => `${source}\n`)
+    yield* output.note(output.noteStyle.dim(`item ${index}, line ${line}: ${outcome}`))
+    if (state !== "failed") return
+    yield* output.note(output.noteStyle.dim(`Correct it: detent upload correct ${id} ${index} --with '{…}'${placeText(place)}`))
+  })
 
 /** Only reads: another process works on the upload. */
 const watch = command(
@@ -438,7 +465,7 @@ const correct = command(
       if (input.with === undefined)
         return yield* new WrongUsage({
           problem: "the item is missing",
-          nextStep: `give the complete item, such as --with '{"id":8863,"type":"story"}'`,
+          nextStep: `give the complete item with --with; see it with: detent upload show ${input.upload} --item ${input.item}`,
         })
       const item = yield* fieldsOf(input.with)
       const index = yield* itemNumber(input.item)
@@ -460,10 +487,10 @@ const search = command(
         kind: "text",
         value: "TYPE",
         choices: ["job", "story", "comment", "poll", "pollopt"],
-        summary: "only items of this type",
+        summary: "only items of this type; for HackerNews items only",
       },
-      { name: "by", kind: "text", value: "AUTHOR", summary: "only items of this author" },
-      { name: "kind", kind: "text", value: "NAME", summary: "the kind of the items. Default: HackerNews" },
+      { name: "by", kind: "text", value: "AUTHOR", summary: "only items of this author; for HackerNews items only" },
+      { name: "kind", kind: "text", value: "NAME", summary: "the kind of the items. Default: the first upload of the configuration" },
       { name: "where", kind: "text", value: "FIELD=VALUE", summary: "only items with this value; separate several with commas" },
       { name: "upload", kind: "text", value: "ID", summary: "only items of this upload" },
       {
@@ -484,14 +511,20 @@ const search = command(
     ],
   },
   (input) =>
-    Effect.provide(input.kind === undefined && input.where === undefined ? searchHackerNews(input) : searchKind(input), observing(input)),
+    Effect.gen(function* () {
+      const kind = input.kind ?? (yield* defaultKind)
+      const isPlain = input.kind === undefined && input.where === undefined
+      return yield* isPlain && kind === hackerNews ? searchHackerNews(input) : searchKind(kind, input)
+    }).pipe(Effect.provide(observing(input))),
 )
+
+/** The kind of a file that `upload run` gets without `--kind`. */
+const defaultKind = Effect.map(operations.kinds, ({ kinds: known }) => known.find(({ isDefault }) => isDefault)?.name ?? hackerNews)
 
 interface Search {
   readonly text: string | undefined
   readonly type: ItemType | undefined
   readonly by: string | undefined
-  readonly kind: string | undefined
   readonly where: string | undefined
   readonly upload: string | undefined
   readonly from: string | undefined
@@ -515,10 +548,10 @@ const timeOf = (option: string, text: string | undefined): Effect.Effect<number 
 }
 
 /** Searches items of any kind, by words and fields. */
-const searchKind = (input: Search) =>
+const searchKind = (kind: string, input: Search) =>
   Effect.gen(function* () {
     const output = yield* Output
-    const { text, upload: batchId, after, limit, kind = "HackerNews" } = input
+    const { text, upload: batchId, after, limit } = input
     const where = { ...optional({ type: input.type, by: input.by }), ...(yield* fieldsAsked(input.where)) }
     const page = yield* operations.searchKind(kind, { ...optional({ text, batchId, after, ...(yield* period(input)) }), where, limit })
     yield* output.rows(
@@ -527,7 +560,7 @@ const searchKind = (input: Search) =>
         { title: "ID", of: ({ id }) => id },
         { title: "ITEM", of: ({ item }) => JSON.stringify(item) },
       ],
-      "no stored item fits",
+      `no stored item of ${kind} fits`,
     )
     if (page.next !== undefined) yield* output.note(`more with --after ${page.next}`)
   })
@@ -553,7 +586,7 @@ const searchHackerNews = (input: Search) =>
         { title: "BY", of: ({ item }) => item.by ?? "" },
         { title: "TITLE", of: ({ item }) => item.title ?? item.text ?? "" },
       ],
-      "no stored item fits",
+      `no stored item of ${hackerNews} fits`,
     )
     if (page.next !== undefined) yield* output.note(`more with --after ${page.next.time}-${page.next.hnId}`)
   })

@@ -7,6 +7,7 @@ import * as Metric from "effect/Metric"
 import * as Schedule from "effect/Schedule"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
+import { counted } from "../output/Count.ts"
 import { Output } from "../output/Output.ts"
 import { type Place, placeText, workingOnAll } from "../workspace/Opening.ts"
 import { telemetry } from "../workspace/Telemetry.ts"
@@ -52,17 +53,13 @@ const worker = command(
       const here = placeText(input)
       const [first = ""] = batches
       const problems = [
-        ...(batches.size === 0 ? [] : [`${countText(batches.size, "batch", "batches")} failed: detent batch show ${first}${here}`]),
-        ...(commands === 0
-          ? []
-          : [`${countText(commands, "command", "commands")} failed for good: detent command list --status failed${here}`]),
+        ...(batches.size === 0 ? [] : [`${counted(batches.size, "batch", "batches")} failed: detent batch show ${first}${here}`]),
+        ...(commands === 0 ? [] : [`${counted(commands, "command")} failed for good: detent command list --status failed${here}`]),
       ]
       yield* note(`nothing is left to do, but ${problems.join("; and ")}`)
       return ExitCode.failed
     }),
 )
-
-const countText = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
 
 type OnBatchEnd = NonNullable<WorkspaceOptions["onBatchEnd"]>
 
@@ -78,8 +75,8 @@ const worked = (input: Place & { readonly "until-idle": boolean } & Parameters<t
 
 /** The number of commands that became dead letters in this process. */
 const failedHere = Effect.map(Metric.snapshot, (metrics) => {
-  const counted = metrics.find(({ id }) => id === "detent_commands_failed_total")
-  return counted?.type === "Counter" ? Number(counted.state.count) : 0
+  const counter = metrics.find(({ id }) => id === "detent_commands_failed_total")
+  return counter?.type === "Counter" ? Number(counter.state.count) : 0
 })
 
 export const commands = [worker]

@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
+import { counted } from "../output/Count.ts"
 import { Output } from "../output/Output.ts"
 import { databaseOf } from "../workspace/Opening.ts"
 import { noteOpened, openedInstances, withProgress } from "./DataProgress.ts"
@@ -37,7 +38,7 @@ export const backup = command(
       yield* output.note(
         manifest.files === undefined
           ? `${database} is in ${to}, as of ${manifest.createdAt}; the files stay in ${manifest.bucket}, which needs versioning`
-          : `${database} and ${manifest.files.files} files (${manifest.files.bytes} bytes) are in ${to}, as of ${manifest.createdAt}`,
+          : `${database} and ${counted(manifest.files.files, "file")} (${manifest.files.bytes} bytes) are in ${to}, as of ${manifest.createdAt}`,
       )
       const place = manifest.files === undefined ? `${manifest.bucket} --database postgres://…` : "NEW"
       yield* output.note(`restore it with: detent data restore --from ${to} --data ${place}`)

@@ -36,6 +36,9 @@ export interface OutputService {
   readonly redraw: (text: string) => Effect.Effect<void>
 }
 
+/** Erases the current line of a terminal, such as one that {@link OutputService.redraw} has written. */
+export const eraseLine = "\r\x1b[2K"
+
 export interface OutputOptions {
   readonly json: boolean
   readonly "no-color": boolean
@@ -68,7 +71,7 @@ const make = (options: OutputOptions): OutputService => {
       return rows.length === 0 ? writing(stderr, `${printable(none)}\n`) : write(printable(tableText(rows, columns, style)))
     },
     note: (text) => writing(stderr, `${printable(text)}\n`),
-    redraw: (text) => writing(stderr, `\r\x1b[2K${printable(text)}`),
+    redraw: (text) => writing(stderr, `${eraseLine}${printable(text)}`),
   }
 }
 

@@ -1,5 +1,6 @@
 /** The status of an upload in the output of commands. Field names are those of the HTTP API. */
-import type { UploadStatus } from "@detent/workspace/operations/uploads"
+import type { items, UploadStatus } from "@detent/workspace/operations/uploads"
+import type * as Effect from "effect/Effect"
 import { ExitCode } from "../line/ExitCode.mjs"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
@@ -52,16 +53,25 @@ export const uploadExitCode = ({ state }: UploadStatus): number => {
   return state === "partially_completed" ? ExitCode.inPart : ExitCode.failed
 }
 
-export const uploadNextStep = ({ state, batchId, errors, canRetry, failure }: UploadStatus, place: Place): string | undefined => {
+/** How to correct refused items: a retry of unchanged content fails again, unless a check of the configuration decides differently. */
+const correctionSteps = (batchId: string, here: string): string =>
+  [
+    `See what was refused: detent upload show ${batchId} --items failed${here}`,
+    `show one item:        detent upload show ${batchId} --item ITEM${here}`,
+    `correct it:           detent upload correct ${batchId} ITEM --with '{…}'${here}`,
+    `then retry:           detent upload retry ${batchId}${here}`,
+  ].join("\n")
+
+export const uploadNextStep = ({ state, batchId, canRetry, failure }: UploadStatus, place: Place): string | undefined => {
   const here = placeText(place)
-  if (state === "partially_completed") {
-    const see = `See what was refused: detent upload show ${batchId} --items failed${here}`
-    const retry = `then: detent upload retry ${batchId}${here}`
-    // A retry of invalid content fails again. Only a check of the configuration may decide differently on a retry.
-    const canHelp = errors.some(({ reason }) => reason === "rejected")
-    return canHelp ? `${see}; ${retry}` : `${see}; correct an item with: detent upload correct ${batchId} ITEM --with JSON${here}; ${retry}`
-  }
+  if (state === "partially_completed") return correctionSteps(batchId, here)
   if (state !== "failed") return undefined
   if (!canRetry) return `It can no longer be retried; upload its file again with: detent upload run FILE --force${here}`
   return `${failure?.cancelled === true ? "Resume it with" : "Correct the cause, then"}: detent upload retry ${batchId}${here}`
 }
+
+type Item = Effect.Success<ReturnType<typeof items>>["items"][number]
+
+/** Why an item is not stored; for a corrected item, what it waits for. */
+export const itemProblem = ({ problem, correctedAt }: Pick<Item, "problem" | "correctedAt">): string =>
+  correctedAt === undefined ? (problem?.message ?? "") : "corrected, waits for a retry"

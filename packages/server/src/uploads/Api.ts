@@ -70,6 +70,8 @@ export const UploadItem = Schema.Struct({
   /** The id of the item as text, for every kind. */
   id: Schema.optionalKey(Schema.String),
   problem: Schema.optionalKey(Schema.Struct({ reason: Schema.String, message: Schema.String })),
+  /** When a failed item was corrected that waits for a retry. */
+  correctedAt: Schema.optionalKey(Millis),
   attempts: Schema.Int,
   /** The instance with the history of the item. */
   instanceId: Schema.String,

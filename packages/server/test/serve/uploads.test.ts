@@ -61,6 +61,8 @@ describe("uploads over HTTP", () => {
           payload: { id: hnId, type: "comment", by: "editor", text: "repaired" },
         })
       }
+      const { items: corrected } = yield* client.uploads.items({ params: { batchId }, query: { state: "failed", limit: 1000 } })
+      assert.isTrue(corrected.length > 0 && corrected.every(({ correctedAt }) => correctedAt !== undefined))
       yield* client.uploads.retry({ params: { batchId } })
       assert.strictEqual((yield* resting).items.stored, 200)
       const retried = yield* Effect.flip(client.uploads.retry({ params: { batchId } }))

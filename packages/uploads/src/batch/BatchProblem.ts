@@ -52,10 +52,16 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
   batchId: Schema.String,
   retryCount: Schema.Int,
   lastRetryAt: Schema.Finite,
+  /** The item whose correction is refused, because no retry would use it. */
+  index: Schema.optionalKey(Schema.Int),
 }) {
   override get message() {
-    const { batchId, retryCount, lastRetryAt } = this
-    return `batch ${batchId} has failed ${retryCount} times, last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; upload its file again with force (\`--force\`)`
+    const { batchId, retryCount, lastRetryAt, index } = this
+    const next =
+      index === undefined
+        ? "upload its file again with force (`--force`)"
+        : `the correction of item ${index} would never be used; upload the corrected item in a file of its own`
+    return `batch ${batchId} has failed ${retryCount} times, last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; ${next}`
   }
 }
 
@@ -106,3 +112,14 @@ export class FieldNotIndexed extends Schema.TaggedError<FieldNotIndexed>()("Fiel
     return `the upload ${this.upload} has no indexed field ${this.field}: ${known}; add it to index.fields of its definition`
   }
 }
+
+/** A search has a value that it cannot use. */
+export class QueryRefused extends Schema.TaggedError<QueryRefused>()("QueryRefused", { problem: Schema.String }) {
+  override get message() {
+    return `the search is refused: ${this.problem}`
+  }
+}
+
+/** The refusal of a text that no page has returned as its cursor. */
+export const notACursor = (after: unknown): QueryRefused =>
+  new QueryRefused({ problem: `after ${JSON.stringify(after)} is not a cursor; pass the next of the previous page` })

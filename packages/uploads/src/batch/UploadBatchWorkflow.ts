@@ -107,11 +107,10 @@ export const processors = (work: BatchWork) => ({
     }),
   ),
 
+  // Keeps the counts of the last validation: they are exact until another validation replaces them.
   UploadBatchRetryProcessor: Processor.pure(
     (batch: UploadBatch, { at }): UploadBatch => ({
       ...without(batch, "processingCompletedAt", "failure", "errorSummary", "resultSummary", "validationErrors", "notificationError"),
-      totalItemsInFile: 0,
-      invalidItemsInFile: 0,
       itemsProcessed: 0,
       itemsErrored: 0,
       processingStartedAt: at,

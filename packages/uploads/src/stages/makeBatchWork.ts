@@ -1,6 +1,4 @@
 /** Implements the work on batches for the processors of their workflow. */
-import { existsSync } from "node:fs"
-import { basename, join, resolve } from "node:path"
 import type { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -9,10 +7,10 @@ import { BatchNotFound, type UploadUnknown } from "../batch/BatchProblem.ts"
 import type { BatchWork, Notice } from "../batch/BatchWork.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect, md5Of } from "../file/FileInspection.ts"
-import { isAddress } from "../file/UploadFiles.ts"
 import { findBatch } from "../store/Batches.ts"
 import { summarizeErrors } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
+import { isTaken, located } from "./BatchFile.ts"
 import { extractItems, insisting } from "./ExtractItems.ts"
 import { retryItems } from "./RetryItems.ts"
 import { firstKind, kindOfBatch, type Uploading } from "./Uploading.ts"
@@ -42,7 +40,12 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
         const { md5: fileMd5Hash } = yield* md5Of(files, filePath, fileName, limits)
         return { fileSize, fileModifiedAt: modifiedAt, fileMd5Hash, contentType, contentEncoding: packed ? "gzip" : "identity" }
       }),
-    validate: (batch) => validateFile(uploading, located(uploading, batch)),
+    validate: (batch) =>
+      Effect.gen(function* () {
+        // A retry of failed items needs no file once all items are in the database.
+        const known = (yield* withRow(batch, (row) => Effect.succeed(isTaken(batch, row)))) ? lastValidation(batch) : undefined
+        return known ?? (yield* validateFile(uploading, located(uploading, batch)))
+      }),
     extract: (batch, key) =>
       Effect.gen(function* () {
         // Also retries items that failed in an earlier attempt of the batch.
@@ -57,11 +60,12 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
   }
 }
 
-/** Finds a received file by its unique name in the current folder, for a data folder that was copied. */
-const located = ({ folder }: Uploading, batch: UploadBatch): UploadBatch => {
-  if (isAddress(batch.filePath) || existsSync(batch.filePath)) return batch
-  const filePath = resolve(join(folder, basename(batch.filePath)))
-  return existsSync(filePath) ? { ...batch, filePath } : batch
+/** What the last validation found; undefined before the first one. */
+const lastValidation = (batch: UploadBatch) => {
+  const { fileSize, fileModifiedAt, fileMd5Hash, contentType, contentEncoding, layout, totalItemsInFile, invalidItemsInFile } = batch
+  if (fileSize === undefined || fileModifiedAt === undefined || fileMd5Hash === undefined) return undefined
+  if (contentType === undefined || contentEncoding === undefined || layout === undefined) return undefined
+  return { fileSize, fileModifiedAt, fileMd5Hash, contentType, contentEncoding, layout, totalItemsInFile, invalidItemsInFile }
 }
 
 const notifyTimeout = "30 seconds"

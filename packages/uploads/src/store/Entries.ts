@@ -85,7 +85,7 @@ export const beginRetry = (
       select item_index from ${entries} where batch = ${batch} and state <> 'stored' and item_index > ${after}
       order by item_index limit ${limit}
     )
-    returning item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, content`
+    returning item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, corrected_at, content`
   return Effect.map(store.rows("beginRetry", FailedRow, marked), (rows) =>
     rows.toSorted((left, right) => left.item_index - right.item_index),
   )
@@ -127,7 +127,7 @@ export const updateEntries = (
     )
     update ${entries} as e
     set state = r.state, hn_id = r.hn_id, item_id = r.item_id, reason = r.reason, message = r.message, attempts = r.attempts,
-      content = case when r.state = 'stored' then null else e.content end
+      corrected_at = null, content = case when r.state = 'stored' then null else e.content end
     from retried as r
     where e.batch = ${batch} and e.item_index in (select place from retried) and e.item_index = r.place and e.state <> 'stored'
     returning item_index`
@@ -151,7 +151,7 @@ export const listEntries = (
     "listEntries",
     EntryRow,
     sql`
-      select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message from ${entries}
+      select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
       where ${sql.and(conditions)} order by item_index limit ${limit}`,
   )
 }
@@ -160,7 +160,7 @@ export const listEntries = (
 export const findEntry = (store: UploadStore, batch: number, index: number): Effect.Effect<EntryRow | undefined, PersistenceFailed> => {
   const { sql, entries } = store.dialect
   const found = sql`
-    select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message from ${entries}
+    select item_index, state, hn_id, item_id, line, byte_offset, attempts, reason, message, corrected_at from ${entries}
     where batch = ${batch} and item_index = ${index}`
   return Effect.map(store.rows("findEntry", EntryRow, found), ([row]) => row)
 }
@@ -172,16 +172,17 @@ export const contentOf = (store: UploadStore, batch: number, index: number): Eff
   return Effect.map(store.rows("contentOf", ContentRow, found), ([row]) => row?.content ?? undefined)
 }
 
-/** Replaces the content of a failed item. Returns false if the item has not failed or is being retried. */
+/** Replaces the content of a failed item, and records when. Returns false if the item has not failed or is being retried. */
 export const replaceContent = (
   store: UploadStore,
   batch: number,
   index: number,
   content: string,
+  at: number,
 ): Effect.Effect<boolean, PersistenceFailed> => {
   const { sql, entries } = store.dialect
   const replaced = sql`
-    update ${entries} set content = ${content}
+    update ${entries} set content = ${content}, corrected_at = ${at}
     where batch = ${batch} and item_index = ${index} and state = 'failed'
     returning item_index`
   return Effect.map(store.rows("replaceContent", IndexRow, replaced), (rows) => rows.length > 0)

@@ -3,6 +3,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import type { Fragment } from "effect/unstable/sql/Statement"
+import { notACursor, type QueryRefused } from "../batch/BatchProblem.ts"
 import { type FieldValue, tokenOf } from "../item/FieldToken.ts"
 import { ItemType } from "../item/HNItem.ts"
 import type { ItemKind, JsonObject, KindContent } from "../item/ItemKind.ts"
@@ -39,7 +40,14 @@ export interface KindQuery<Field extends string> {
   readonly after?: string
 }
 
-/** Items with the largest `time` first; in a search by words or fields, the last stored items first. */
+/**
+ * Items with the largest `time` first; of items with the same `time`, the one that was added last. An item that a later upload replaced
+ * keeps its place among these. Items of Hacker News come with the largest id first in a search for words.
+ *
+ * An index has this order, so a page of a frequent word ends early. Measured with 300,000 items, for a word of every item, of every
+ * tenth and of 30 items: 44, 4 and 28 ms on SQLite, below 1.5 ms each on PostgreSQL; in the order of the key alone, it was 1,024, 103 and
+ * 26 ms on SQLite, and the same on PostgreSQL.
+ */
 export interface KindPage<out Item> {
   readonly items: ReadonlyArray<StoredKindItem<Item>>
   /** Pass it as `after` for the next page. */
@@ -51,7 +59,7 @@ export interface ItemTable {
   readonly write: (items: ReadonlyArray<ItemOfBatch<object>>) => Effect.Effect<void, PersistenceFailed>
   /** Finds an item, as JSON. */
   readonly find: (id: string) => Effect.Effect<Option.Option<StoredKindItem<JsonObject>>, PersistenceFailed>
-  readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<JsonObject>, PersistenceFailed>
+  readonly search: (query: KindQuery<string>) => Effect.Effect<KindPage<JsonObject>, PersistenceFailed | QueryRefused>
 }
 
 export const itemTable = (store: UploadStore, kind: ItemKind): ItemTable =>
@@ -65,21 +73,20 @@ const hackerNewsTable = (store: UploadStore): ItemTable => ({
   // The items come from the reader of Hacker News.
   write: (items) => store.run("writeItems", store.dialect.writeItems(items as Parameters<typeof store.dialect.writeItems>[0])),
   find: (id) => (/^\d{1,15}$/.test(id) ? Effect.map(findItem(store, Number(id)), Option.map(storedOf)) : Effect.succeed(Option.none())),
-  search: ({ where = {}, after, ...query }) => {
-    const { type, by } = where
-    if (type !== undefined && !isItemType(type)) return Effect.succeed(emptyPage)
-    const place = after === undefined ? undefined : cursorOf(after)
-    const asked: ItemQuery = {
-      ...query,
-      ...(type === undefined ? {} : { type }),
-      ...(by === undefined ? {} : { by: String(by) }),
-      ...(place === undefined ? {} : { after: { time: place.time, hnId: place.key } }),
-    }
-    return Effect.map(searchItems(store, asked), ({ items, next }) => ({
-      items: items.map(storedOf),
-      next: next === undefined ? undefined : cursorText(next.time, next.hnId),
-    }))
-  },
+  search: ({ where = {}, after, ...query }) =>
+    Effect.gen(function* () {
+      const { type, by } = where
+      const place = yield* cursorOf(after)
+      if (type !== undefined && !isItemType(type)) return emptyPage
+      const asked: ItemQuery = {
+        ...query,
+        ...(type === undefined ? {} : { type }),
+        ...(by === undefined ? {} : { by: String(by) }),
+        ...(place === undefined ? {} : { after: { time: place.time, hnId: place.key } }),
+      }
+      const { items, next } = yield* searchItems(store, asked)
+      return { items: items.map(storedOf), next: next === undefined ? undefined : cursorText(next.time, next.hnId) }
+    }),
 })
 
 const isItemType = (type: FieldValue): type is ItemType => (ItemType.literals as ReadonlyArray<FieldValue>).includes(type)
@@ -120,47 +127,47 @@ const kindTable = (store: UploadStore, kind: ItemKind): ItemTable => {
         dialect.writeKindItems(items.map(({ batch, index, item }) => ({ kind: kind.name, batch, index, ...(item as KindContent) }))),
       ),
     find: (id) => Effect.map(select(sql`i.id = ${id}`, sql``), ([row]) => Option.map(Option.fromNullishOr(row), shown)),
-    search: (query) => {
-      const limit = Math.max(1, Math.min(query.limit ?? 50, 1000))
-      const byMatch = query.text !== undefined || Object.keys(query.where ?? {}).length > 0
-      const order = byMatch ? sql`order by i.item desc` : sql`order by i.time desc, i.item desc`
-      return Effect.map(select(conditionOf(store, query, byMatch), sql`${order} limit ${limit + 1}`), (rows) => {
+    search: (query) =>
+      Effect.gen(function* () {
+        const limit = Math.max(1, Math.min(query.limit ?? 50, 1000))
+        const order = sql`order by i.time desc, i.item desc limit ${limit + 1}`
+        const rows = yield* select(conditionOf(store, query, yield* cursorOf(query.after)), order)
         const page = rows.slice(0, limit)
         const last = page.at(-1)
         const next = rows.length > limit && last !== undefined ? cursorText(last.time, last.item) : undefined
         return { items: page.map(shown), next }
-      })
-    },
+      }),
   }
 }
 
-const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, byMatch: boolean): Fragment => {
+const conditionOf = ({ dialect }: UploadStore, query: KindQuery<string>, after: Cursor | undefined): Fragment => {
   const { sql, kindMatches, batches } = dialect
-  const { text, where = {}, from, until, batchId, after } = query
-  const conditions: Array<Fragment> = []
-  if (byMatch) {
-    const terms = text === undefined ? [] : parseSearch(text)
-    const tokens = Object.entries(where).flatMap(([field, value]) => (value === undefined ? [] : [tokenOf(field, value)]))
-    // A text without words matches nothing.
-    if (text !== undefined && terms.length === 0) return sql`1 = 0`
-    if (terms.length + tokens.length > 0) conditions.push(kindMatches(terms, tokens))
-  }
+  const { text, where = {}, from, until, batchId } = query
+  const terms = text === undefined ? [] : parseSearch(text)
+  const tokens = Object.entries(where).flatMap(([field, value]) => (value === undefined ? [] : [tokenOf(field, value)]))
+  // A text without words matches nothing.
+  if (text !== undefined && terms.length === 0) return sql`1 = 0`
+  const conditions: Array<Fragment> = terms.length + tokens.length === 0 ? [] : [kindMatches(terms, tokens)]
   if (from !== undefined) conditions.push(sql`i.time >= ${from}`)
   if (until !== undefined) conditions.push(sql`i.time < ${until}`)
   if (batchId !== undefined) conditions.push(sql`i.batch = (select batch from ${batches} where batch_id = ${batchId})`)
-  if (after !== undefined) {
-    const { time, key } = cursorOf(after)
-    conditions.push(byMatch ? sql`i.item < ${key}` : sql`(i.time, i.item) < (${time}, ${key})`)
-  }
+  if (after !== undefined) conditions.push(sql`(i.time, i.item) < (${after.time}, ${after.key})`)
   return conditions.length === 0 ? sql`1 = 1` : sql.and(conditions)
 }
 
 // Cursors
 
+interface Cursor {
+  readonly time: number
+  readonly key: number
+}
+
 const cursorText = (time: number, key: number): string => `${time}_${key}`
 
-/** Decodes a cursor. An invalid cursor gives an empty page. */
-const cursorOf = (text: string): { readonly time: number; readonly key: number } => {
-  const [time = Number.NaN, key = Number.NaN] = text.split("_").map(Number)
-  return Number.isFinite(time) && Number.isSafeInteger(key) ? { time, key } : { time: 0, key: 0 }
+/** Decodes the cursor of a query. */
+const cursorOf = (text: string | undefined): Effect.Effect<Cursor | undefined, QueryRefused> => {
+  if (text === undefined) return Effect.succeed(undefined)
+  const [, time, key] = /^(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)_(\d+)$/.exec(text) ?? []
+  const place = { time: Number(time), key: Number(key) }
+  return Number.isFinite(place.time) && Number.isSafeInteger(place.key) ? Effect.succeed(place) : Effect.fail(notACursor(text))
 }

@@ -48,6 +48,7 @@ export const EntryRow = Schema.Struct({
   attempts: Whole,
   reason: Schema.NullOr(ProblemReason),
   message: Schema.NullOr(Schema.String),
+  corrected_at: Schema.NullOr(Whole),
 })
 export type EntryRow = typeof EntryRow.Type
 

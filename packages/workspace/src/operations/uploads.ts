@@ -67,11 +67,11 @@ const failureOf = ({ message, cause, cancelled, transition, processor, attempts,
   ...optional({ cause, transition, processor, attempts }),
 })
 
-const itemOf = ({ index, line, state, hnId, id, problem, attempts, instanceId }: Entry) => ({
+const itemOf = ({ index, line, state, hnId, id, problem, correctedAt, attempts, instanceId }: Entry) => ({
   index,
   line,
   state,
-  ...optional({ hnId, id, problem }),
+  ...optional({ hnId, id, problem, correctedAt }),
   attempts,
   instanceId,
 })

@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { Fragment } from "effect/unstable/sql/Statement"
 import { searchText } from "../../item/PlainText.ts"
 import {
   addItemValues,
@@ -13,7 +14,8 @@ import {
   replacedColumns,
   type Value,
 } from "../Dialect.ts"
-import { type SearchTerm, wordsOf } from "../SearchText.ts"
+import type { SearchTerm } from "../SearchText.ts"
+import { queryOf, sequenceText, vectorOf } from "./TextVector.ts"
 
 export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
   const insert = insertItems(schema)
@@ -29,34 +31,45 @@ export const postgresDialect = (sql: SqlClient, schema: string): Dialect => {
     writeEntries: (entries) =>
       entries.length === 0 ? Effect.void : Effect.asVoid(sql.unsafe(insertEntries(schema), [JSON.stringify(entries)])),
     writeItems: (items) => writeItems(sql, insert, items),
-    matches: (terms) => sql`i.search @@ ${queryOf(terms)}::text::tsquery`,
+    matches: (terms) => matching(sql, terms, []),
     isBy: (author) => sql`i.author = ${author}`,
     flag: (value) => sql`${value}`,
     writeKindItems: (items) => writeKindItems(sql, schema, items),
-    kindMatches: (terms, tokens) => {
-      const all = [...(terms.length === 0 ? [] : [queryOf(terms)]), ...tokens.map((token) => `'=${token}'`)].join(" & ")
-      return sql`i.search @@ ${all}::text::tsquery`
-    },
+    kindMatches: (terms, tokens) => matching(sql, terms, tokens),
   }
+}
+
+const matching = (sql: SqlClient, terms: ReadonlyArray<SearchTerm>, tokens: ReadonlyArray<string>): Fragment => {
+  const { query, sequences } = queryOf(terms, tokens)
+  return sql.and([
+    ...(query === "" ? [] : [sql`i.search @@ ${query}::text::tsquery`]),
+    ...sequences.map(({ text, excluded }) => {
+      const place = sql`strpos(${sql.literal(sequenceText)}, ${text})`
+      return sql`(i.sequence is null or ${place} ${sql.literal(excluded ? "= 0" : "> 0")})`
+    }),
+  ])
 }
 
 const writeKindItems = (sql: SqlClient, schema: string, items: ReadonlyArray<KindItemValues>): Effect.Effect<void, SqlError> => {
   if (items.length === 0) return Effect.void
-  // In the order of their ids, so that two batches that write the same items do not wait for each other.
-  const ordered = items.toSorted((left, right) => (left.id < right.id ? -1 : 1))
-  const rows = ordered.map(({ kind, id, time, content, batch, index, text, tokens }) => {
-    // No word begins with =, so no search for a word finds a token.
-    const search = [vectorOf(text), ...tokens.map((token) => `'=${token}'`)].join(" ")
-    return [kind, id, time, content, batch, index, search]
+  const rows = items.map(({ kind, id, time, content, batch, index, text, tokens }) => {
+    const { search, sequence } = vectorOf(text, tokens)
+    return [kind, id, time, content, batch, index, search, sequence]
   })
+  // Numbered in the order of the file, which is the order of equal times; written in the order of their ids, so that two batches that
+  // write the same items do not wait for each other.
   return Effect.asVoid(
     sql.unsafe(
-      `insert into ${schema}.upload_items (kind, id, time, content, batch, item_index, search)
-      select value ->> 0, value ->> 1, (value ->> 2)::double precision, value ->> 3, (value ->> 4)::integer, (value ->> 5)::bigint,
-        (value ->> 6)::tsvector
-      from jsonb_array_elements($1::jsonb) as one (value)
+      `with numbered as materialized (
+        select value, nextval(pg_get_serial_sequence('${schema}.upload_items', 'item')) as item
+        from (select value from jsonb_array_elements($1::jsonb) with ordinality as one (value, place) order by place) as given
+      )
+      insert into ${schema}.upload_items (item, kind, id, time, content, batch, item_index, search, sequence) overriding system value
+      select item, value ->> 0, value ->> 1, (value ->> 2)::double precision, value ->> 3, (value ->> 4)::integer, (value ->> 5)::bigint,
+        (value ->> 6)::tsvector, (value ->> 7)::tsvector
+      from numbered order by (value ->> 1) collate "C"
       on conflict (kind, id) do update set time = excluded.time, content = excluded.content, batch = excluded.batch,
-        item_index = excluded.item_index, search = excluded.search`,
+        item_index = excluded.item_index, search = excluded.search, sequence = excluded.sequence`,
       [JSON.stringify(rows)],
     ),
   )
@@ -69,28 +82,11 @@ const writeItems = (sql: SqlClient, insert: string, items: ReadonlyArray<ItemOfB
   const rows = ordered.map((one) => {
     const values: Array<Value> = []
     addItemValues(values, one)
-    values.push(vectorOf(searchText(one.item)))
+    const { search, sequence } = vectorOf(searchText(one.item))
+    values.push(search, sequence)
     return values
   })
   return Effect.asVoid(sql.unsafe(insert, [JSON.stringify(rows)]))
-}
-
-/** Limits of one text vector in PostgreSQL: its number of words (positions end there), the length of all words, and of one word. */
-const limits = { words: 16_000, letters: 200_000, word: 500 }
-
-/**
- * Builds the vector from the words of `wordsOf`: PostgreSQL's own parser splits addresses and numbers differently, and a search would
- * find other items than on SQLite.
- */
-const vectorOf = (text: string): string => {
-  const lexemes: Array<string> = []
-  let letters = 0
-  for (const word of wordsOf(text).slice(0, limits.words)) {
-    letters += word.length
-    if (letters > limits.letters) break
-    if (word.length <= limits.word) lexemes.push(`'${word}':${lexemes.length + 1}`)
-  }
-  return lexemes.join(" ")
 }
 
 const texts = new Set<string>(["type", "author", "text", "url", "title", "kids", "parts"])
@@ -112,16 +108,8 @@ const insertEntries = (schema: string): string => `
   from jsonb_array_elements($1::jsonb) as one (value)`
 
 const insertItems = (schema: string): string => `
-  insert into ${schema}.items (${itemColumns.join(", ")}, search)
-  select ${itemColumns.map(readColumn).join(", ")}, (value ->> ${itemColumns.length})::tsvector
+  insert into ${schema}.items (${itemColumns.join(", ")}, search, sequence)
+  select ${itemColumns.map(readColumn).join(", ")}, (value ->> ${itemColumns.length})::tsvector,
+    (value ->> ${itemColumns.length + 1})::tsvector
   from jsonb_array_elements($1::jsonb) as one (value)
-  on conflict (hn_id) do update set ${replacedColumns.join(", ")}, search = excluded.search`
-
-/** Words have only letters and digits, so quoting them is enough. */
-const queryOf = (terms: ReadonlyArray<SearchTerm>): string =>
-  terms
-    .map(({ words, prefix, excluded }) => {
-      const quoted = words.map((word, index) => `'${word}'${prefix && index === words.length - 1 ? ":*" : ""}`)
-      return `${excluded ? "!" : ""}(${quoted.join(" <-> ")})`
-    })
-    .join(" & ")
+  on conflict (hn_id) do update set ${replacedColumns.join(", ")}, search = excluded.search, sequence = excluded.sequence`

@@ -101,8 +101,19 @@ const limits = (schema: string): ReadonlyArray<string> => [
   )`,
 ]
 
+/** The words of long texts in their order: their vectors have no positions. */
+const sequences = (schema: string): ReadonlyArray<string> => [
+  `alter table ${schema}.items add column sequence tsvector`,
+  `alter table ${schema}.upload_items add column sequence tsvector`,
+]
+
+/** When the content of a failed item was corrected. A retry clears it. */
+const corrections = (schema: string): ReadonlyArray<string> => [`alter table ${schema}.upload_entries add column corrected_at bigint`]
+
 export const postgresSteps = (schema: string): OwnTables.Steps => ({
   "0001_uploads": statements(schema),
   "0002_kinds": kinds(schema),
   "0003_limits": limits(schema),
+  "0004_sequences": sequences(schema),
+  "0005_corrections": corrections(schema),
 })

@@ -105,4 +105,12 @@ const limits = [
   ) without rowid`,
 ]
 
-export const sqliteSteps: OwnTables.Steps = { "0001_uploads": statements, "0002_kinds": kinds, "0003_limits": limits }
+/** When the content of a failed item was corrected. A retry clears it. */
+const corrections = [`alter table detent_upload_entries add column corrected_at integer`]
+
+export const sqliteSteps: OwnTables.Steps = {
+  "0001_uploads": statements,
+  "0002_kinds": kinds,
+  "0003_limits": limits,
+  "0004_corrections": corrections,
+}
