@@ -5,7 +5,7 @@ import { ExitCode } from "../line/ExitCode.mjs"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
-import { pairsText } from "../output/Table.ts"
+import { type Pair, pairsText } from "../output/Table.ts"
 import { type Place, placeText } from "../workspace/Opening.ts"
 
 /** The status with the address of the graph, for users of the same machine. */
@@ -66,7 +66,8 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
   const view = batchView(state)
   const { documents } = view
   const unchanged = documents.unchanged === 0 ? "" : ` (${documents.unchanged} unchanged)`
-  const withdrawn = "stats" in state ? (state.stats.documentsWithdrawn ?? 0) : 0
+  const stats = "stats" in state ? state.stats : undefined
+  const withdrawn = stats?.documentsWithdrawn ?? 0
   return pairsText(
     [
       ["batch", view.batchId],
@@ -81,16 +82,14 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
       ["budget", view.budget],
-      ["facts", "stats" in state ? `${state.stats.relationsExtracted} about ${state.stats.clustersResolved} entities` : view.relations],
+      ...(stats !== undefined && changedNothing(view, stats) ? unchangedPairs : [factsPair(view, stats)]),
       ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph${countsText(standing?.review)}`],
       [
         "review them",
-        view.forReview === 0 || !("stats" in state) ? undefined : `detent batch review list ${view.batchId}${placeText(place)}`,
+        view.forReview === 0 || stats === undefined ? undefined : `detent batch review list ${view.batchId}${placeText(place)}`,
       ],
-      ["violations", "stats" in state ? state.stats.violations : undefined],
-      ["quarantined", "stats" in state ? `${state.stats.quarantined} statements` : undefined],
-      ["triples", "stats" in state ? triplesText(state.stats, standing?.inGraph) : undefined],
-      ["took", "stats" in state ? durationText(state.stats.totalDurationMs) : undefined],
+      ...(stats === undefined || changedNothing(view, stats) ? [] : outcomePairs(stats, standing?.inGraph)),
+      ["took", stats === undefined ? undefined : durationText(stats.totalDurationMs)],
       ["started", momentText(view.createdAt)],
       ["file", standing?.graph ?? view.graph],
       ["failed", view.failure === undefined ? undefined : `while ${view.failure.stage}: ${view.failure.message}`],
@@ -119,10 +118,34 @@ const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArr
 const countsText = (review: ReviewCounts | undefined): string =>
   review === undefined ? "" : `: ${review.open} open, ${review.accepted} accepted, ${review.rejected} rejected`
 
-/** `46 of 286 in the graph` when the batch was published, and the number in the graph now, where that differs. */
+/** Whether all documents are unchanged and none is gone: the batch extracted nothing, and the graph keeps its version. */
+const changedNothing = ({ documents }: BatchView, { documentsWithdrawn = 0, triplesIngested }: BatchStats): boolean =>
+  documents.total > 0 && documents.unchanged === documents.total && documentsWithdrawn + triplesIngested === 0
+
+/** Counts of zero would read as an empty graph. */
+const unchangedPairs: ReadonlyArray<Pair> = [["changes", "none: no document changed, and the graph is as before"]]
+
+/** The facts of the documents that the batch extracted. Those of unchanged documents are in the graph, but not in this count. */
+const factsPair = ({ documents, relations }: BatchView, stats: BatchStats | undefined): Pair => {
+  if (stats === undefined) return ["facts", relations]
+  const ofChanged = documents.unchanged === 0 ? "" : ", from the documents that changed"
+  return ["facts", `${stats.relationsExtracted} about ${stats.clustersResolved} entities${ofChanged}`]
+}
+
+const outcomePairs = (stats: BatchStats, inGraph: number | undefined): ReadonlyArray<Pair> => [
+  ["violations", stats.violations],
+  ["quarantined", `${stats.quarantined} statements`],
+  ["triples", triplesText(stats, inGraph)],
+]
+
+/**
+ * `46 from this batch; 286 in the graph when it ended`. Batches may state the same triple, so their counts can exceed the graph's. Adds
+ * how many of the batch the graph has now, where that differs.
+ */
 const triplesText = ({ triplesIngested, triplesTotal }: BatchStats, inGraph: number | undefined): string => {
-  const published = triplesTotal === undefined ? `${triplesIngested}` : `${triplesIngested} of ${triplesTotal} in the graph`
-  return inGraph === undefined || inGraph === triplesIngested ? published : `${published} at its end, ${inGraph} now`
+  const graph = triplesTotal === undefined ? "" : `; ${triplesTotal} in the graph when it ended`
+  const now = inGraph === undefined || inGraph === triplesIngested ? "" : `; ${inGraph} from this batch now`
+  return `${triplesIngested} from this batch${graph}${now}`
 }
 
 export const stateLooks = (state: string, style: Style): string => {
@@ -144,7 +167,10 @@ export const batchNextStep = (state: BatchState, place: Place): string | undefin
     return `Raise the budget and continue: detent batch resume ${batchId} --budget AMOUNT${here}`
   if (state._tag === "Completed" && state.stats.quarantined > 0)
     return `See what validation quarantined: detent batch show ${batchId} --quarantine${here}`
-  if (_tag === "Completed") return `Query the graph: detent graph query "SELECT * { ?s ?p ?o } LIMIT 5"${here}`
+  if (_tag === "Completed") {
+    const graph = `--namespace ${state.targetNamespace}${here}`
+    return `See the facts: detent graph relations ${graph}; the entities: detent graph entities ${graph}`
+  }
   const setAside = "documentsSetAside" in state ? (state.documentsSetAside ?? 0) : 0
   if (setAside > 0 && "documentsFailed" in state && state.documentsFailed === 0)
     return `See why documents were set aside, and how to try again: detent batch show ${batchId} --documents set-aside${here}`

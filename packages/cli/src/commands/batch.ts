@@ -207,12 +207,23 @@ const watched = (place: Place, id: BatchId) =>
     return yield* Effect.onInterrupt(followElsewhere(id, place), () => left)
   })
 
+/** The most unfinished batches that a message names. */
+const namedAtMost = 5
+
 /** Works on the batch in this process. Says at the start how to resume, since kill -9 leaves no message. */
 const workedOn = (place: Place, id: BatchId) =>
   Effect.gen(function* () {
     const { note, noteStyle } = yield* Output
     const again = `detent batch resume ${id}${placeText(place)}`
     yield* note(noteStyle.dim(`${id}; if it is stopped, resume with: ${again}`))
+    const unfinished = yield* Effect.flatMap(Batches, (batches) => batches.list({ status: "running", limit: namedAtMost + 1 }))
+    const others = unfinished.instances.filter((one) => one.id !== id).slice(0, namedAtMost)
+    // Every process that works on batches continues those whose process has ended, which may cost money.
+    if (others.length > 0)
+      yield* note(
+        `Unfinished batches continue too: ${others.map((one) => `${one.id} (${one.tag})`).join(", ")}. ` +
+          `End one with: detent batch cancel ID${placeText(place)}`,
+      )
     return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; finished work is stored. Resume with: ${again}`))
   })
 

@@ -14,6 +14,7 @@ import { WrongUsage } from "../Failure.ts"
 import { answerText } from "../graph/Answer.ts"
 import { chooseGraph, chooseVersion, versionIn } from "../graph/chooseGraph.ts"
 import { command } from "../line/Command.ts"
+import { counted } from "../output/Count.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
@@ -209,8 +210,9 @@ const provenance = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
+      const subject = yield* entityIri(input.entity)
       const version = yield* chooseVersion(input)
-      const { entity: subject, places, property, object, limit } = input
+      const { places, property, object, limit } = input
       const isOneFact = property !== undefined || object !== undefined
       if (isOneFact && places)
         return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "remove --property and --object" })
@@ -254,7 +256,10 @@ const diff = command(
       const from = yield* versionIn("--from", input.from)
       const to = yield* versionIn("--to", input.to)
       if ((input.batch === undefined) === (from === undefined))
-        return yield* new WrongUsage({ problem: "nothing to compare was named", nextStep: "name a batch, or a version with --from" })
+        return yield* new WrongUsage({
+          problem: "nothing to compare was named",
+          nextStep: "name a batch of `detent batch list`, or with --from a version of `detent graph versions`",
+        })
       const changed =
         from === undefined
           ? yield* batches.changes(yield* batchIdOf(input.batch ?? ""), input.limit)
@@ -306,8 +311,9 @@ const neighbourhood = command(
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
+      const entity = yield* entityIri(input.entity)
       const version = yield* chooseVersion(input)
-      const found = yield* explore.neighbourhood(version, input.entity, { depth: Math.min(3, input.depth), limit: input.limit })
+      const found = yield* explore.neighbourhood(version, entity, { depth: Math.min(3, input.depth), limit: input.limit })
       if (output.isJson) return yield* output.value(found, () => "")
       const names = new Map(found.nodes.map(({ iri, label }) => [iri, label ?? iri]))
       yield* output.rows(
@@ -395,7 +401,7 @@ const vocabulary = command(
 
 /** Each document with its added and removed facts. */
 const diffText = ({ namespace, added, removed, documents }: Omit<BatchChanges, "batchId">, style: Style): string => {
-  const head = `${namespace}: ${added} facts added, ${removed} removed, in ${documents.length} documents\n`
+  const head = `${namespace}: ${counted(added, "fact")} added, ${removed} removed, in ${counted(documents.length, "document")}\n`
   const bodies = documents.map((document) =>
     [
       style.bold(document.source ?? document.documentId),
@@ -441,7 +447,9 @@ const report = command(
       yield* writePieces(input.out, pieces)
       yield* output.value({ namespace: version.namespace, version: version.version, file: input.out, documents, documentsTotal }, () => "")
       const rest = documentsTotal - documents
-      yield* output.note(`${input.out} written: ${documents} documents${rest === 0 ? "" : `; ${rest} more with a larger --limit`}`)
+      yield* output.note(
+        `${input.out} written: ${counted(documents, "document")}${rest === 0 ? "" : `; ${rest} more with a larger --limit`}`,
+      )
     }).pipe(Effect.provide(observing(input))),
 )
 
@@ -477,6 +485,17 @@ const stats = command(
       )
     }).pipe(Effect.provide(observing(input))),
 )
+
+/** Refuses a name, whose entity may be one of several. */
+const entityIri = (entity: string): Effect.Effect<string, WrongUsage> =>
+  /^[a-z][a-z0-9+.-]*:\S+$/i.test(entity)
+    ? Effect.succeed(entity)
+    : Effect.fail(
+        new WrongUsage({
+          problem: `${JSON.stringify(entity)} is not the IRI of an entity`,
+          nextStep: `find it with: detent graph entities ${JSON.stringify(entity)}`,
+        }),
+      )
 
 export const noun = { name: "graph", summary: "query and export the knowledge graph", system: "knowledge" } as const
 

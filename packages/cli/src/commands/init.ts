@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { NotAllowed } from "../Failure.ts"
+import { nodeProblem } from "../init/HostNode.ts"
 import { installedFrom, type PackedPackages, readPackedPackages, vendored } from "../init/PackedPackages.ts"
 import { command } from "../line/Command.ts"
 import { Output } from "../output/Output.ts"
@@ -81,6 +82,9 @@ const init = command(
         .sort()
       yield* output.value({ folder, template: input.template, files }, () => files.map((file) => `${file}\n`).join(""))
       yield* output.note(explanation(source))
+      // A project of a clone runs on the Node of the clone.
+      const problem = source._tag === "Clone" ? undefined : yield* nodeProblem
+      if (problem !== undefined) yield* output.note(problem)
       yield* output.note(output.noteStyle.dim(`Next: cd ${relative(".", folder) || "."} && npm install && npm start`))
     }),
 )
