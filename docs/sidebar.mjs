@@ -66,6 +66,7 @@ export const sidebar = [
     text: "Systems",
     items: [
       { text: "Knowledge graphs", link: "/knowledge" },
+      { text: "Write an ontology", link: "/ontology" },
       { text: "Uploads", link: "/uploads" },
     ],
   },

@@ -20,6 +20,11 @@ import { coloured, plain, type Style } from "./orders/Style.ts"
 const out = process.stdout
 const folder = resolve(process.env["DETENT_DEMO_FOLDER"] ?? ".detent/demo")
 
+/** Asks for books and their authors, by name. */
+const labelQuery =
+  "PREFIX : <https://example.org/coast#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> " +
+  "SELECT ?book ?author { ?x :writtenBy ?y ; rdfs:label ?book . ?y rdfs:label ?author }"
+
 /** Prints the progress: on a terminal one line that is redrawn in place, elsewhere one line per stage. */
 const shown = (style: Style, isTerminal: boolean) => {
   let stage = ""
@@ -68,7 +73,9 @@ const demo = Effect.gen(function* () {
   const path = (file: string) => relative(process.cwd(), file)
   out.write(`\nThe graph       ${path(fileURLToPath(end.canonicalGraphUri))}\n`)
   out.write(`The report      ${path(join(folder, "batches", id, "validation/report.json"))}\n`)
-  out.write(`Ask it          npx node examples/knowledge/ask.ts "SELECT * { ?s ?p ?o } LIMIT 3"\n`)
+  out.write(`The facts       npx detent graph relations --data ${path(folder)}\n`)
+  out.write(`The entities    npx detent graph entities --data ${path(folder)}\n`)
+  out.write(`Ask in SPARQL   npx detent graph query "${labelQuery}" --data ${path(folder)}\n`)
   out.write(`Start over      rm -r ${path(folder)}\n`)
   out.write(`See it          npx detent serve --data ${path(folder)}\n`)
 }).pipe(Effect.provide(live(folder)))

@@ -1,11 +1,13 @@
-import { spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
 const demo = join(import.meta.dirname, "../demo.ts")
+const cli = join(import.meta.dirname, "../../packages/cli/bin/detent.mjs")
 let folder = ""
 
 beforeAll(async () => {
@@ -42,6 +44,20 @@ describe("the demo", () => {
     expect(text).toContain("npx detent serve --data")
     expect(code).toBe(0)
     expect(await graphOf("whole")).toContain("Harbour Lights")
+  })
+
+  it("prints commands that show facts, entities and answers by name", { timeout: 120_000 }, async () => {
+    const { text } = await run("whole")
+    const answers = await Promise.all(
+      [...text.matchAll(/npx detent (graph .*)/g)].map(async ([, line = ""]) => {
+        const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "")
+        return (await promisify(execFile)(process.execPath, [cli, ...words])).stdout
+      }),
+    )
+    const [relations = "", entities = "", books = ""] = answers
+    expect(relations).toMatch(/^Harbour Lights +writtenBy +Tomas Brandt /m)
+    expect(entities).toMatch(/^Harbour Lights +Book /m)
+    expect(books).toMatch(/^Harbour Lights +Tomas Brandt$/m)
   })
 
   it("resumes when it is killed and started again", { timeout: 120_000 }, async () => {

@@ -30,6 +30,21 @@ it("the durable program of the README charges once, however often it is run", as
   }
 }, 30_000)
 
+it("the durable subscription of the README stores its event once, however often it is run", async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "detent-readme-"))
+  try {
+    const start = () => run(process.execPath, [program("../docs/snippets/subscription.ts")], { cwd })
+    const first = await start()
+    expect(first.stdout).toBe("{ _tag: 'Active', email: 'ada@example.org', plan: 'yearly' }\n")
+    expect((await start()).stdout).toBe(first.stdout)
+    const listed = ["instance", "list", "--database", "sqlite:subscriptions.db", "--json"]
+    const { stdout } = await run(process.execPath, [program("../packages/cli/bin/detent.mjs"), ...listed], { cwd })
+    expect(JSON.parse(stdout)).toMatchObject({ machine: "subscription", id: "ada", sequence: 1 })
+  } finally {
+    rmSync(cwd, { recursive: true })
+  }
+}, 30_000)
+
 it.live("a sale becomes a domain event, and one that was published before is not published again", () =>
   Effect.gen(function* () {
     const engine = yield* Engine

@@ -8,7 +8,7 @@ import * as Stream from "effect/Stream"
 import { graphPrefixes } from "../rdf/FactGraph.ts"
 import type { Literal, Triple } from "../rdf/Term.ts"
 import { detached, nameOfNode, termOf, turtleText, typePredicate } from "../rdf/Turtle.ts"
-import { xsd } from "../rdf/Vocabulary.ts"
+import { owl, prov, xsd } from "../rdf/Vocabulary.ts"
 import { labelPredicate, type NodeOfLines, nodesOfLines, statementType } from "./GraphLines.ts"
 
 /** The formats of an exported graph. */
@@ -106,10 +106,13 @@ const relations = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<stri
     }),
   )
 
+/** Classes and labels are in the table of entities; the IRIs of an entity in its documents and these documents are provenance. */
+const isNoRelation: ReadonlySet<string> = new Set([typePredicate, labelPredicate, `<${owl.sameAs}>`, `<${prov.wasDerivedFrom}>`])
+
 const relationRows = ({ subject, values }: NodeOfLines, labels: ReadonlyMap<string, string>): string => {
   let text = ""
   for (const [predicate, objects] of values) {
-    if (predicate === typePredicate || predicate === labelPredicate) continue
+    if (isNoRelation.has(predicate)) continue
     for (const object of objects) {
       const term = termOf(object)
       const datatype = term.termType === "Literal" && term.language === "" && !isPlain(term) ? term.datatype.value : ""

@@ -35,12 +35,21 @@ export class ShapesRefused extends Schema.TaggedError<ShapesRefused>()("ShapesRe
   }
 }
 
-export const readShapes = (text: string, source: string): Effect.Effect<Shapes, RdfSyntaxError | ShapesRefused> =>
+/** `mayBeEmpty`: shapes without a target are accepted, as those derived from an ontology without domains, ranges and other rules. */
+interface ShapesOptions {
+  readonly mayBeEmpty?: boolean
+}
+
+export const readShapes = (text: string, source: string, options?: ShapesOptions): Effect.Effect<Shapes, RdfSyntaxError | ShapesRefused> =>
   Effect.flatMap(Stream.runCollect((source.endsWith(".nt") ? readNTriples : readTurtle)(Stream.succeed(text), source)), (triples) =>
-    shapesOf(triples, source),
+    shapesOf(triples, source, options),
   )
 
-export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect.Effect<Shapes, ShapesRefused> => {
+export const shapesOf = (
+  triples: ReadonlyArray<Triple>,
+  source: string,
+  { mayBeEmpty = false }: ShapesOptions = {},
+): Effect.Effect<Shapes, ShapesRefused> => {
   const refuse = (problem: string) => Effect.fail(new ShapesRefused({ source, problem }))
   const graph = new ShapesGraph(triples)
   const imported = triples.find(({ predicate }) => predicate.value === owl.imports)
@@ -55,7 +64,7 @@ export const shapesOf = (triples: ReadonlyArray<Triple>, source: string): Effect
     if (meant !== undefined) return refuse(`SHACL has no sh:${name}; sh:${meant} may be meant`)
   }
   const roots = graph.targeted()
-  if (roots.length === 0) return refuse("no shape in them names a target, so they would find nothing")
+  if (roots.length === 0 && !mayBeEmpty) return refuse("no shape in them names a target, so they would find nothing")
   const reach = new Reach(graph)
   for (const root of roots) reach.addTarget(root)
   const [fault] = reach.faults

@@ -78,7 +78,9 @@ const validation = <E>(
   ontology: OntologyIndex,
 ): Effect.Effect<ValidationOutput, E | ValidationError> =>
   Effect.gen(function* () {
-    const read = yield* readShapes(shapes?.text ?? derivedShapes(ontology), shapes?.source ?? "the ontology")
+    const read = yield* readShapes(shapes?.text ?? derivedShapes(ontology), shapes?.source ?? "the ontology", {
+      mayBeEmpty: shapes === undefined,
+    })
     if (!isQuarantine) {
       const { violations, warnings, listed } = yield* validate(change, read, ontology)
       return { violations, warnings, listed }

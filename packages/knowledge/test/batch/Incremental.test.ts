@@ -247,6 +247,17 @@ describe("a folder that is run again", () => {
   )
 })
 
+it.live("a batch whose ontology has no domain, range or other rule is published", () =>
+  Effect.gen(function* () {
+    const bare = ontology.replace(" ; rdfs:domain :Ship ; rdfs:range :Ship", "")
+    const { layer, folder, data } = yield* harbour({ files: { ...files, "sea.ttl": bare } })
+    yield* Effect.gen(function* () {
+      expect((yield* runFolder(folder, {}, "quarantine")).end.stats).toMatchObject({ violations: 0, quarantined: 0 })
+      expect(yield* passings(data)).toHaveLength(3)
+    }).pipe(Effect.provide(layer))
+  }),
+)
+
 describe("statements that were held back", () => {
   const shaped = { shapes: RelativePath.make("shapes.ttl") }
   const rivals = { "one.txt": "ShipAlba passed ShipBoreas.", "two.txt": "ShipCetus passed ShipDorado." }

@@ -51,6 +51,17 @@ it.effect("entities are rows, and what looks like a formula is not one", () =>
   ),
 )
 
+it.effect("relations leave out where entities come from", () =>
+  Effect.gen(function* () {
+    const provenance = [
+      "<urn:a> <http://www.w3.org/2002/07/owl#sameAs> <urn:detent:entity:d:1> .",
+      "<urn:a> <http://www.w3.org/ns/prov#wasDerivedFrom> <urn:detent:document:d> .",
+    ]
+    const withProvenance = Stream.fromIterable([...lines, ...provenance].toSorted())
+    expect(yield* Stream.mkString(exportGraph(withProvenance, "relations"))).toBe(yield* exported("relations"))
+  }),
+)
+
 it.effect("relations are rows with the names of both ends", () =>
   Effect.map(exported("relations"), (text) =>
     expect(text).toBe(
