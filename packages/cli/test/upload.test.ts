@@ -84,6 +84,8 @@ describe("an upload from the command line", { timeout: 120_000 }, () => {
     const found = await detent("upload", "search", "--kind", "HackerNews", "--where", "type=story", "--limit", "1", "--json")
     assert.deepInclude(JSON.parse(found.out).item, { type: "story" })
     assert.strictEqual((await detent("upload", "search", "--where", "nothing", "--json")).code, 2)
+    const author = await detent("upload", "search", "--kind", "HackerNews", "--where", "by=Smith, Sons,type=story", "--from", "-5")
+    assert.strictEqual(author.out + author.err, "no stored item of HackerNews fits\n")
   })
 
   it("that cannot be read is named in the list, beside the others", async () => {

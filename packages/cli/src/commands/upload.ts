@@ -504,6 +504,7 @@ const search = command(
     ],
     examples: [
       { line: "detent upload search database --type story --limit 5", says: "the newest items first" },
+      { line: 'detent upload search "lathe -saw"', says: "items with the one word and without the other" },
       {
         line: "detent upload search lathe --kind Products --where brand=Acme",
         says: "items of an upload that detent.config.ts defines",
@@ -537,7 +538,7 @@ const period = (input: Search) => Effect.all({ from: timeOf("from", input.from),
 
 const timeOf = (option: string, text: string | undefined): Effect.Effect<number | undefined, WrongUsage> => {
   if (text === undefined) return Effect.undefined
-  return /^\d{1,15}(\.\d{1,6})?$/.test(text)
+  return /^-?\d{1,15}(\.\d{1,6})?$/.test(text)
     ? Effect.succeed(Number(text))
     : Effect.fail(
         new WrongUsage({
@@ -566,7 +567,8 @@ const searchKind = (kind: string, input: Search) =>
   })
 
 const fieldsAsked = (text: string | undefined): Effect.Effect<Readonly<Record<string, string>>, WrongUsage> => {
-  const pairs = (text === undefined ? [] : text.split(",")).map((pair) => /^([^=]+)=(.*)$/s.exec(pair))
+  // A comma ends a value only before another field, so that a value may contain commas.
+  const pairs = (text === undefined ? [] : text.split(/,(?=[^=,]*=)/)).map((pair) => /^([^=]+)=(.*)$/s.exec(pair))
   return pairs.includes(null)
     ? Effect.fail(new WrongUsage({ problem: `--where ${text} is not a field with a value`, nextStep: "write it as FIELD=VALUE" }))
     : Effect.succeed(Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? "", pair?.[2] ?? ""])))
