@@ -141,7 +141,7 @@ export const estimateChunk = (chunk: Chunk, ontology: OntologyIndex, price: Mode
   if (chunk.text.trim() === "") return noUsage
   const entities = entityQuestion(chunk, classesFor(chunk, ontology), ontology)
   const facts = factQuestion(chunk, [], propertiesFor(chunk, oneOfEach(ontology), ontology), ontology)
-  return addUsage(usageOf(price, expected(chunk, entities)), usageOf(price, expected(chunk, facts)))
+  return addUsage(usageOf(price, expected(chunk, entities, entityTokens)), usageOf(price, expected(chunk, facts, factTokens)))
 }
 
 /** The most known entities in a prompt: a model overlooks entries of a long list. */
@@ -176,10 +176,17 @@ const asked = <A>(
 const inputTokens = ({ system, prompt, schema }: Omit<ModelRequest, "maxOutputTokens">): number =>
   estimateTokens(system) + estimateTokens(prompt) + estimateTokens(JSON.stringify(schema))
 
-/** Answers repeat about a third of the text, in quotes. */
-const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">) => ({
+// The length of an answer for dense text, in tokens for each token of the text: in 16 tokens of text about one entity, which takes 16
+// tokens as JSON, and half a fact, which takes 60 with its keys and quote. Tokens that a model spends on reasoning come in addition.
+const entityTokens = 1
+const factTokens = 2
+
+/** The JSON around the entities or facts. */
+const envelopeTokens = 20
+
+const expected = (chunk: Chunk, question: Omit<ModelRequest, "maxOutputTokens">, ratio: number) => ({
   inputTokens: inputTokens(question),
-  outputTokens: Math.ceil(estimateTokens(chunk.text) / 3),
+  outputTokens: envelopeTokens + Math.ceil(estimateTokens(chunk.text) * ratio),
 })
 
 /** A mention of every class, since the entities of a chunk are not known before the first step. */
