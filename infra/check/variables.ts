@@ -72,6 +72,7 @@ export const variables: Readonly<Record<string, Variable>> = {
   NO_COLOR: user,
   TERM: user,
   NODE_ENV: { set: "image" },
+  PATH: { set: "image" },
 }
 
 /** The patterns by which the sources read a variable. */

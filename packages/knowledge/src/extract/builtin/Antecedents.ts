@@ -3,79 +3,134 @@
  * clause, and the agent of an active verb.
  */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
-import { isVerbLike, stem } from "../language/Stem.ts"
-import { conjunctions, determiners, isFunctionWord, labelKey, prepositions, pronouns } from "../language/Words.ts"
+import { type Gender, givenNames } from "../language/GivenNames.ts"
+import { isVerbLike, stem, withoutPlural } from "../language/Stem.ts"
+import { conjunctions, determiners, isFunctionWord, labelKey, prepositions, pronouns, wordSet } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
+import { beginOfDescription } from "./Evidence.ts"
 import type { Place } from "./FoundFact.ts"
 import { isOneName } from "./ObjectFeatures.ts"
 import { organisationWords, type PropertyView, personWords, type Trigger } from "./OntologyView.ts"
+import { namesPerson, predicative } from "./QualifiedNames.ts"
 import type { SentenceView } from "./SentenceView.ts"
 
+/** A name that a pronoun can refer to. */
+export interface Named extends Place {
+  /** Undefined if neither the text nor the given name tells. */
+  readonly gender: Gender | undefined
+  /** Whether the text mentions it as a place: "in Kell". */
+  readonly isPlace: boolean
+}
+
 interface Referent {
-  readonly place: Place
+  readonly named: Named
   /** Whether it was the subject of its sentence. */
   readonly subject: boolean
   readonly sentence: number
+  readonly isHeading: boolean
+}
+
+export interface Antecedent {
+  readonly place: Place
+  /** The factor for the confidence of facts about it. */
+  readonly share: number
+}
+
+/** What a sentence leaves for the pronouns of the next ones. */
+export interface Mentioned {
+  readonly subjects: ReadonlyArray<Named>
+  readonly others: ReadonlyArray<Named>
+  /** The genders of persons without a name: "her brother". `any` for one whose gender the text does not tell. */
+  readonly unnamed: ReadonlyArray<Gender | "any">
 }
 
 /** The names of this many sentences stay referents. The last subject stays one for longer. */
 const rememberedSentences = 2
 
+/** A heading is a title, a section or a name. Without a word that tells which, facts about it need a review. */
+const shareOfHeading = 0.6
+
 /**
- * Resolves a pronoun or "the company" at the beginning of a sentence: among the names of a fitting kind, subjects come first, then the
- * latest. In "Ada Sol was born in Kell. She founded Verran Lines." the antecedent is Ada Sol, not Kell.
+ * Resolves a pronoun or "the company" at the beginning of a sentence. "It" takes, among the names of a fitting kind, subjects first, then
+ * the latest: in "Ada Sol was born in Kell. She founded Verran Lines." the antecedent is Ada Sol, not Kell. "He" and "she" take the one
+ * person of that gender, or none if several names can be that person.
  */
 export class Referents {
   private readonly ontology: OntologyIndex
   private known: ReadonlyArray<Referent> = []
+  private unnamed: ReadonlyArray<{ readonly gender: Gender | "any"; readonly sentence: number }> = []
   private sentence = 0
 
   constructor(ontology: OntologyIndex, heading: Place | undefined) {
     this.ontology = ontology
-    if (heading !== undefined) this.known = [{ place: heading, subject: true, sentence: 0 }]
+    if (heading === undefined) return
+    const named = { ...heading, gender: genderOfName(labelKey(heading.text).split(" ")), isPlace: false }
+    this.known = [{ named, subject: true, sentence: 0, isHeading: true }]
   }
 
   /** The possible antecedents of a sentence, best first. Without a pronoun or a noun like "the company": the last subject. */
-  referredTo(view: SentenceView): ReadonlyArray<Place> {
-    const subjects = this.known.filter(({ subject }) => subject)
+  referredTo(view: SentenceView): ReadonlyArray<Antecedent> {
     const reference = referenceOf(view)
-    if (reference === undefined) return subjects.slice(0, 1).map(({ place }) => place)
-    const ranked = this.known
-      .map((referent, at) => ({ referent, at, fit: this.fit(referent.place, reference) }))
+    if (reference === undefined) {
+      return this.known
+        .filter(({ subject }) => subject)
+        .slice(0, 1)
+        .map((referent) => this.antecedent(referent))
+    }
+    if (reference === "female" || reference === "male") return this.person(reference)
+    return this.known
+      .map((referent, at) => ({ referent, at, fit: this.fit(referent.named, reference) }))
       .filter(({ fit }) => fit >= 0)
       .sort((one, other) => other.fit - one.fit || Number(other.referent.subject) - Number(one.referent.subject) || one.at - other.at)
-      .map(({ referent }) => referent.place)
-    // No kind fits: a ship is "she", too.
-    return ranked.length > 0 ? ranked : subjects.slice(0, 1).map(({ place }) => place)
+      .map(({ referent }) => this.antecedent(referent))
   }
 
-  /** Records the subject of a sentence and the other names in it. */
-  note(subject: Place | undefined, others: ReadonlyArray<Place>) {
+  /** Records the names and the unnamed persons of a sentence. */
+  note({ subjects, others, unnamed }: Mentioned) {
     this.sentence++
+    const { sentence } = this
+    const isSubject = ({ start }: Named) => subjects.some((subject) => subject.start === start)
     const here = [
-      ...(subject === undefined ? [] : [{ place: subject, subject: true, sentence: this.sentence }]),
-      ...others.filter((place) => place.start !== subject?.start).map((place) => ({ place, subject: false, sentence: this.sentence })),
+      ...subjects.map((named) => ({ named, subject: true, sentence, isHeading: false })),
+      ...others.filter((named) => !isSubject(named)).map((named) => ({ named, subject: false, sentence, isHeading: false })),
     ]
-    const recent = this.known.filter((referent) => this.sentence - referent.sentence < rememberedSentences)
+    const isRecent = (one: { readonly sentence: number }) => sentence - one.sentence < rememberedSentences
+    const recent = this.known.filter(isRecent)
     const lastSubject = this.known.find((referent) => referent.subject)
     this.known = [...here, ...recent, ...(lastSubject === undefined || recent.includes(lastSubject) ? [] : [lastSubject])]
+    this.unnamed = [...unnamed.map((gender) => ({ gender, sentence })), ...this.unnamed.filter(isRecent)]
+  }
+
+  private antecedent({ named, isHeading }: Referent): Antecedent {
+    const isTold = named.said.length > 0 || named.gender !== undefined || this.isPerson(named) !== undefined
+    return { place: named, share: isHeading && !isTold ? shareOfHeading : 1 }
+  }
+
+  private person(gender: Gender): ReadonlyArray<Antecedent> {
+    const other: Gender = gender === "female" ? "male" : "female"
+    if (this.unnamed.some((one) => one.gender !== other)) return []
+    const fitting = this.known.filter(({ named }) => !named.isPlace && named.gender !== other && this.isPerson(named) !== false)
+    const inText = fitting.filter(({ isHeading }) => !isHeading)
+    const possible = inText.length > 0 ? inText : fitting
+    const persons = possible.filter((one, at) => !possible.some(({ named }, index) => index < at && isSameName(named.text, one.named.text)))
+    return persons.length === 1 ? persons.map((referent) => this.antecedent(referent)) : []
   }
 
   /** 1 for a kind that fits, 0 for an unknown one, -1 for one that does not fit. */
-  private fit(place: Place, reference: Reference): number {
+  private fit(named: Named, reference: Exclude<Reference, Gender>): number {
     if (reference === "any") return 0
-    const person = this.isPerson(place)
-    if (reference === "person") return person === undefined ? 0 : person ? 1 : -1
+    const person = this.isPerson(named)
     if (reference === "thing") return person === undefined ? 0 : person ? -1 : 1
-    const words = [place.text, ...[...place.said, ...place.known].flatMap((iri) => [...this.ontology.names(iri)])].join(" ")
-    return labelKey(words)
+    const words = [named.text, ...[...named.said, ...named.known].flatMap((iri) => [...this.ontology.names(iri)])].join(" ")
+    const isNamed = labelKey(words)
       .split(" ")
-      .some((word) => stem(word) === reference.noun)
-      ? 1
-      : 0
+      .some((word) => stem(word) === reference.stem)
+    if (isNamed) return 1
+    // "The company" is no person.
+    return person !== undefined && person !== namesPerson(reference.noun) ? -1 : 0
   }
 
-  private isPerson({ text, said, known }: Place): boolean | undefined {
+  private isPerson({ text, said, known, gender }: Named): boolean | undefined {
     const classes = [...said, ...known].filter((iri) => this.ontology.classes.has(iri))
     if (classes.length > 0) {
       const all = classes.flatMap((iri) => [iri, ...this.ontology.ancestors(iri)])
@@ -83,17 +138,24 @@ export class Referents {
     }
     const stems = labelKey(text).split(" ").map(stem)
     if (/^the\s/i.test(text) || /\d/.test(text) || stems.some((one) => organisationWords.has(one))) return false
-    return undefined
+    return gender === undefined ? undefined : true
   }
 }
 
-type Reference = "person" | "thing" | "any" | { readonly noun: string }
+/** Whether all words of one name occur in the other: "Sol" and "Ada Sol". */
+const isSameName = (one: string, other: string): boolean => {
+  const [fewer = [], more = []] = [one, other].map((name) => labelKey(name).split(" ")).sort((left, right) => left.length - right.length)
+  return fewer.every((word) => more.includes(word))
+}
 
-const references: Readonly<Record<string, "person" | "thing" | "any">> = {
-  he: "person",
-  she: "person",
-  his: "person",
-  her: "person",
+/** The noun of "The company …", or the kind of name that a pronoun takes. */
+type Reference = Gender | "thing" | "any" | { readonly noun: string; readonly stem: string }
+
+const references: Readonly<Record<string, Gender | "thing" | "any">> = {
+  he: "male",
+  his: "male",
+  she: "female",
+  her: "female",
   it: "thing",
   its: "thing",
   this: "thing",
@@ -107,7 +169,8 @@ const referenceOf = (view: SentenceView): Reference | undefined => {
   const { begin, words } = view
   const opening = words[begin] ?? ""
   if (opening === "the" && view.capital[begin + 1] === false && view.content[begin + 1] === true) {
-    return { noun: view.stems[lastOfNoun(view, begin + 1)] ?? "" }
+    const noun = lastOfNoun(view, begin + 1)
+    return { noun: words[noun] ?? "", stem: view.stems[noun] ?? "" }
   }
   if (Object.hasOwn(references, opening)) return references[opening]
   if (!prepositions.has(opening) && view.content[begin] === true) return undefined
@@ -125,6 +188,59 @@ const lastOfNoun = (view: SentenceView, first: number): number => {
   while (last < first + 3 && view.content[last + 1] && !view.capital[last + 1] && !/(?:ed|s)$/.test(view.words[last + 1] ?? "")) last++
   return last
 }
+
+// The gender of a name, by a title or noun beside it, a possessive after it, or the given name.
+
+const nounsOfGender: Readonly<Record<Gender, ReadonlySet<string>>> = {
+  female: wordSet(`mrs ms miss lady dame madam queen princess empress duchess countess baroness sister mother daughter wife widow aunt niece
+    granddaughter grandmother actress heiress girlfriend fiancée woman girl businesswoman spokeswoman chairwoman sportswoman heroine
+    hostess waitress nun stepmother stepdaughter bride`),
+  male: wordSet(`mr sir lord king prince emperor duke count baron brother father son husband widower uncle nephew grandson grandfather heir
+    boyfriend fiancé man boy businessman spokesman chairman sportsman hero monk stepfather stepson groom`),
+}
+
+const genderOfNoun = (word: string): Gender | undefined =>
+  nounsOfGender.female.has(word) ? "female" : nounsOfGender.male.has(word) ? "male" : undefined
+
+const genderOfName = (words: ReadonlyArray<string>): Gender | undefined => {
+  const [first = ""] = words
+  return (
+    genderOfNoun(first) ??
+    (words.length > 1 && !words.some((word) => organisationWords.has(stem(word))) ? givenNames.get(first) : undefined)
+  )
+}
+
+const possessives: Readonly<Record<string, Gender>> = { his: "male", her: "female" }
+
+/** The gender of the person with a name; undefined if the sentence does not tell. */
+export const genderOf = (view: SentenceView, { first, last }: Candidate, isSubject: boolean): Gender | undefined => {
+  for (let at = beginOfDescription(view, first); at < first; at++) {
+    const gender = genderOfNoun(view.words[at] ?? "")
+    if (gender !== undefined) return gender
+  }
+  const title = genderOfNoun(view.words[view.words[first - 1] === "." ? first - 2 : first - 1] ?? "")
+  if (title !== undefined) return title
+  const next = view.words[last + 1] ?? ""
+  // "Ada Sol and her brother", "Ada Sol, a Norwegian actress"
+  if (next === "and" && Object.hasOwn(possessives, view.words[last + 2] ?? "")) return possessives[view.words[last + 2] ?? ""]
+  const [from, to] = next === "," ? [last + 2, last + 6] : isSubject && view.predicate !== undefined ? view.predicate : [0, -1]
+  for (let at = from; at <= to && view.words[at] !== "," && view.words[at] !== "of"; at++) {
+    const gender = genderOfNoun(view.words[at] ?? "")
+    if (gender !== undefined) return gender
+  }
+  return genderOfName(view.words.slice(first, last + 1))
+}
+
+/** The genders of the persons that a sentence mentions by a relation to another, without a name: "her brother", "the widow of Ada Sol". */
+export const unnamedPersons = (view: SentenceView): ReadonlyArray<Gender | "any"> =>
+  view.words.flatMap((word, at) => {
+    if (view.capital[at] || !view.content[at] || !namesPerson(word) || view.capital[at + 1] || isVerbLike(word)) return []
+    let before = at - 1
+    while (before > at - 4 && view.content[before] && !view.capital[before]) before--
+    const isOwned = /^(?:his|her|their|'s|')$/.test(view.words[before] ?? "") || view.words[at + 1] === "of"
+    const lead = view.words[before - 1] ?? ""
+    return isOwned && !predicative.has(lead) ? [genderOfNoun(withoutPlural(word)) ?? "any"] : []
+  })
 
 // The subject of a relative clause or an apposition is the name before the comma, regardless of the subject of the sentence: "The
 // Halcyon, which is captained by Ada Sol", "Baltmar, a shipping line based in Elsing".
@@ -164,9 +280,9 @@ const nameEnding = (view: SentenceView, candidates: ReadonlyArray<Candidate>, la
 
 export interface Reversal {
   readonly property: number
-  /** The agent of the verb: a candidate, or `earlier` for "she" and "it". */
-  readonly doer: number | "earlier"
-  /** The candidate that the verb acts on. */
+  /** The agent of the verb: a candidate, `earlier` for "she" and "it", or undefined if it has no name: "her company". */
+  readonly doer: number | "earlier" | undefined
+  /** The candidate that the verb acts on. It is never the property's object: who owns Verran Lines is not owned by it. */
   readonly done: number
 }
 
@@ -183,7 +299,7 @@ export const findReversals = (
           if (strength !== "label" || !isActive(view, at)) return []
           const doer = nameEndingBefore(view, candidates, at) ?? subjectOfClause(view, candidates, at)
           const done = nameBeginningAfter(view, candidates, at)
-          return doer === undefined || done === undefined ? [] : [{ property, doer, done }]
+          return done === undefined ? [] : [{ property, doer, done }]
         }),
   )
 
@@ -192,7 +308,7 @@ const passiveMarkers = /^(?:is|was|are|were|be|been|being|by)$/
 /** "founded", but not "was founded", "founded by" or the noun "founder". */
 const isActive = (view: SentenceView, at: number): boolean =>
   !view.capital[at] &&
-  (isVerbLike(view.words[at] ?? "") || /[^s]s$/.test(view.words[at] ?? "")) &&
+  (isVerbLike(view.words[at] ?? "") || (/[^s]s$/.test(view.words[at] ?? "") && !/(?:er|or|ist|ian)s$/.test(view.words[at] ?? ""))) &&
   ![at - 2, at - 1, at + 1].some((near) => passiveMarkers.test(view.words[near] ?? ""))
 
 const longest = (view: SentenceView, candidates: ReadonlyArray<Candidate>, fits: (candidate: Candidate) => boolean): number | undefined => {

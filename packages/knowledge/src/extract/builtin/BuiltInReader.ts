@@ -10,17 +10,19 @@ import { OntologyIndex, type PackedOntology } from "../../ontology/OntologyIndex
 import type { Chunk } from "../Extractor.ts"
 import type { Fact, Mention, Span } from "../Fact.ts"
 import { LanguageReader, type ReadStatement } from "../language/LanguageReader.ts"
+import { withoutPlural } from "../language/Stem.ts"
 import { fold, tokenize } from "../language/Words.ts"
-import { Referents } from "./Antecedents.ts"
+import { genderOf, type Mentioned, type Named, Referents, unnamedPersons } from "./Antecedents.ts"
 import { type BuiltInModel, confidenceOf } from "./BuiltInModel.ts"
 import { type Candidate, overlaps } from "./Candidates.ts"
-import { Evidence } from "./Evidence.ts"
+import { Evidence, tokenLeadingTo } from "./Evidence.ts"
 import { type Example, type ExamplesText, examplesTask, readExamples } from "./Example.ts"
-import { between, ClassLabels, compatible, factOf, knownTypes, type Place, type Statement, spanKey } from "./FoundFact.ts"
+import { between, ClassLabels, compatible, factOf, isValue, knownTypes, type Place, type Statement, spanKey } from "./FoundFact.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
 import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
 import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, readSentence } from "./Prediction.ts"
+import { joinsPersons } from "./QualifiedNames.ts"
 import type { SentenceView } from "./SentenceView.ts"
 import { type Piece, readStructure, type StructuralStatement, type Structure, splitPiece } from "./Structure.ts"
 import { subjectFeatures } from "./SubjectFeatures.ts"
@@ -30,7 +32,7 @@ import { trainBuiltIn } from "./Training.ts"
 const clearSubject = 0.4
 
 /** The least confidence of a fact for its subject and object to get the classes of the property's domain and range. */
-const typingConfidence = 0.6
+const typingConfidence = 0.5
 
 export class BuiltInReader {
   private readonly ontology: OntologyIndex
@@ -41,6 +43,8 @@ export class BuiltInReader {
   private readonly labels: ClassLabels
   private readonly given: Gazetteer
   private readonly fromExamples: Gazetteer
+  /** The place of each property in the view of the ontology. */
+  private readonly places: ReadonlyMap<string, number>
   /** By language. */
   private readonly languages = new Map<string, LanguageReader | undefined>()
   /** The result for the last chunk: callers mostly ask for its entities first and for its facts next. */
@@ -56,6 +60,7 @@ export class BuiltInReader {
     this.labels = new ClassLabels(ontology)
     this.given = new Gazetteer(names)
     this.fromExamples = new Gazetteer(model.names.map((name) => ({ name, types: [] })))
+    this.places = new Map(this.view.properties.map(({ iri }, at) => [iri, at]))
     this.judge = judgeOf(this.view, model, this.given)
   }
 
@@ -111,12 +116,13 @@ export class BuiltInReader {
     const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
     const statements = [
       ...structure.statements.flatMap((statement) => this.structural(statement)),
-      ...prose.flatMap(({ sentences, heading }) => this.prose(sentences, heading).map((one) => withoutArticle(one, chunk.text))),
+      ...prose.flatMap(({ sentences, heading }) =>
+        this.prose(sentences, heading)
+          .filter((one) => this.hasNames(one))
+          .map((one) => withoutArticle(one, chunk.text)),
+      ),
     ]
-    const facts = statements.flatMap((statement) => {
-      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
-      return fact === undefined ? [] : [fact]
-    })
+    const facts = this.factsOf(chunk, statements, leastConfidence)
     return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences), named: [] }
   }
 
@@ -126,12 +132,9 @@ export class BuiltInReader {
     const prose = reader === undefined ? [] : structure.prose.map(({ piece, topic }) => reader.read(piece, topic?.name))
     const statements = [
       ...structure.statements.flatMap((statement) => this.structural(statement)),
-      ...prose.flatMap((read) => read.statements.map((one) => this.statementOf(one))),
+      ...prose.flatMap((read) => read.statements.map((one) => this.statementOf(one)).filter((one) => this.hasNames(one))),
     ]
-    const facts = statements.flatMap((statement) => {
-      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
-      return fact === undefined ? [] : [fact]
-    })
+    const facts = this.factsOf(chunk, statements, leastConfidence)
     const named = prose.flatMap((read) =>
       read.named.flatMap(
         ({ text, start, end, said: [type] }): ReadonlyArray<Mention> =>
@@ -139,6 +142,32 @@ export class BuiltInReader {
       ),
     )
     return { facts: compatible(this.ontology, facts), sentences: [], named }
+  }
+
+  private factsOf(chunk: Chunk, statements: ReadonlyArray<Statement>, leastConfidence: number): ReadonlyArray<Fact> {
+    return statements.flatMap((statement) => {
+      const fact = statement.confidence < leastConfidence ? undefined : factOf(this.ontology, this.labels, chunk, statement)
+      return fact === undefined ? [] : [fact]
+    })
+  }
+
+  /**
+   * Whether the entities of a statement have names: not "bakery", "the works" or the label of a class. Examples of the property can
+   * show that its objects are common nouns, and examples of any kind that subjects are.
+   */
+  private hasNames({ subject, property, object }: Statement): boolean {
+    if (this.model.examples === 0 && !this.isName(subject.text)) return false
+    const at = this.places.get(property)
+    const isTaught = at !== undefined && this.judge.objectEvidence.positivesOf(at) > 0
+    return isTaught || isValue(this.ontology, property, object) || this.isName(object.text)
+  }
+
+  private isName(text: string): boolean {
+    const words = tokenize(text).map((token) => fold(token.text))
+    if (this.given.typesOf(words) !== undefined || this.fromExamples.typesOf(words) !== undefined) return true
+    const name = text.replace(/^(?:the|an?)\s+/i, "")
+    if (!/[\p{Lu}\p{Lt}\p{Lo}\p{N}]/u.test(name)) return false
+    return [name, withoutPlural(name)].every((one) => this.names.classNamed(one) === undefined)
   }
 
   private readerOf(language: string): LanguageReader | undefined {
@@ -176,17 +205,42 @@ export class BuiltInReader {
       const statements = predictions.flatMap(({ subject, property, object, chance }): ReadonlyArray<Statement> => {
         const iri = this.view.properties[property]?.iri
         if (iri === undefined) return []
-        const from = subject === "earlier" ? earlier.find((place) => this.canBeSubject(place, iri)) : placeOf(subject)
-        const to = object === "earlier" ? earlier.find((place) => this.canBeObject(place, iri)) : placeOf(object)
+        const from =
+          subject === "earlier" ? earlier.find(({ place }) => this.canBeSubject(place, iri)) : { place: placeOf(subject), share: 1 }
+        const to = object === "earlier" ? earlier.find(({ place }) => this.canBeObject(place, iri)) : { place: placeOf(object), share: 1 }
         if (from === undefined || to === undefined) return []
-        return [{ subject: from, property: iri, object: to, confidence: confidenceOf(this.model.calibration, chance) }]
+        const confidence = confidenceOf(this.model.calibration, chance) * from.share * to.share
+        return [{ subject: from.place, property: iri, object: to.place, confidence }]
       })
       const clear = clearSubjectOf(read, subjects)
-      const names = read.candidates.flatMap((candidate, at) => (candidate.kind === "name" && isWhole(read, candidate) ? [placeOf(at)] : []))
-      const withTypes = (place: Place) => this.withTypes(place, statements)
-      referents.note(clear === undefined ? undefined : withTypes(placeOf(clear)), names.map(withTypes))
+      referents.note(this.mentioned(read, clear, statements, placeOf))
       return statements
     })
+  }
+
+  private mentioned(
+    read: ReadSentence,
+    clear: number | undefined,
+    statements: ReadonlyArray<Statement>,
+    placeOf: (at: number) => Place,
+  ): Mentioned {
+    const { view, candidates } = read
+    const namedAt = (at: number): Named => ({
+      ...this.withTypes(placeOf(at), statements),
+      gender: genderOf(view, candidates[at]!, at === clear),
+      isPlace: isPlaceName(view, candidates[at]!),
+    })
+    const isOne = (at: number) => !joinsPersons(view, candidates[at]!)
+    const whole = candidates.flatMap((candidate, at) => (candidate.kind === "name" && isOne(at) && isWhole(read, candidate) ? [at] : []))
+    // Both names of "Ada Sol and Jon Bray" are subjects.
+    const isSubject = (at: number) =>
+      at === clear || (clear !== undefined && !isOne(clear) && overlaps(candidates[at]!, candidates[clear]!))
+    const subjects = clear === undefined ? [] : isOne(clear) ? [clear] : whole.filter(isSubject)
+    return {
+      subjects: subjects.map(namedAt),
+      others: whole.filter((at) => !isSubject(at)).map(namedAt),
+      unnamed: unnamedPersons(view),
+    }
   }
 
   private canBeSubject({ said, known }: Place, property: string): boolean {
@@ -293,11 +347,20 @@ const clearSubjectOf = (read: ReadSentence, subjects: Judgement["subjects"]): nu
   return chance >= clearSubject ? best : undefined
 }
 
-/** Whether no other name contains the candidate. */
+/** Whether no other name contains the candidate; two names with "and" between them are two. */
 const isWhole = (read: ReadSentence, candidate: Candidate): boolean =>
   !read.candidates.some(
-    (other) => other !== candidate && other.kind === "name" && other.first <= candidate.first && other.last >= candidate.last,
+    (other) =>
+      other !== candidate &&
+      other.kind === "name" &&
+      other.first <= candidate.first &&
+      other.last >= candidate.last &&
+      (!joinsPersons(read.view, other) || joinsPersons(read.view, candidate)),
   )
+
+/** "in Kell", "at Kell" */
+const isPlaceName = (view: SentenceView, { first }: Candidate): boolean =>
+  /^(?:in|at|near|into|outside|around|across|within)$/.test(view.words[tokenLeadingTo(view, first)] ?? "")
 
 const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazetteer): Judge => {
   const places = new Map(ontology.properties.map((property, at) => [property.iri, at]))
@@ -315,6 +378,7 @@ const judgeOf = (ontology: OntologyView, model: BuiltInModel, gazetteer: Gazette
       subject: Float64Array.from(subjectFeatures, (name) => model.subjectWeights[name] ?? 0),
     },
     gazetteer,
+    readsPlainSentences: true,
   }
 }
 

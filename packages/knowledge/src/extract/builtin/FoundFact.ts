@@ -83,7 +83,7 @@ const objectOf = (
 const excludes = (ontology: OntologyIndex, { said, known }: Place, type: string): boolean =>
   [...said, ...known].some((iri) => ontology.areDisjoint(iri, type))
 
-const isValue = (ontology: OntologyIndex, property: string, object: Place): boolean => {
+export const isValue = (ontology: OntologyIndex, property: string, object: Place): boolean => {
   const kind = ontology.properties.get(property)?.kind
   const range = ontology.rangeOf(property).flat()
   if (kind === "datatype") return true

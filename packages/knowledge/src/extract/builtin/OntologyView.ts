@@ -17,6 +17,8 @@ export interface OntologyView {
   readonly domainKinds: ReadonlySet<string>
   /** The stems of the words in the labels of properties and of their ranges. */
   readonly objectNouns: ReadonlySet<string>
+  /** The stems of the last words of all class labels. */
+  readonly classNouns: ReadonlySet<string>
   readonly world: WorldNames
 }
 
@@ -30,6 +32,7 @@ export const viewOntology = (ontology: OntologyIndex): OntologyView => {
     triggers: new TriggerIndex(properties),
     domainKinds: new Set(properties.flatMap((property) => [...property.domainKinds])),
     objectNouns: new Set(properties.flatMap((property) => [...property.stems, ...property.rangeStems])),
+    classNouns: headStems([...ontology.classes.keys()].flatMap((iri) => [...ontology.names(iri)])),
     world: worldNames(),
   }
 }
@@ -70,6 +73,17 @@ export interface PropertyView {
   readonly name: string
   /** Stems of the content words of all its labels. */
   readonly stems: ReadonlySet<string>
+  /** The words of its labels that are nouns: not "founded by" or "located in". */
+  readonly nouns: ReadonlyArray<ReadonlyArray<string>>
+  /** The words that lead to it in a sentence of a plain form. */
+  readonly verbs: {
+    /** Stems of the words of its labels, without those that name the kind of value only: a birth place has to do with birth. */
+    readonly label: ReadonlySet<string>
+    /** Stems of words of related meaning to those. */
+    readonly related: ReadonlySet<string>
+    /** Whether it is about the location of things. */
+    readonly locates: boolean
+  }
   /** Stems of words of related meaning. */
   readonly related: ReadonlySet<string>
   /** Stems of the labels of its range. */
@@ -116,7 +130,7 @@ const namesPerson = (label: string): boolean => {
 }
 const countryWords = stemsOf("country nation state")
 const languageWords = stemsOf("language")
-const placeWords = stemsOf("city place location territory town settlement region country village venue area site")
+export const placeWords = stemsOf("city place location territory town settlement region country village venue area site")
 /** Words for organisations, and words in their names. */
 export const organisationWords = stemsOf(
   `organization organisation company corporation corp inc ltd llc plc gmbh business firm enterprise group holdings industries university
@@ -132,6 +146,22 @@ const numberWords =
   /\b(?:number|count|cost|price|amount|total|height|length|width|weight|population|budget|revenue|size|age|duration|area|elevation|distance|speed|depth)\b/
 const placeLabel = /\b(?:place|location|city|country|venue|town|region|headquarters)\b/
 
+/** The labels in English and those without a language; all labels if there are none. `Ehepartner` names no agent in English. */
+const englishLabels = ({ labels, alternativeLabels }: OntologyProperty, all: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const english = [...labels, ...alternativeLabels].filter(({ language }) => language === "" || /^en(?:-|$)/i.test(language))
+  return english.length === 0 ? all : english.map(({ text }) => labelKey(text))
+}
+
+const kindStems = stemsOf("place date year day name number time city country town")
+const locationStems = stemsOf("locate location situated headquarters base seat")
+
+const verbsOf = (stems: ReadonlySet<string>, expectsPlace: boolean): PropertyView["verbs"] => {
+  const telling = [...stems].filter((one) => !kindStems.has(one))
+  const label = new Set(telling.length > 0 ? telling : stems)
+  const related = new Set([...label].flatMap((one) => [...relatedStems(one)]).filter((one) => !label.has(one)))
+  return { label, related, locates: expectsPlace && [...label].some((one) => locationStems.has(one)) }
+}
+
 const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
   const names = ontology.names(property.iri)
   const stems = contentStems(names)
@@ -142,10 +172,11 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
   const above = contentStems(classes.flatMap((iri) => [...ontology.ancestors(iri)]).flatMap((iri) => [...ontology.names(iri)]))
   const named = (words: ReadonlySet<string>) => [...words].some((word) => rangeStems.has(word) || above.has(word))
   const labels = names.map(labelKey)
-  const lastWords = labels.map((label) => label.split(" ").at(-1) ?? "")
+  const lastWords = englishLabels(property, labels).map((label) => label.split(" ").at(-1) ?? "")
   const datesOnly = datatypes.length > 0 && datatypes.every(isDateType)
   const numbersOnly = datatypes.length > 0 && datatypes.every(isNumberType)
   const open = range.length === 0
+  const expectsPlace = named(placeWords) || (classes.length === 0 && labels.some((label) => placeLabel.test(label)))
   const domain = ontology
     .domainOf(property.iri)
     .flat()
@@ -155,6 +186,8 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
     iri: property.iri,
     name: ontology.label(property.iri),
     stems,
+    nouns: labels.map((label) => label.split(" ")).filter((words) => words[0] !== "" && !words.some((word) => isFunctionWord(word))),
+    verbs: verbsOf(stems, expectsPlace),
     related: new Set([...stems].flatMap((one) => [...relatedStems(one)]).filter((one) => !stems.has(one))),
     rangeStems,
     domainKinds: headStems(domain),
@@ -170,7 +203,7 @@ const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): Prop
       organisation: named(organisationWords),
       country: named(countryWords),
       language: named(languageWords),
-      place: named(placeWords) || (classes.length === 0 && labels.some((label) => placeLabel.test(label))),
+      place: expectsPlace,
     },
   }
 }

@@ -23,6 +23,8 @@ import {
 import type { Gazetteer } from "./Gazetteer.ts"
 import { allTraits, describeFor, type ObjectTraits, objectFeature, objectFeatures } from "./ObjectFeatures.ts"
 import { fits, type OntologyView, placesOfLabels, type Trigger, triggersOf } from "./OntologyView.ts"
+import { findPlainFacts } from "./PlainSentences.ts"
+import { isAlternative, isAlternativeWord, isEarlierOwner, isLimit, isOwner, joinsPersons } from "./QualifiedNames.ts"
 import { type SentenceView, viewSentence } from "./SentenceView.ts"
 import { describeEarlierSubject, describeSubjects, subjectFeature, subjectTraits } from "./SubjectFeatures.ts"
 
@@ -37,6 +39,8 @@ export interface Judge {
   readonly subjectEvidence: Evidence
   readonly weights: Weights
   readonly gazetteer: Gazetteer | undefined
+  /** Whether sentences of a plain form give facts of properties without examples. Training measures the scores alone. */
+  readonly readsPlainSentences: boolean
 }
 
 export interface Prediction {
@@ -89,9 +93,21 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
     .sort((one, other) => other.chance - one.chance)
   const ranked = raiseListMembers(read, likely).toSorted((one, other) => other.chance - one.chance)
   const reversals = findReversals(read.view, read.candidates, judge.ontology.properties, read.triggers)
-  const taken: Array<Prediction> = reversals
-    .map(({ property, doer, done }) => ({ subject: done, property, object: doer, chance: activeVoice }))
-    .filter((reversal) => isStated(read, reversal) && (hasEarlier || reversal.object !== "earlier"))
+  const isTaught = (property: number) => !judge.readsPlainSentences || judge.objectEvidence.positivesOf(property) > 0
+  const plain = findPlainFacts(judge.ontology, read.view, read.candidates, read.triggers, isTaught).filter(
+    (fact) => isStated(judge.ontology, read, fact, "object") && (hasEarlier || (fact.subject !== "earlier" && fact.object !== "earlier")),
+  )
+  const ofActiveVoice: ReadonlyArray<Prediction> = reversals
+    .flatMap(({ property, doer, done }) => (doer === undefined ? [] : [{ subject: done, property, object: doer, chance: activeVoice }]))
+    .filter((reversal) => isStated(judge.ontology, read, reversal, "agent") && (hasEarlier || reversal.object !== "earlier"))
+  const taken: Array<Prediction> = []
+  for (const one of [...plain, ...ofActiveVoice]) {
+    const isKnown = taken.some(
+      (other) =>
+        one.property === other.property && isSameEnd(read, one.subject, other.subject) && isSameEnd(read, one.object, other.object),
+    )
+    if (!isKnown) taken.push(one)
+  }
   for (const { candidate, property, chance } of ranked) {
     if (taken.length >= mostPredictions) break
     const object = read.candidates[candidate]!
@@ -102,22 +118,55 @@ export const predict = (judge: Judge, read: ReadSentence, hasEarlier: boolean): 
     if (rival || reversed) continue
     const found = subjectFor(read, subjects, candidate)
     if (found === undefined) continue
+    const inverse = plain.some(
+      (other) => other.property === property && (isSameEnd(read, other.subject, candidate) || isSameEnd(read, other.object, found.subject)),
+    )
+    if (inverse) continue
     const prediction = { subject: found.subject, property, object: candidate, chance: chance * found.chance }
-    if (isStated(read, prediction)) taken.push(prediction)
+    if (isStated(judge.ontology, read, prediction, "object")) taken.push(prediction)
   }
   return { predictions: taken, subjects }
 }
 
+const isSameEnd = ({ candidates }: ReadSentence, one: number | "earlier", other: number | "earlier"): boolean =>
+  one === other || (one !== "earlier" && other !== "earlier" && overlaps(candidates[one]!, candidates[other]!))
+
 /**
  * Whether the sentence asserts the fact. The later of subject and object stands in the clause that asserts it, since the subject
- * of a relative clause stands before the clause. If all words of the property's label are negated, so is the fact.
+ * of a relative clause stands before the clause. If all words of the property's label are negated, so is the fact. Neither end may be
+ * a name that the sentence mentions in another role.
  */
-const isStated = (read: ReadSentence, { subject, property, object }: Omit<Prediction, "chance">): boolean => {
+const isStated = (
+  ontology: OntologyView,
+  read: ReadSentence,
+  { subject, property, object }: Omit<Prediction, "chance">,
+  role: "object" | "agent",
+): boolean => {
+  if (isQualified(ontology, read, property, subject, "subject") || isQualified(ontology, read, property, object, role)) return false
   const { stated, excluded } = read.view.clauses
   const ends = [subject, object].flatMap((at) => (at === "earlier" ? [] : [read.candidates[at]!.first]))
   if (ends.some((at) => excluded[at]) || !stated[Math.max(...ends)]) return false
   const labels = triggersOf(read.triggers, property).filter(({ strength }) => strength === "label")
-  return labels.length === 0 || labels.some(({ at }) => stated[at] && !excluded[at])
+  return labels.length === 0 || labels.some(({ at }) => stated[at] && !excluded[at] && !isAlternativeWord(read.view, at))
+}
+
+const isQualified = (
+  ontology: OntologyView,
+  { view, candidates, triggers }: ReadSentence,
+  property: number,
+  at: number | "earlier",
+  end: "subject" | "object" | "agent",
+): boolean => {
+  const own = triggersOf(triggers, property)
+  const isTrigger = (token: number) => own.some((trigger) => trigger.at === token)
+  if (at === "earlier") return end === "subject" && isEarlierOwner(view, ontology.classNouns, isTrigger)
+  const candidate = candidates[at]!
+  return (
+    joinsPersons(view, candidate) ||
+    isAlternative(view, candidate) ||
+    isLimit(view, candidate, ontology.properties[property]!) ||
+    isOwner(view, candidate, end, ontology.classNouns, isTrigger)
+  )
 }
 
 interface Choice {

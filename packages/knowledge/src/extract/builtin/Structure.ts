@@ -85,7 +85,9 @@ const sectionWords =
   wordSet(`introduction overview summary abstract preface foreword contents background history biography profile details facts
   figures notes references sources bibliography appendix conclusion conclusions discussion results methods report reports review reviews
   chapter section page table figure index glossary acknowledgements contact contacts update updates schedule agenda minutes newsletter bulletin
-  faq questions answers information description specifications reception plot synopsis demographics legacy career childhood years about`)
+  faq questions answers information description specifications reception plot synopsis demographics legacy career childhood years about
+  legal notice notices privacy policy terms conditions imprint disclaimer copyright cookie cookies announcement announcements welcome
+  directions prices tickets jobs careers help login archive readme changelog licence license`)
 
 /** Words that name a section only together with others of this list: "Early Life", "Press Releases"; not in "Northlight Press". */
 const looseSectionWords =

@@ -27,8 +27,8 @@ export interface SentenceFacts {
 
 const nothing: SentenceFacts = { statements: [], types: [], about: undefined }
 
-/** The confidences of trigger verbs and nouns, and the factors for an earlier subject and a related word. */
-const confidences = { verb: 0.8, noun: 0.8, earlier: 0.9, related: 0.9 }
+/** The confidences of trigger verbs and nouns, and the factors for an earlier subject, a related word and a name that may be too long. */
+const confidences = { verb: 0.8, noun: 0.8, earlier: 0.9, related: 0.9, long: 0.7 }
 
 export const factsOfSentence = (language: ProseLanguage, { phrases, words }: PhrasedSentence, text: string): SentenceFacts => {
   if (/[?¿]/u.test(text) || language.hedges.test(text) || words.some((word) => language.negations.has(word))) return nothing
@@ -37,10 +37,11 @@ export const factsOfSentence = (language: ProseLanguage, { phrases, words }: Phr
   let inherited: End | undefined
   let about: EntityPhrase | undefined
   const segments = segmentsOf(phrases)
+  const alternatives = alternativesIn(language, phrases)
   segments.forEach((segment, at) => {
     const antecedent = antecedentOf(segment, segments[at - 1])
     const clause = new Clause(language, segment, antecedent ?? inherited)
-    statements.push(...clause.statements())
+    statements.push(...clause.statements().filter(({ subject, object }) => !alternatives.has(subject) && !alternatives.has(object)))
     types.push(...clause.types())
     const { subject } = clause
     // The subject of a relative clause is not the subject of the sentence.
@@ -49,6 +50,25 @@ export const factsOfSentence = (language: ProseLanguage, { phrases, words }: Phr
     inherited = subject
   })
   return { statements, types, about }
+}
+
+/** In phrases. */
+const longestList = 24
+
+/** The names and values that "or" joins. */
+const alternativesIn = (language: ProseLanguage, phrases: ReadonlyArray<Phrase>): ReadonlySet<Phrase | "earlier"> => {
+  const found = new Set<Phrase | "earlier">()
+  phrases.forEach((phrase, at) => {
+    if (phrase.kind !== "break" || !language.alternatives.has(phrase.word)) return
+    for (const near of [at + 1, at - 1]) if (phrases[near] !== undefined) found.add(phrases[near])
+    for (
+      let before = at - 2;
+      before > at - longestList && phrases[before]?.kind === "break" && phrases[before - 1] !== undefined;
+      before -= 2
+    )
+      found.add(phrases[before - 1]!)
+  })
+  return found
 }
 
 const isVerbal = (phrase: Phrase): boolean => phrase.kind === "verb" || (phrase.kind === "trigger" && !phrase.isNoun)
@@ -70,7 +90,15 @@ const segmentsOf = (phrases: ReadonlyArray<Phrase>): ReadonlyArray<ReadonlyArray
   const segments: Array<Array<Phrase>> = []
   for (const part of parts) {
     const before = segments.at(-1)
-    const isOwn = part.some(isVerbal) && (before?.some(isVerbal) || before?.some(({ kind }) => kind === "entity"))
+    const [first, next] = part
+    // `Mara Lind und Jonas Feld gründeten`: both names belong to the verb.
+    const isJoined =
+      first?.kind === "break" &&
+      /\p{L}/u.test(first.word) &&
+      next?.kind === "entity" &&
+      before?.at(-1)?.kind === "entity" &&
+      !before.some(isVerbal)
+    const isOwn = !isJoined && part.some(isVerbal) && (before?.some(isVerbal) || before?.some(({ kind }) => kind === "entity"))
     if (before === undefined || isOwn) segments.push(part)
     else before.push(...part)
   }
@@ -96,7 +124,7 @@ class Clause {
     this.#inherited = inherited
     this.#plain = phrases.filter(
       (phrase, at): phrase is EntityPhrase =>
-        phrase.kind === "entity" && phrase.preposition === undefined && this.#ownedBy(at) === undefined,
+        phrase.kind === "entity" && phrase.preposition === undefined && this.#ownedBy(at) === undefined && !this.#ownsPerson(at),
     )
     const verb = phrases.find(isVerbal)
     this.#verbAt = verb?.first ?? Number.POSITIVE_INFINITY
@@ -130,6 +158,7 @@ class Clause {
   }
 
   statements(): ReadonlyArray<ClauseStatement> {
+    if (this.#hasUnnamedSubject()) return []
     return this.#phrases.flatMap((phrase, at) => {
       if (phrase.kind !== "trigger") return []
       if (phrase.isNoun) return this.#byNoun(phrase, at)
@@ -162,6 +191,39 @@ class Clause {
     return "earlier"
   }
 
+  /** `Die Witwe von Jonas Feld gründete`: the subject is a person without a name. */
+  #hasUnnamedSubject(): boolean {
+    return this.#phrases.some((phrase, at) => {
+      if (phrase.kind !== "person" || phrase.preposition !== undefined || phrase.first > this.#verbAt) return false
+      const next = this.#phrases[at + 1]
+      const isNamed = next?.kind === "entity" && next.preposition === undefined && next.determiner === undefined
+      return !isNamed && !this.#plain.some(({ first }) => first < phrase.first)
+    })
+  }
+
+  /** Whether a name owns the person next to it: `Jonas Felds Bruder`, `der Witwe von Jonas Feld`. */
+  #ownsPerson(at: number): boolean {
+    const phrase = this.#phrases[at]
+    if (phrase?.kind !== "entity") return false
+    const [before, next] = [this.#phrases[at - 1], this.#phrases[at + 1]]
+    if (next?.kind === "person" && next.first === phrase.last + 1) return true
+    const { genitives } = this.#language
+    return before?.kind === "person" && (genitives.has(phrase.preposition ?? "") || genitives.has(phrase.determiner ?? ""))
+  }
+
+  /** The subject, and the names that `and` joins to it: `Mara Lind und Jonas Feld`. */
+  #subjects(): ReadonlyArray<End> {
+    const { subject } = this
+    if (subject === "earlier") return [subject]
+    const found = [subject]
+    for (let at = this.#phrases.indexOf(subject) + 1; at > 0 && at + 1 < this.#phrases.length; at += 2) {
+      const [joined, next] = [this.#phrases[at], this.#phrases[at + 1]]
+      if (joined?.kind !== "break" || next?.kind !== "entity" || next.preposition !== undefined || next.first > this.#verbAt) break
+      found.push(next)
+    }
+    return found
+  }
+
   #hasAgentiveVerb(): boolean {
     return this.#phrases.some(
       (phrase) => phrase.kind === "trigger" && !phrase.isNoun && phrase.triggered.some(({ property }) => property.agentive),
@@ -187,14 +249,24 @@ class Clause {
     return trigger.triggered.flatMap(({ property, strength }) => {
       const state = (subject: End, object: EntityPhrase | ValuePhrase | "earlier"): ReadonlyArray<ClauseStatement> =>
         this.#stated(subject, property, object, confidences.verb * (strength === "label" ? 1 : confidences.related))
-      if (property.kind === "date") return this.#nearest(at, "date").flatMap((date) => state(acted, date))
+      const actedOn = acted === this.subject ? this.#subjects() : [acted]
+      if (property.kind === "date") return this.#nearest(at, "date").flatMap((date) => actedOn.flatMap((one) => state(one, date)))
       if (property.kind === "number") return this.#numberAfter(at).flatMap((number) => state(this.subject, number))
-      if (property.kind === "place") return this.#places(at).flatMap((place) => state(acted, place))
+      if (property.kind === "place") return this.#places(at).flatMap((place) => actedOn.flatMap((one) => state(one, place)))
       if (property.kind === "text") return []
+      const companions = this.#language.companions.get(trigger.word)
+      if (companions !== undefined) {
+        const object =
+          companions.size === 0
+            ? this.#plain.find((one) => one !== this.subject && one.first > trigger.last)
+            : this.#companion(at, companions)
+        if (object !== undefined || companions.size === 0)
+          return object === undefined ? [] : this.#subjects().flatMap((one) => state(one, object))
+      }
       if (this.#isPassive) return property.agentive ? this.#agents().flatMap((agent) => state(this.subject, agent)) : []
       if (!this.#isActive || this.#verbObject === undefined) return []
-      if (property.agentive) return state(this.#verbObject, this.subject)
-      return state(this.subject, this.#verbObject)
+      const object = this.#verbObject
+      return this.#subjects().flatMap((one) => (property.agentive ? state(object, one) : state(one, object)))
     })
   }
 
@@ -257,9 +329,19 @@ class Clause {
     return hasOwnName && owner !== undefined && owner !== this.subject ? next : undefined
   }
 
+  /** The name after one of the prepositions that the verb takes, nearest to the verb. */
+  #companion(at: number, prepositions: ReadonlySet<string>): EntityPhrase | undefined {
+    const trigger = this.#phrases[at]!
+    return this.#phrases
+      .filter((phrase): phrase is EntityPhrase => phrase.kind === "entity" && prepositions.has(phrase.preposition ?? ""))
+      .toSorted((one, other) => Math.abs(one.first - trigger.first) - Math.abs(other.first - trigger.first))[0]
+  }
+
   /** The agent of a passive verb, and the names joined to it. */
   #agents(): ReadonlyArray<EntityPhrase> {
-    const at = this.#phrases.findIndex((phrase) => phrase.kind === "entity" && this.#language.agents.has(phrase.preposition ?? ""))
+    const at = this.#phrases.findIndex(
+      (phrase, index) => phrase.kind === "entity" && this.#language.agents.has(phrase.preposition ?? "") && !this.#ownsPerson(index),
+    )
     const first = this.#phrases[at]
     if (first?.kind !== "entity") return []
     const found = [first]
@@ -279,7 +361,8 @@ class Clause {
 
   #places(at: number): ReadonlyArray<EntityPhrase> {
     const places = this.#phrases.filter(
-      (phrase): phrase is EntityPhrase => phrase.kind === "entity" && this.#language.places.has(phrase.preposition ?? ""),
+      (phrase): phrase is EntityPhrase =>
+        phrase.kind === "entity" && !phrase.isLimit && this.#language.places.has(phrase.preposition ?? ""),
     )
     const trigger = this.#phrases[at]!
     const [nearest] = places.toSorted((one, other) => Math.abs(one.first - trigger.first) - Math.abs(other.first - trigger.first))
@@ -288,7 +371,7 @@ class Clause {
 
   #nearest(at: number, kind: ValueKind & ValuePhrase["kind"]): ReadonlyArray<ValuePhrase> {
     const trigger = this.#phrases[at]!
-    const found = this.#phrases.filter((phrase): phrase is ValuePhrase => phrase.kind === kind)
+    const found = this.#phrases.filter((phrase): phrase is ValuePhrase => phrase.kind === kind && !phrase.isLimit)
     const [nearest] = found.toSorted((one, other) => Math.abs(one.first - trigger.first) - Math.abs(other.first - trigger.first))
     return nearest === undefined ? [] : [nearest]
   }
@@ -306,7 +389,15 @@ class Clause {
   ): ReadonlyArray<ClauseStatement> {
     if (subject === object) return []
     const isEarlier = subject === "earlier" || object === "earlier"
-    return [{ subject, property: property.iri, object, confidence: confidence * (isEarlier ? confidences.earlier : 1) }]
+    const isLong = this.#mayBeTooLong(subject) || this.#mayBeTooLong(object)
+    const factor = (isEarlier ? confidences.earlier : 1) * (isLong ? confidences.long : 1)
+    return [{ subject, property: property.iri, object, confidence: confidence * factor }]
+  }
+
+  /** `die Fähre Nordlys`: where nouns have capitals, the first word after an article may be a noun of no known class. */
+  #mayBeTooLong(end: End | ValuePhrase): boolean {
+    if (end === "earlier" || end.kind !== "entity" || !this.#language.capitalNouns) return false
+    return end.type === undefined && !end.isQuoted && end.last > end.first && this.#isDefinite(end.determiner)
   }
 }
 

@@ -245,8 +245,7 @@ class ClauseReader {
       return this.deny(at, undefined)
     if (modals.has(word)) return this.findModal(at)
     if (refuted.has(word) && this.isAfterBe(at)) return this.denyAll()
-    if (word === "according" && this.word(at + 1) === "to" && isFormOf(hearsay, this.word(this.firstAfterArticles(at + 2))))
-      return this.denyAll()
+    if (word === "according" && this.word(at + 1) === "to" && this.isDoubtfulSource(at + 2)) return this.denyAll()
     if (unreal.has(word) && (determiners.has(this.word(at - 1)) || this.word(at - 1) === "'s")) return this.deny(at, undefined)
     return this.findAttitude(at)
   }
@@ -312,6 +311,14 @@ class ClauseReader {
     return undefined
   }
 
+  /** "a hoax", "an unconfirmed report", "local legend" */
+  private isDoubtfulSource(at: number): boolean {
+    for (let next = at; next < at + 5 && !/^[,;:]$/.test(this.word(next)); next++) {
+      if (isFormOf(hearsay, this.word(next)) || doubtfulSources.has(this.word(next))) return true
+    }
+    return false
+  }
+
   private denySentence() {
     for (const clause of new Set(this.clauses)) if (clause.kind === "independent" || clause.kind === "predicate") clause.denied = whole
     this.denyAll()
@@ -320,7 +327,8 @@ class ClauseReader {
   /** "is said to", "some say that", but not "the mayor said that" */
   private isHearsay(at: number): boolean {
     if (!isFormOf(saying, this.word(at))) return false
-    return this.isAfterBe(at) || /^(?:some|people|they|many|others|locals|legends?|rumou?rs?|sources)$/.test(this.word(at - 1))
+    const before = this.word(at - 1)
+    return this.isAfterBe(at) || anonymous.has(before) || isFormOf(hearsay, before)
   }
 
   private isAfterBe(at: number): boolean {
@@ -350,11 +358,18 @@ class ClauseReader {
       if (/^(?:that|whether|if|who|whom|when|where|why|how|what|which)$/.test(this.word(next))) return true
       if (/^[,;:]$/.test(this.word(next))) return false
     }
-    return this.hasGerundAhead(at) || this.hasClauseAhead(at + 1)
+    return this.hasGerundAhead(at) || this.hasClauseAhead(at + 1) || this.hasPresentClauseAhead(at + 1)
+  }
+
+  /** Whether a name and a verb in the present tense follow: "Ada Sol owns". */
+  private hasPresentClauseAhead(at: number): boolean {
+    let next = at
+    while (next < at + 6 && (this.capital[next] === true || articles.has(this.word(next)))) next++
+    return next > at && this.capital[next - 1] === true && /^[a-z]+[^s]s$/.test(this.word(next))
   }
 
   private hasGerundAhead(at: number): boolean {
-    const next = /^(?:of|about|against|on|with|in)$/.test(this.word(at + 1)) ? at + 2 : at + 1
+    const next = this.firstAfterAdverbs(/^(?:of|about|against|on|with|in|for)$/.test(this.word(at + 1)) ? at + 2 : at + 1)
     return (
       !this.capital[next] &&
       /.{2}ing$/.test(this.word(next)) &&
@@ -414,7 +429,7 @@ class ClauseReader {
     const word = this.word(at)
     if (this.capital[at] === true && at > this.begin()) return false
     if (finiteAuxiliaries.has(word) || word.endsWith("n't")) return true
-    if (/^(?:been|being|born|done|gone|written|taken|given|known|shown|drawn)$/.test(word)) return false
+    if (/^(?:been|being|born|done|gone|written|taken|given|known|shown|drawn)$/.test(word) || doubtfulSources.has(word)) return false
     return (
       (/[^e]ed$/.test(word) && word.length > 4 && this.word(at + 1) !== "by") ||
       (baseForm(word) !== undefined && this.word(at + 1) !== "by")
@@ -462,10 +477,6 @@ class ClauseReader {
     )
       next++
     return next
-  }
-
-  private firstAfterArticles(at: number): number {
-    return determiners.has(this.word(at)) || /^(?:local|old|popular)$/.test(this.word(at)) ? this.firstAfterArticles(at + 1) : at
   }
 }
 
@@ -520,9 +531,14 @@ const refuted = wordSet(`false untrue rejected denied disproved disproven refute
 /** Adjectives for what does not exist or did not happen: "the proposed merger". */
 const unreal = wordSet("proposed attempted alleged supposed purported rumoured rumored would-be so-called failed")
 
-const saying = wordSet("say tell report write")
+const saying = wordSet("say tell report write hold state go")
+const anonymous = wordSet("some people they many others locals sources")
+const doubtfulSources = wordSet(
+  "unconfirmed unverified unproven disputed anonymous unnamed false fake fabricated forged satirical fictional",
+)
 const asking = wordSet("ask wonder know doubt question see decide")
-const hearsay = wordSet("legend rumour rumor tradition myth gossip folklore hearsay story")
+const hearsay = wordSet(`legend rumour rumor tradition myth gossip folklore hearsay story theory hypothesis hoax prank fabrication forgery
+  satire speculation`)
 
 const toVerbs =
   wordSet(`plan hope want intend aim fail refuse decline try attempt seek wish expect threaten offer promise agree vow pledge propose
@@ -535,13 +551,13 @@ const thatVerbs =
   reject refute lie dismiss worry boast fantasize forecast`)
 const gerundVerbs =
   wordSet(`deny consider avoid contemplate resist imagine suggest propose discuss envisage envision postpone risk stop quit cease dream
-  think decide fail talk refuse oppose debate`)
+  think decide fail talk refuse oppose debate accuse charge acquit blame suspect clear convict exonerate absolve indict try`)
 const hindering = wordSet("prevent stop keep ban bar discourage prohibit hinder deter block dissuade")
 const refusing = wordSet("reject decline refuse deny")
 const unrealNouns =
   wordSet(`claim rumour rumor allegation belief theory hypothesis idea suggestion proposal plan intention hope wish attempt failure refusal
   offer bid dream desire promise threat suspicion speculation myth legend lie doubt request application possibility likelihood chance prospect
-  demand inability ambition notion assumption fear story pledge vow`)
+  demand inability ambition notion assumption fear story pledge vow accusation charge hoax`)
 const openAdjectives =
   wordSet(`unable unlikely likely unclear unknown uncertain undecided possible impossible doubtful conceivable plausible probable eager
   reluctant unwilling false untrue`)

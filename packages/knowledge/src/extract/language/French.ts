@@ -1,5 +1,5 @@
 /** The words and forms of French. */
-import { type ProseLanguage, unmarked, withoutEnding } from "./ProseLanguage.ts"
+import { type ProseLanguage, readCompanions, unmarked, withoutEnding } from "./ProseLanguage.ts"
 import { wordSet } from "./Words.ts"
 
 const endings =
@@ -21,22 +21,39 @@ export const french: ProseLanguage = {
   perfects: wordSet("a ont avait avaient eut"),
   having: wordSet("a ont avait compte comptait possède possédait emploie employait"),
   agents: wordSet("par"),
-  places: wordSet("à au aux en dans près"),
+  places: wordSet("à au aux en dans"),
   genitives: wordSet("de du des d"),
   prepositions: wordSet("pour avec sans sur sous chez vers depuis pendant entre contre après avant selon dès jusque jusqu"),
   conjunctions: wordSet("et ou mais puis donc car"),
+  alternatives: wordSet("ou soit"),
+  limits: wordSet("avant après près km kilomètres kilomètre loin nord sud ouest hors entre proximité environs alentours"),
+  persons:
+    wordSet(`veuve veuf frère sœur soeur mère père parents fils fille enfant enfants grand-mère grand-père tante oncle neveu nièce cousin
+    cousine ami amie amis collègue voisin voisine avocat avocate héritier héritière famille beau-frère belle-sœur élève assistant assistante
+    secrétaire biographe`),
+  companions: readCompanions(`
+travaille travaillait travaillent travailla travaillé: pour chez
+marié mariée mariés: à avec
+appartient appartenait appartiennent: à au`),
+  genders: new Map([
+    ["il", "male"],
+    ["elle", "female"],
+  ]),
   relatives: wordSet("qui que dont où lequel laquelle"),
   others: wordSet(
     `y se s ne n pas plus moins très aussi alors ainsi ici là aujourd'hui environ près comme quand tout tous toute toutes plusieurs
     notamment également ensuite enfin d'abord actuellement désormais on nous vous je tu lui eux même mêmes autre autres premier première
-    deux trois été l'on c'est`,
+    deux trois été l'on c'est hier demain autrefois peu beaucoup certains`,
   ),
   connectors: wordSet("de du des la le les d l"),
   negations: wordSet(
     `ne n pas jamais aucun aucune ni sans si presque peut-être probablement éventuellement serait seraient aurait auraient pourrait
-    devrait prétendument prévoit prévoient prévu nie nié nia démenti dément envisage sinon guère personne rien`,
+    devrait prétendument prévoit prévoient prévu nie nié nia démenti dément envisage sinon guère personne rien
+    accusé accusée accusés accusées inculpé inculpée soupçonné soupçonnée acquitté acquittée menti ment mentait mensonge croient croit
+    croyait prétend prétendent prétendait canular théorie hypothèse légende rumeur`,
   ),
-  hedges: /(?<!\p{L})(?:on dit que|il paraît|selon la rumeur|à peine|a failli|soi-disant|doit être|doit ouvrir)(?!\p{L})/iu,
+  hedges:
+    /(?<!\p{L})(?:on dit que|il paraît|selon la rumeur|à peine|a failli|soi-disant|doit être|doit ouvrir|non confirmée?s?|peu de gens)(?!\p{L})/iu,
   commonNouns: wordSet("monsieur madame"),
   titles: wordSet("m mme mlle dr monsieur madame professeur docteur saint"),
   abstractEndings: /(?!)/u,
@@ -73,7 +90,9 @@ prix récompense reçu reçut obtenu remporté remporta
 composer composé composée composa compositeur compositrice composition
 ouvrir ouvert ouverte ouvrit ouverture inauguré inaugurée inauguration
 étudier étudia étudié études
-traduire traduit traduite traduisit traducteur traductrice traduction`,
+traduire traduit traduite traduisit traducteur traductrice traduction
+travailler travaille travaillait travaillent travaillé employeur
+habiter habite habitait habitent réside résidait vit vivait résidence domicile demeure`,
   stem,
   form: (word) => {
     if (/(?:ateur|atrice|eur|euse|trice|iste|aire|ien|ienne)s?$/u.test(word)) return "agent"

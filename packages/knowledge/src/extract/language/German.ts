@@ -1,5 +1,5 @@
 /** The words and forms of German. */
-import { type ProseLanguage, unmarked, withoutEnding } from "./ProseLanguage.ts"
+import { type ProseLanguage, readCompanions, unmarked, withoutEnding } from "./ProseLanguage.ts"
 import { wordSet } from "./Words.ts"
 
 const endings = "erinnen ungen innen erin ung ete eten etet test tet ten ern ers est end em en er es et te st in e t s n"
@@ -33,25 +33,44 @@ export const german: ProseLanguage = {
     "mit nach seit zu zum zur für über unter auf an am um gegen ohne ab bis vor zwischen während wegen trotz hinter neben laut per pro beim ins ans aufs",
   ),
   conjunctions: wordSet("und oder aber sowie sondern denn doch"),
+  alternatives: wordSet("oder entweder"),
+  limits: wordSet(`vor nach nahe bei unweit nähe umgebung km kilometer außerhalb nördlich südlich östlich westlich nordwestlich nordöstlich
+    südwestlich südöstlich zwischen`),
+  persons:
+    wordSet(`witwe witwer bruder schwester mutter vater eltern sohn tochter kinder kind enkel enkelin großmutter großvater tante onkel
+    neffe nichte cousin cousine vetter freund freundin freunde kollege kollegin nachbar nachbarin anwalt anwältin erbe erbin erben familie
+    schwager schwägerin schüler schülerin assistent assistentin mitarbeiter mitarbeiterin sekretär sekretärin biograf biografin firma`),
+  companions: readCompanions(`
+arbeitet arbeitete arbeiten arbeiteten gearbeitet: für bei
+angestellt: bei
+verheiratet: mit
+gehört gehörte gehören gehörten:`),
+  genders: new Map([
+    ["er", "male"],
+    ["sie", "female"],
+  ]),
   relatives: wordSet("der die das dem den deren dessen welche welcher welches"),
   others: wordSet(
     `auch noch schon sich hier dort dann heute bereits etwa rund circa ca knapp insgesamt zudem außerdem später zuletzt zunächst damals
     jedoch daher dabei damit darüber als wie was wer wo wann man wir ich du ihr alle viele mehrere einige mehr sehr so zwei drei erst
     erste ersten erster erstmals heutige heutigen jetzt neben seitdem danach davor ihnen ihm ihn uns zu gemeinsam zusammen derzeit aktuell ursprünglich anschließend schließlich daraufhin mittlerweile inzwischen
-    gegenwärtig anfangs offiziell zuvor nun ebenfalls nachdem weil da`,
+    gestern morgen einst früher wenige manche gegenwärtig anfangs offiziell zuvor nun ebenfalls nachdem weil da`,
   ),
   connectors: wordSet("&"),
   negations: wordSet(
     `nicht kein keine keinen keinem keiner keines nie niemals niemand nirgends weder ohne kaum ob falls wenn soll sollen sollte sollten
     angeblich vermutlich möglicherweise vielleicht wohl mutmaßlich fast beinahe wäre würde hätte könnte dürfte plant planen geplant
-    bestreitet bestritt dementiert dementierte leugnet leugnete`,
+    bestreitet bestritt dementiert dementierte leugnet leugnete
+    beschuldigt beschuldigte bezichtigt angeklagt verdächtigt verdächtigte freigesprochen vorgeworfen log lügt logen gelogen lüge glauben
+    glaubt glaubte glaubten behauptet behauptete behaupten vermutet vermuten unbestätigt unbestätigte unbestätigten unbestätigter
+    unbestätigtem theorie these legende gerücht falschmeldung schwindel`,
   ),
   hedges: /\b(?:es heißt|nach eigenen angaben|gerüchten|gerüchte|den anschein|beabsichtig\w*|in aussicht)(?![\p{L}])/iu,
   commonNouns: wordSet(
     `jahr jahre jahren jahres monat monate monaten tag tage tagen ende anfang beginn mitte zeit rahmen auftrag prozent euro dollar
     million millionen milliarde milliarden mitarbeiter mitarbeitern menschen leute anteil anteile teil teile hilfe betrieb besitz
     jahrhundert woche wochen uhr kilometer meter quadratkilometer hektar tonnen stück art weise grund folge erfolg zusammenarbeit person
-    personen freunde brüder geschwister eltern vater mutter bruder schwester sohn tochter haus familie leben welt`,
+    personen brüder geschwister haus leben welt nähe umgebung umland meldung bericht theorie`,
   ),
   titles: wordSet(
     `herr frau dr prof professor professorin doktor ingenieur ingenieurin stadt gemeinde dorf ort firma unternehmer unternehmerin
@@ -92,7 +111,9 @@ komponieren komponierte komponiert komponist komponistin
 eröffnen eröffnete eröffnet eröffnung
 umsatz erlös
 studieren studierte studiert studium
-übersetzen übersetzte übersetzt übersetzer übersetzerin`,
+übersetzen übersetzte übersetzt übersetzer übersetzerin
+arbeiten arbeitet arbeitete gearbeitet arbeitgeber arbeitgeberin angestellt
+wohn wohnen wohnt wohnte wohnhaft wohnort wohnsitz lebt lebte residiert`,
   stem,
   form: (word) => {
     if (

@@ -1,7 +1,7 @@
 /** Finds the properties and classes of an ontology by the words of a language: their labels, and words of related meaning. */
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { isDateType, isNumberType } from "../../rdf/Vocabulary.ts"
-import type { ProseLanguage } from "./ProseLanguage.ts"
+import { type ProseLanguage, unmarked } from "./ProseLanguage.ts"
 import { readGroups } from "./VerbLexicon.ts"
 import { fold, labelKey } from "./Words.ts"
 
@@ -24,20 +24,30 @@ export interface Triggered {
 const placeClass =
   /(?:^|\s)(?:place|city|town|country|location|region|village|settlement|ort|stadt|land|gemeinde|lieu|ville|pays|région|commune|lugar|ciudad|país|región|municipio)(?:\s|$)/u
 
+const organisationClass =
+  /(?:^|\s)(?:company|organisation|organization|business|firm|enterprise|brewery|publisher|institution|school|university|club|team|museum|bank|unternehmen|firma|organisation|brauerei|verlag|schule|universität|verein|entreprise|société|maison|école|empresa|compañía|sociedad|escuela)(?:\s|$)/u
+
+/** In letters. */
+const shortStem = 3
+
 export class LanguageProperties {
   readonly #language: ProseLanguage
   readonly #ontology: OntologyIndex
   readonly #byStem = new Map<string, Array<Triggered>>()
+  /** The words of labels and of groups of related words as they are written, without diacritics. */
+  readonly #written = new Set<string>()
   readonly #classes = new Map<string, Array<{ readonly stems: ReadonlyArray<string>; readonly iri: string }>>()
 
   constructor(ontology: OntologyIndex, language: ProseLanguage) {
     this.#language = language
     this.#ontology = ontology
     const related = readGroups(language.synonyms, (word) => language.stem(fold(word)))
+    for (const word of language.synonyms.split(/\s+/)) this.#written.add(unmarked(fold(word)))
     for (const { iri, deprecated } of ontology.ontology.properties) {
       const labels = deprecated ? [] : this.#labels(iri)
       const words = labels.map((label) => this.#content(label))
       const property = this.#property(iri, labels)
+      for (const word of words.flatMap((one) => one.words)) this.#written.add(unmarked(word))
       const own = new Set(words.flatMap(({ stems }) => stems))
       for (const stem of own) this.#add(stem, { property, strength: "label" })
       for (const stem of new Set([...own].flatMap((one) => [...(related.get(one) ?? [])]))) {
@@ -53,9 +63,21 @@ export class LanguageProperties {
     }
   }
 
-  /** The properties that a word triggers; undefined if there are none. */
+  /** The properties that a word triggers; undefined if there are none. A short stem is shared by words of other meaning: `mar`, `marido`. */
   triggered(word: string): ReadonlyArray<Triggered> | undefined {
-    return this.#byStem.get(this.#language.stem(word))
+    const stem = this.#language.stem(word)
+    return stem.length > shortStem || this.isWritten(word) ? this.#byStem.get(stem) : undefined
+  }
+
+  /** Whether a word is in a label or in a group of related words as it is written. */
+  isWritten(word: string): boolean {
+    return this.#written.has(unmarked(word))
+  }
+
+  /** Whether a noun for the class can be part of a name, in the form of the label: "Brauerei Nordlicht", but not "Film Emma". */
+  isPartOfName(word: string, iri: string): boolean {
+    const names = [iri, ...this.#ontology.ancestors(iri)].flatMap((one) => [...this.#ontology.names(one)].map(labelKey))
+    return this.#labels(iri).some((label) => labelKey(label) === word) && names.some((name) => organisationClass.test(name))
   }
 
   /** The class with the longest label that begins at a word, and the last word of the label. */

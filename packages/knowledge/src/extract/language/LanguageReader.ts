@@ -5,6 +5,7 @@ import { type ClauseStatement, type End, factsOfSentence } from "./ClauseFacts.t
 import { languagesOfOntology } from "./DocumentLanguage.ts"
 import { french } from "./French.ts"
 import { german } from "./German.ts"
+import { givenNames } from "./GivenNames.ts"
 import { LanguageProperties } from "./LanguageProperties.ts"
 import { type EntityPhrase, phrasesOf, type ValuePhrase } from "./Phrases.ts"
 import type { ProseLanguage, UnreadProse } from "./ProseLanguage.ts"
@@ -19,6 +20,9 @@ export const unreadProse = (language: string | undefined, ontology: OntologyInde
   if (!languages.has(language)) return "language"
   return languagesOfOntology(ontology).has(language) ? undefined : "labels"
 }
+
+/** The factor for the confidence of facts about a heading. */
+const shareOfHeading = 0.6
 
 interface Piece {
   readonly text: string
@@ -60,9 +64,18 @@ export class LanguageReader {
     return known === undefined || unreadProse(language, ontology) !== undefined ? undefined : new LanguageReader(known, ontology)
   }
 
-  /** Reads a passage of prose. Its first sentence can refer to the heading as an earlier subject. */
+  /**
+   * Reads a passage of prose. Its first sentence can refer to the heading as an earlier subject. Facts about a heading that names no
+   * class need a review: it may be a title or a section.
+   */
   read(prose: Piece, heading: Piece | undefined): ReadProse {
     let earlier: Piece | undefined = heading
+    const isTold =
+      heading !== undefined &&
+      labelKey(heading.text)
+        .split(" ")
+        .some((word) => this.#terms.classAt([word], 0) !== undefined)
+    const shareOf = (piece: Piece) => (piece === heading && !isTold ? shareOfHeading : 1)
     const said = new Map<string, Set<string>>()
     const note = ({ text }: Piece, type: string) => said.set(labelKey(text), (said.get(labelKey(text)) ?? new Set()).add(type))
     const found: Array<{ statement: ClauseStatement; subject: Piece; object: Piece }> = []
@@ -70,7 +83,7 @@ export class LanguageReader {
     for (const { start, end } of splitSentences(prose.text)) {
       const text = prose.text.slice(start, end)
       const sentence = phrasesOf(this.#language, this.#terms, text, prose.start + start)
-      const before = earlier
+      const before = earlier === undefined || this.#isOtherGender(earlier, sentence.words) ? undefined : earlier
       const pieceOf = (at: End | ValuePhrase): Piece | undefined =>
         at === "earlier" ? before : at.kind === "entity" ? this.#whole(at, prose.text) : at
       const { statements, types, about } = factsOfSentence(this.#language, sentence, text)
@@ -88,7 +101,9 @@ export class LanguageReader {
       }
       for (const statement of statements) {
         const [subject, object] = [pieceOf(statement.subject), pieceOf(statement.object)]
-        if (subject !== undefined && object !== undefined) found.push({ statement, subject, object })
+        if (subject === undefined || object === undefined) continue
+        const confidence = statement.confidence * shareOf(subject) * shareOf(object)
+        found.push({ statement: { ...statement, confidence }, subject, object })
       }
       if (about !== undefined) earlier = this.#whole(about, prose.text)
     }
@@ -108,6 +123,14 @@ export class LanguageReader {
       })),
       named: named.map((piece) => place(piece, false)),
     }
+  }
+
+  /** Whether a sentence has a pronoun of the other gender than the given name: "Maria Lopez" for "er". */
+  #isOtherGender({ text }: Piece, words: ReadonlyArray<string>): boolean {
+    const [first = "", ...others] = labelKey(text).split(" ")
+    const gender = others.length === 0 ? undefined : givenNames.get(first)
+    const said = words.flatMap((word) => this.#language.genders.get(word) ?? [])
+    return gender !== undefined && said.length > 0 && !said.includes(gender)
   }
 
   /** Shortens "Brauerei Nordlicht" to "Nordlicht" if the text elsewhere has the name alone. */

@@ -25,6 +25,8 @@ export interface EntityPhrase extends LedPhrase {
   /** The class that stands before the name: "the brewery Nordlys". */
   readonly type: string | undefined
   readonly isQuoted: boolean
+  /** Whether it is only a limit: "near Kell". */
+  readonly isLimit: boolean
 }
 
 export interface ValuePhrase extends LedPhrase {
@@ -32,6 +34,8 @@ export interface ValuePhrase extends LedPhrase {
   readonly text: string
   readonly start: number
   readonly end: number
+  /** Whether it is only a limit: "before 4 May 1970". */
+  readonly isLimit: boolean
 }
 
 export interface TriggerPhrase extends LedPhrase {
@@ -46,6 +50,8 @@ export type Phrase =
   | EntityPhrase
   | ValuePhrase
   | TriggerPhrase
+  /** A noun for a person by a relation to another: "widow". */
+  | (LedPhrase & { readonly kind: "person" })
   /** A noun for a class, without a name after it. */
   | (LedPhrase & { readonly kind: "class"; readonly iri: string })
   | (TokenRange & { readonly kind: "pronoun" | "relative" })
@@ -137,7 +143,9 @@ class Phraser {
   #next(at: number): number {
     const token = this.#tokens[at]!
     const word = this.#words[at]!
-    const { prepositions, agents, places, genitives, definite, indefinite, possessives, conjunctions, relatives, pronouns } = this.#language
+    const { prepositions, agents, places, genitives, definite, indefinite, possessives, conjunctions, alternatives, relatives, pronouns } =
+      this.#language
+    const { having, perfects, persons, others } = this.#language
     const date = this.#dates.get(at)
     if (date !== undefined) return this.#value("date", at, date.last)
     const quotation = closing[token.text]
@@ -162,14 +170,18 @@ class Phraser {
       }
       if (relatives.has(word)) return this.#simple("relative", at)
       if (pronouns.has(word)) return this.#simple("pronoun", at)
-      if (conjunctions.has(word)) {
+      if (conjunctions.has(word) || alternatives.has(word)) {
         this.#put({ kind: "break", word, first: at, last: at })
         return at + 1
       }
       if (this.#isAuxiliary(word)) {
         this.#put({ kind: "verb", word, first: at, last: at })
         // "liegt in" and "se trouve à" are copulas that also trigger properties of a place.
-        const triggered = this.#terms.triggered(word)?.filter(({ property }) => property.kind === "place")
+        // `besitzt` and `posee` also trigger the owner.
+        const isOwning = having.has(word) && !perfects.has(word) && this.#terms.isWritten(word)
+        const triggered = this.#terms
+          .triggered(word)
+          ?.filter(({ property }) => property.kind === "place" || (isOwning && property.kind === "entity"))
         if (triggered !== undefined && triggered.length > 0)
           this.#put({
             kind: "trigger",
@@ -187,6 +199,12 @@ class Phraser {
     }
     const trigger = this.#trigger(at)
     if (trigger !== undefined) return trigger
+    if (persons.has(word) && !this.#isNamePart(at)) {
+      this.#put({ kind: "person", ...this.#led(), first: at, last: at })
+      return at + 1
+    }
+    // `Ayer María Vidal`: the adverb at the beginning is not part of the name.
+    if (at === this.#begin && others.has(word)) return at + 1
     const named = this.#classOrName(at)
     if (named !== undefined) return named
     // Skips adjectives and adverbs: the noun they belong to may follow.
@@ -230,13 +248,21 @@ class Phraser {
   }
 
   #value(kind: "date" | "number", first: number, last: number): number {
-    this.#put({ kind, ...this.#led(), ...this.#spanned(first, last) })
+    this.#put({ kind, isLimit: this.#isLimit(first), ...this.#led(), ...this.#spanned(first, last) })
     return last + 1
   }
 
   #entity(first: number, last: number, type: string | undefined, isQuoted: boolean, next: number): number {
-    this.#put({ kind: "entity", type, isQuoted, ...this.#led(), ...this.#spanned(first, last) })
+    this.#put({ kind: "entity", type, isQuoted, isLimit: this.#isLimit(first), ...this.#led(), ...this.#spanned(first, last) })
     return next
+  }
+
+  /** Whether a word for a limit leads up to a name or value: `vor dem 4. Mai`, `à 40 km de Lisbonne`. */
+  #isLimit(first: number): boolean {
+    const { definite, genitives, limits } = this.#language
+    let at = first - 1
+    while (at > first - 4 && (definite.has(this.#words[at] ?? "") || genitives.has(this.#words[at] ?? ""))) at--
+    return limits.has(this.#words[at] ?? "")
   }
 
   /** "12,5 Millionen" is one number. */
@@ -310,9 +336,13 @@ class Phraser {
     return this.#language.genitives.has(this.#words[at] ?? "")
   }
 
-  /** In a language that capitalises names only, a capitalised word inside a sentence is part of a name. */
+  /**
+   * In a language that capitalises names only, a capitalised word inside a sentence is part of a name. So is the first word before
+   * another capital, unless it is a known word: `María Vidal nació`, but `Fundador Juan Rojo`.
+   */
   #isNamePart(at: number): boolean {
-    return !this.#language.capitalNouns && this.#isCapital(at) && at !== this.#begin
+    if (this.#language.capitalNouns || !this.#isCapital(at)) return false
+    return at !== this.#begin || (this.#isCapital(at + 1) && !this.#terms.isWritten(this.#words[at] ?? ""))
   }
 
   #classOrName(at: number): number | undefined {
@@ -347,6 +377,9 @@ class Phraser {
     }
     const isOne = at === last
     const word = this.#words[at]!
+    // `der Film Stiller Hafen`, `des Films Stiller Hafen`: the noun is not part of the name.
+    if (capitalNouns && named !== undefined && named.last === at && !isOne && !this.#terms.isPartOfName(word, named.iri))
+      return this.#entity(at + 1, last, named.iri, false, last + 1)
     if (isOne && (commonNouns.has(word) || (capitalNouns && abstractEndings.test(word)))) {
       this.#lead(undefined, undefined, at)
       return at + 1
@@ -359,14 +392,14 @@ class Phraser {
    * since "von" stands before an agent far more often than inside a name.
    */
   #nameEnd(first: number): number {
-    const { connectors, capitalNouns } = this.#language
+    const { connectors, capitalNouns, persons } = this.#language
     let last = first
     for (;;) {
       const isInitial = this.#words[last + 1] === "." && /^\p{Lu}$/u.test(this.#tokens[last]?.text ?? "") && this.#isCapital(last + 2)
       const next = isInitial ? last + 2 : last + 1
       let over = next
       while (!capitalNouns && over - next < 2 && connectors.has(this.#words[over] ?? "") && !this.#isCapital(over)) over++
-      if (!this.#isCapital(over) || this.#isTriggerNoun(over)) return last
+      if (!this.#isCapital(over) || this.#isTriggerNoun(over) || (capitalNouns && persons.has(this.#words[over] ?? ""))) return last
       if (over === next && !isInitial && !this.#adjacent(last, next)) return last
       last = over
     }

@@ -3,6 +3,7 @@
  * why the prose of a document is not read, with the next step. API definitions import this file, so it loads no code that reads documents.
  */
 import * as Schema from "effect/Schema"
+import type { Gender } from "./GivenNames.ts"
 
 /** The grammatical role of a word, as far as its form shows. */
 export type WordForm = "participle" | "agent" | "finite" | "other"
@@ -32,6 +33,16 @@ export interface ProseLanguage {
   /** All other prepositions. */
   readonly prepositions: ReadonlySet<string>
   readonly conjunctions: ReadonlySet<string>
+  /** Conjunctions between alternatives, of which none is asserted: `or`. */
+  readonly alternatives: ReadonlySet<string>
+  /** Words before a place or a date that is only a limit: `near`, `before`, `km from`. */
+  readonly limits: ReadonlySet<string>
+  /** Nouns for a person by a relation to another: `widow`, `lawyer`. */
+  readonly persons: ReadonlySet<string>
+  /** Verbs whose object follows a preposition, each with its prepositions; an object without one for none: `works for`, `belongs to`. */
+  readonly companions: ReadonlyMap<string, ReadonlySet<string>>
+  /** The pronouns that tell the gender of a person. */
+  readonly genders: ReadonlyMap<string, Gender>
   readonly relatives: ReadonlySet<string>
   /** Other function words. */
   readonly others: ReadonlySet<string>
@@ -62,6 +73,22 @@ export interface ProseLanguage {
   /** Parts of a compound that are words of their own. */
   readonly parts: (word: string) => ReadonlyArray<string>
 }
+
+/** Verbs with their prepositions, one line for each set of prepositions: `arbeitet arbeitete: für bei`. */
+export const readCompanions = (lines: string): ReadonlyMap<string, ReadonlySet<string>> =>
+  new Map(
+    lines
+      .trim()
+      .split("\n")
+      .flatMap((line) => {
+        const [verbs = "", joined = ""] = line.split(":")
+        const allowed = new Set(joined.split(" ").filter((word) => word !== ""))
+        return verbs
+          .trim()
+          .split(" ")
+          .map((verb) => [verb, allowed] as const)
+      }),
+  )
 
 /** The word without diacritics. */
 export const unmarked = (word: string): string => word.normalize("NFD").replace(/\p{M}/gu, "").replaceAll("ß", "ss")

@@ -1,5 +1,5 @@
 /** The words and forms of Spanish. */
-import { type ProseLanguage, unmarked, withoutEnding } from "./ProseLanguage.ts"
+import { type ProseLanguage, readCompanions, unmarked, withoutEnding } from "./ProseLanguage.ts"
 import { wordSet } from "./Words.ts"
 
 const endings =
@@ -21,21 +21,37 @@ export const spanish: ProseLanguage = {
   perfects: wordSet("ha han había habían hubo"),
   having: wordSet("tiene tenía posee poseía cuenta contaba emplea empleaba"),
   agents: wordSet("por"),
-  places: wordSet("en cerca"),
+  places: wordSet("en"),
   genitives: wordSet("de del"),
   prepositions: wordSet("a al con sin para sobre bajo desde hasta entre contra hacia según durante tras ante mediante"),
   conjunctions: wordSet("y e o u pero sino"),
+  alternatives: wordSet("o u"),
+  limits: wordSet("antes después tras cerca km kilómetros kilómetro lejos norte sur oeste fuera entre cercanías afueras alrededores"),
+  persons:
+    wordSet(`viuda viudo hermano hermana hermanos madre padre padres hijo hija hijos nieto nieta abuelo abuela tío tía sobrino sobrina
+    primo prima amigo amiga amigos colega vecino vecina abogado abogada heredero heredera familia cuñado cuñada alumno alumna asistente
+    secretario secretaria biógrafo biógrafa`),
+  companions: readCompanions(`
+trabaja trabajaba trabajan trabajó trabajado: para
+casado casada casados casó: con
+pertenece pertenecía pertenecen: a al`),
+  genders: new Map([
+    ["él", "male"],
+    ["ella", "female"],
+  ]),
   relatives: wordSet("que quien quienes cuyo cuya cual donde"),
   others: wordSet(
     `se me te nos le les lo muy más menos también ya aún todavía así aquí allí hoy ayer cuando como todo todos toda todas varios varias
     además luego después antes actualmente entonces mismo misma otro otra otros otras primer primera dos tres unos cerca aproximadamente
-    alrededor unas yo tú nosotros usted ustedes`,
+    alrededor unas yo tú nosotros usted ustedes mañana antaño pocos pocas muchos muchas algunos algunas`,
   ),
   connectors: wordSet("de del la las los el"),
   negations: wordSet(
     `no nunca jamás tampoco ni ningún ninguna ninguno nadie nada sin casi quizá quizás tal si apenas presuntamente supuestamente
     posiblemente probablemente podría podrían habría habrían sería serían debería negó niega niegan desmintió desmiente planea planean
-    prevé prevén`,
+    prevé prevén
+    acusado acusada acusados acusadas imputado imputada sospechoso sospechosa absuelto absuelta mintió miente mentira creen cree creía
+    bulo teoría hipótesis leyenda rumor rumores`,
   ),
   hedges: /(?<!\p{L})(?:se dice que|se cree que|según rumores|al parecer|a punto de|tal vez|está previsto|tiene previsto)(?!\p{L})/iu,
   commonNouns: wordSet("señor señora don doña"),
@@ -74,10 +90,12 @@ premio galardón recibió ganó galardonado
 componer compuso compuesto compuesta compositor compositora composición
 abrir abrió abierto abierta inauguró inaugurado inaugurada inauguración apertura
 estudiar estudió estudios
-traducir tradujo traducido traducida traductor traductora traducción`,
+traducir tradujo traducido traducida traductor traductora traducción
+trabajar trabaja trabajaba trabajan trabajó empleador empleadora
+residir reside residía residen vive vivía viven vivir residencia domicilio`,
   stem,
   form: (word) => {
-    if (/(?:dor|dora|dores|doras|tor|tora|tores|ista|istas|ero|era)$/u.test(word)) return "agent"
+    if (/(?:dor|dora|dores|doras|tor|tora|tores|ista|istas|ero|era|ario|aria|ueño|ueña)$/u.test(word)) return "agent"
     if (/(?:ado|ada|ados|adas|ido|ida|idos|idas|to|ta|tos|tas)$/u.test(word)) return "participle"
     return /(?:ó|ió|jo|so|aron|ieron|e|a)$/u.test(word) ? "finite" : "other"
   },

@@ -137,9 +137,10 @@ export const isVerbLike = (word: string): boolean => /(?:ed|ing)$/.test(word) ||
 /** Whether a word is a form of one of these verbs, or the plural of one of these nouns. */
 export const isFormOf = (bases: ReadonlySet<string>, word: string): boolean => {
   if (bases.has(word) || bases.has(baseForm(word) ?? "")) return true
-  const ending = /(?:ied|ies|ed|es|ing|s)$/.exec(word)?.[0]
+  const ending = /(?:ied|ies|ying|ed|es|ing|s)$/.exec(word)?.[0]
   if (ending === undefined) return false
   const rest = word.slice(0, -ending.length)
-  if (ending === "ied" || ending === "ies") return bases.has(`${rest}y`)
+  // "denied" and "denying", "lied" and "lying"
+  if (ending === "ied" || ending === "ies" || ending === "ying") return bases.has(`${rest}y`) || bases.has(`${rest}ie`)
   return bases.has(rest) || bases.has(`${rest}e`) || (/(.)\1$/.test(rest) && bases.has(rest.slice(0, -1)))
 }

@@ -168,10 +168,49 @@ const pairs: ReadonlyArray<readonly [nothing: string, something: string, fact: s
   ["Instead of founding Pellham Works, Tamsin Orr slept.", "Instead of sleeping, Tamsin Orr founded Pellham Works.", founded],
   ["Pellham Works did not move and was not directed by Tamsin Orr.", "Pellham Works did not move and is directed by Tamsin Orr.", directed],
   ["Without being located in Varno, Pellham Works thrived.", "Without any help, Pellham Works, located in Varno, thrived.", located],
+  // Alternatives
+  ["Tamsin Orr or Ilse Dorn founded Pellham Works.", "Tamsin Orr founded Pellham Works, for better or worse.", founded],
+  ["Either Ilse Dorn or Tamsin Orr founded Pellham Works.", "Either way, Tamsin Orr founded Pellham Works.", founded],
+  ["Pellham Works was founded by Ilse Dorn or by Tamsin Orr.", "Pellham Works, a mill or a forge, was founded by Tamsin Orr.", founded],
+  ["Pellham Works was founded by Ilse Dorn, Jon Bray or Tamsin Orr.", "Sooner or later, Tamsin Orr founded Pellham Works.", founded],
+  ["Pellham Works is located in Kell or Varno.", "Pellham Works is located in Varno, rain or shine.", located],
+  ["Tamsin Orr was born in Varno or in Kell.", "More or less by chance Tamsin Orr was born in Varno.", born],
+  // Accused, charged, blamed
+  ["Tamsin Orr was accused of founding Pellham Works.", "Tamsin Orr was accused of theft, but Tamsin Orr founded Pellham Works.", founded],
+  ["Tamsin Orr was accused of secretly founding Pellham Works.", "Tamsin Orr, accused of theft, founded Pellham Works.", founded],
+  ["Tamsin Orr was charged with founding Pellham Works.", "Tamsin Orr, charged with energy, founded Pellham Works.", founded],
+  ["Tamsin Orr was acquitted of having founded Pellham Works.", "Tamsin Orr was acquitted and founded Pellham Works.", founded],
+  ["Tamsin Orr was blamed for founding Pellham Works.", "Tamsin Orr was praised for founding Pellham Works.", founded],
+  ["Tamsin Orr was suspected of founding Pellham Works.", "Tamsin Orr suspected nothing and founded Pellham Works.", founded],
+  ["Tamsin Orr was cleared of founding Pellham Works.", "Tamsin Orr cleared the land and founded Pellham Works.", founded],
+  // Lies, hoaxes, theories, beliefs
+  ["Ilse Dorn lied that Tamsin Orr founded Pellham Works.", "The clerk wrote that Tamsin Orr founded Pellham Works.", founded],
+  ["Ilse Dorn lies that Tamsin Orr founded Pellham Works.", "The clerk notes that Tamsin Orr founded Pellham Works.", founded],
+  ["Ilse Dorn was lying that Tamsin Orr founded Pellham Works.", "The clerk was adding that Tamsin Orr founded Pellham Works.", founded],
+  ["Few people believe Tamsin Orr directs Pellham Works.", "All people know that Pellham Works is directed by Tamsin Orr.", directed],
+  ["Few people believe that Tamsin Orr was born in Varno.", "All people know that Tamsin Orr was born in Varno.", born],
+  ["According to a hoax, Tamsin Orr founded Pellham Works.", "According to a deed, Tamsin Orr founded Pellham Works.", founded],
+  [
+    "According to an unconfirmed report, Tamsin Orr founded Pellham Works.",
+    "According to an official report, Tamsin Orr founded Pellham Works.",
+    founded,
+  ],
+  ["According to unverified sources, Tamsin Orr was born in Varno.", "According to church records, Tamsin Orr was born in Varno.", born],
+  ["The theory says that Tamsin Orr founded Pellham Works.", "The chronicle says that Tamsin Orr founded Pellham Works.", founded],
+  ["One theory holds that Pellham Works is located in Varno.", "The map shows that Pellham Works is located in Varno.", located],
+  ["The legend says Tamsin Orr founded Pellham Works.", "The chronicle says Tamsin Orr founded Pellham Works.", founded],
+  // Near, not in
+  ["Pellham Works is located near Varno.", "Pellham Works, near the river, is located in Varno.", located],
+  ["Pellham Works is located 40 km from Varno.", "Pellham Works, 40 km from the sea, is located in Varno.", located],
+  ["Pellham Works is located north of Varno.", "Pellham Works is located in Varno, north of the river.", located],
+  ["Pellham Works is located outside Varno.", "Outside the season, too, Pellham Works is located in Varno.", located],
+  ["Pellham Works is located close to Varno.", "Close to the river, Pellham Works is located in Varno.", located],
+  ["Tamsin Orr was born not far from Varno.", "Tamsin Orr was born far from home in Varno.", born],
+  ["Tamsin Orr was born between Kell and Varno.", "Tamsin Orr was born between two storms in Varno.", born],
 ]
 
 describe("a sentence that denies, hedges or asks", () => {
-  it("is tried in at least sixty forms", () => assert.isAtLeast(new Set(pairs.map(([nothing]) => nothing)).size, 60))
+  it("is tried in at least a hundred forms", () => assert.isAtLeast(new Set(pairs.map(([nothing]) => nothing)).size, 100))
 
   for (const [nothing, something, fact] of pairs) {
     it.effect(`states nothing: ${nothing}`, () =>

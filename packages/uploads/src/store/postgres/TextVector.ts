@@ -70,7 +70,7 @@ const indexedWords = (
   return { words: all, isLong: isLong || bytes > limits.shortBytes }
 }
 
-/** The lexeme of a word: of a long one, its beginning and a + that no other word has. It never ends with half a surrogate pair. */
+/** The entry of a word in a vector: of a long one, its beginning and a + that no other word has. It never ends with half a surrogate pair. */
 const cut = (word: string): string => (isCut(word) ? `${word.slice(0, limits.letters).replace(/[\ud800-\udbff]$/, "")}+` : word)
 
 const isCut = (word: string): boolean => word.length > limits.letters
@@ -78,7 +78,7 @@ const isCut = (word: string): boolean => word.length > limits.letters
 const pieceLetters = 600
 
 /**
- * The words, with a space before and after each, as numbered pieces that are lexemes of a vector. The type tells a copy of the database
+ * The words, with a space before and after each, as numbered pieces that are entries of a vector. The type tells a copy of the database
  * that the column is rebuilt from the item, like every vector.
  */
 const sequenceOf = (words: ReadonlyArray<string>): string => {
