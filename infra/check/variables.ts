@@ -72,7 +72,7 @@ export const variables: Readonly<Record<string, Variable>> = {
   NO_COLOR: user,
   TERM: user,
   NODE_ENV: { set: "image" },
-  PATH: { set: "image" },
+  PATH: user,
 }
 
 /** The patterns by which the sources read a variable. */

@@ -20,6 +20,7 @@ import { TaskQueue } from "../tasks/TaskQueue.ts"
 import { BatchEventLog } from "./BatchEventLog.ts"
 import { BatchEvent, BatchMachine, E } from "./BatchMachine.ts"
 import { type BatchFault, type BatchState, BatchStateJson, type S, type Stage } from "./BatchState.ts"
+import { writeMetadata } from "./Document.ts"
 import { endRuns, extractDocuments, roundOf } from "./ExtractionStage.ts"
 import { addToGraph, resolveEntities, takeBack, validateGraph, withdrawGraph } from "./GraphStages.ts"
 import { loadManifest, type ManifestDocument } from "./Manifest.ts"
@@ -60,10 +61,11 @@ const timed = <A, Failure, R>(stage: Stage, work: Effect.Effect<A, Failure, R>) 
  * runs first, since it may be the last one that works on the batch.
  */
 export const endWork = (folder: StorageFolder, state: typeof S.Cancelled.Type) =>
-  Effect.andThen(
-    Effect.uninterruptible(endRuns(state, cancelledWithBatch(state.attempt))),
-    state.cancelledInStage === "ingesting" ? Effect.asVoid(withdrawGraph(folder, state)) : Effect.void,
-  )
+  Effect.gen(function* () {
+    yield* Effect.uninterruptible(endRuns(state, cancelledWithBatch(state.attempt)))
+    if (state.cancelledInStage === "ingesting") yield* withdrawGraph(folder, state)
+    if (state.cancelledInStage === "extracting") yield* writeMetadata(folder, state, yield* loadManifest(yield* Storage, state.manifestUri))
+  })
 
 /**
  * Restores the graph on failure, before the batch becomes `Failed`. Not on an interrupt: after a cancel, the state `Cancelled` withdraws

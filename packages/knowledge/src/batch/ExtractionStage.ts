@@ -64,15 +64,18 @@ export const extractDocuments = (folder: StorageFolder, state: Extracting, progr
   }).pipe(
     // When one document fails the batch, the others are still being extracted. After an interrupt, the next state ends their runs; when
     // another process has moved the batch on, that process does.
-    Effect.onError((cause) => (isLeft(cause) ? Effect.void : endRunsSoon(state))),
+    Effect.onError((cause) => (isLeft(cause) ? Effect.void : endRunsSoon(folder, state))),
   )
 
 /** How long a failed stage waits for its runs to end. */
 const endPatience = "5 seconds"
 
 /** The resumed batch joins runs that cannot be ended in time because the database is unavailable or full. */
-const endRunsSoon = (state: Extracting) =>
-  endRuns(state, endedWithBatch).pipe(
+const endRunsSoon = (folder: StorageFolder, state: Extracting) =>
+  Effect.gen(function* () {
+    yield* endRuns(state, endedWithBatch)
+    yield* writeMetadata(folder, state, yield* loadManifest(yield* Storage, state.manifestUri))
+  }).pipe(
     Effect.timeout(endPatience),
     // Finalizers are not interruptible by default, and this one has a time limit.
     Effect.interruptible,

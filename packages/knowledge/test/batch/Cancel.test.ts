@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -61,6 +63,11 @@ describe("cancelling", () => {
         const runId = runIdOf({ batchId: id, documentId: documentIdOf(`${folder}slow.txt`), attempt: 0 })
         const extractions = yield* Extractions
         expect((yield* extractions.get(runId)).status).toBe("cancelled")
+        const records: ReadonlyArray<{ readonly sourceUri: string; readonly status: string }> = JSON.parse(
+          yield* Effect.promise(() => readFile(join(data, "batches", id, "metadata.json"), "utf8")),
+        )
+        expect(records).toHaveLength(7)
+        expect(records.find(({ sourceUri }) => sourceUri.endsWith("slow.txt"))).toMatchObject({ status: "pending" })
         expect((yield* canonical(data)).lines).toEqual([])
         const before = asked.length
         remove()

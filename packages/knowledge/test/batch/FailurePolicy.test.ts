@@ -1,3 +1,5 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -49,6 +51,8 @@ describe("a batch with a document that fails", () => {
         const end = yield* batches.awaitEnd(id)
         expect(end).toMatchObject({ _tag: "Failed", failedInStage: "extracting" })
         expect(end._tag === "Failed" ? end.error.message : "").toMatch(/empty\.txt/)
+        const records = JSON.parse(yield* Effect.promise(() => readFile(join(data, "batches", id, "metadata.json"), "utf8")))
+        expect(records).toHaveLength(names.length)
         expect((yield* canonical(data)).lines).toEqual([])
       }).pipe(Effect.provide(layer))
     }),

@@ -13,6 +13,7 @@ import {
   type DocumentStanding,
   type ExtractionRun,
   folderIn,
+  isTerminal,
   loadManifest,
   type ManifestFile,
   RelativePath,
@@ -308,10 +309,10 @@ type ListedStanding = Omit<DocumentStanding, "status" | "round"> & {
 /** A page of the documents of a batch, by id. */
 export const documents = (id: BatchId, { limit, status: asked, after }: DocumentQuery) =>
   Effect.gen(function* () {
-    const { manifestUri } = yield* state(id)
-    const manifest = yield* loadManifest(yield* Storage, manifestUri)
+    const batch = yield* state(id)
+    const manifest = yield* loadManifest(yield* Storage, batch.manifestUri)
     const sources = new Map<string, string>(manifest.documents.map(({ documentId, sourceUri }) => [documentId, sourceUri]))
-    const found = yield* standingsOf(id, manifest.documents, { asked, limit, after })
+    const found = yield* standingsOf(batch, manifest.documents, { asked, limit, after })
     const store = yield* RunStore
     const ids = found.map(({ documentId }) => documentId)
     const read = new Map((yield* store.ofDocuments(id, ids)).map((run): [string, ReturnType<typeof runOf>] => [run.documentId, runOf(run)]))
@@ -339,10 +340,18 @@ interface StandingQuery {
   readonly after: string | undefined
 }
 
-/** The log has the documents that were begun. All others of the manifest are pending. */
-const standingsOf = (id: BatchId, all: ReadonlyArray<{ readonly documentId: DocumentId }>, { asked, limit, after }: StandingQuery) =>
+/**
+ * The log has the documents that were begun. All others of the manifest are pending, and so are those that were begun in a batch that has
+ * ended: it was cancelled, or one document failed it.
+ */
+const standingsOf = (batch: BatchState, all: ReadonlyArray<{ readonly documentId: DocumentId }>, { asked, limit, after }: StandingQuery) =>
   Effect.gen(function* () {
     const log = yield* BatchEventLog
+    const { batchId: id } = batch
+    const isOver = isTerminal(batch)
+    if (isOver && asked === "processing") return []
+    const present = (standing: ListedStanding): ListedStanding =>
+      isOver && standing.status === "processing" ? { ...standing, status: "pending" } : standing
     if (asked !== undefined && asked !== "pending")
       return (yield* log.documents(id, { status: asked, limit, ...optional({ after }) })) as ReadonlyArray<ListedStanding>
     const ids = [...new Set(all.map(({ documentId }) => documentId))].sort().filter((one) => after === undefined || one > after)
@@ -351,7 +360,7 @@ const standingsOf = (id: BatchId, all: ReadonlyArray<{ readonly documentId: Docu
       const some = ids.slice(from, from + standingsAtOnce)
       const known = yield* log.standings(id, some)
       for (const documentId of some) {
-        const standing: ListedStanding = known.get(documentId) ?? { documentId, status: "pending", error: null }
+        const standing = present(known.get(documentId) ?? { documentId, status: "pending", error: null })
         if (asked === undefined || standing.status === asked) found.push(standing)
         if (found.length === limit) break
       }
