@@ -2,6 +2,7 @@
 import type { BatchEstimate, BatchState, BatchStats, BatchUsage, ReviewCounts } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
+import { counted } from "../output/Count.ts"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
@@ -110,9 +111,7 @@ const languagesText = (languages: Languages): string | undefined =>
 
 /** Explains why documents in a language gave few or no facts. */
 const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArray<readonly [string, string]> =>
-  unread === undefined || nextStep === undefined
-    ? []
-    : [["not read", `prose of ${unread} ${unread === 1 ? "document" : "documents"} in ${name}: ${nextStep}`]]
+  unread === undefined || nextStep === undefined ? [] : [["not read", `prose of ${counted(unread, "document")} in ${name}: ${nextStep}`]]
 
 /** `: 3 open, 1 accepted, 0 rejected`. */
 const countsText = (review: ReviewCounts | undefined): string =>

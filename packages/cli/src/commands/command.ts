@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import { WrongUsage } from "../Failure.ts"
 import { command, type Option } from "../line/Command.ts"
 import { agreed, asked } from "../output/Asking.ts"
+import { counted } from "../output/Count.ts"
 import { momentOf, momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import { pairsText } from "../output/Table.ts"
@@ -254,9 +255,12 @@ const retry = command(
       const report = (count: number, refused = 0) =>
         Effect.gen(function* () {
           const given = { count, dryRun, ...(refused === 0 ? {} : { refused }) }
-          yield* output.value(given, () => `${counted(count)} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`)
+          yield* output.value(
+            given,
+            () => `${counted(count, "command")} ${dryRun ? "would be" : count === 1 ? "is" : "are"} executed again\n`,
+          )
           if (refused === 0) return
-          yield* output.note(`${counted(refused)} not retried, since no instance would take the result; --force includes them`)
+          yield* output.note(`${counted(refused, "command")} not retried, since no instance would take the result; --force includes them`)
         })
       if (input.command !== undefined) {
         yield* checkKey(input.key)
@@ -269,7 +273,7 @@ const retry = command(
           return yield* new WrongUsage({ problem: "which commands?", nextStep: whichStep })
         const { count, refused } = yield* operations.retryAll(filter, { dryRun: true, force })
         if (dryRun || (count === 0 && input.key === undefined)) return yield* report(count, refused)
-        yield* agreed(`Execute ${counted(count, "failed ")} again?`)
+        yield* agreed(`Execute ${counted(count, "failed command")} again?`)
         const json = { ...filter, ...(force ? { force } : {}) }
         const change = { operation: "commands.retryAll", params: {}, json, key: input.key }
         yield* report((yield* changedHere(change, operations.retryAll(filter, { dryRun: false, force }))).count, refused)
@@ -320,13 +324,13 @@ const skip = command(
       const standing = isMany ? undefined : yield* operations.get(key)
       const { count } = standing === undefined ? yield* operations.skipAll({ filter, reason: "", dryRun: true }) : countOf(standing)
       const report = (given: number) =>
-        output.value({ count: given, dryRun }, () => `${counted(given)} ${dryRun ? "would be " : ""}skipped\n`)
+        output.value({ count: given, dryRun }, () => `${counted(given, "command")} ${dryRun ? "would be " : ""}skipped\n`)
       if (dryRun || (isMany && count === 0 && input.key === undefined)) return yield* report(count)
       if (input.reason === undefined && !output.canAsk)
         return yield* new WrongUsage({ problem: "the reason is missing", nextStep: 'give it with --reason "…"' })
       const reason = input.reason ?? (yield* asked("Why? "))
       if (isMany) {
-        yield* agreed(`Skip ${counted(count)}? They will not be executed.`)
+        yield* agreed(`Skip ${counted(count, "command")}? They will not be executed.`)
         const change = { operation: "commands.skipAll", params: {}, json: { filter, reason }, key: input.key }
         return yield* report((yield* changedHere(change, operations.skipAll({ filter, reason }))).count)
       }
@@ -345,8 +349,6 @@ const earlierText = (errors: ReadonlyArray<{ readonly attempt: number; readonly 
     .slice(0, errors.at(-1)?.problem === last ? -1 : undefined)
     .map(({ attempt, problem }) => `try ${attempt}: ${problem}`)
     .join("; ")
-
-const counted = (count: number, which = "") => `${count} ${which}${count === 1 ? "command" : "commands"}`
 
 export const noun = { name: "command", summary: "requested effects and dead letters" }
 

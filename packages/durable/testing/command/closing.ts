@@ -20,6 +20,15 @@ const account = (name: string) =>
     .on(S.Open, E.Charged, S.Open, ({ state }) => S.Open({ paid: state.paid + 1 }))
     .commands({ charge: { onSuccess: () => E.Charged() }, unlock: { onSuccess: () => E.Unlock() } })
 
+/** Is locked when it is to be paid, so that it postpones the event of the charge. */
+const chargedWhileLocked = (name: string) =>
+  account(name)
+    .on(S.Open, E.Pay, S.Locked, ({ state, effects }) => {
+      effects.charge()
+      return S.Locked(state)
+    })
+    .build({ charge: () => Effect.void, unlock: () => Effect.void })
+
 export const closing: Topic = (it) => {
   it.effect("executeDue waits for the commands that are due and for those that follow from them", () =>
     Effect.gen(function* () {
@@ -43,12 +52,7 @@ export const closing: Topic = (it) => {
   it.effect("executeDue does not wait for an event that an instance has postponed", () =>
     Effect.gen(function* () {
       const name = yield* freshName
-      const Account = account(name)
-        .on(S.Open, E.Pay, S.Locked, ({ state, effects }) => {
-          effects.charge()
-          return S.Locked(state)
-        })
-        .build({ charge: () => Effect.void, unlock: () => Effect.void })
+      const Account = chargedWhileLocked(name)
       const { engine } = yield* openEngine({ worker: { drainTimeout: "1 hour" } })
       const paying = yield* engine.start(Account, "a")
       yield* paying.send(E.Pay())
@@ -61,12 +65,7 @@ export const closing: Topic = (it) => {
   it.effect("an engine that closes does not wait for a postponed event; the next engine executes the command and delivers it", () =>
     Effect.gen(function* () {
       const name = yield* freshName
-      const Account = account(name)
-        .on(S.Open, E.Pay, S.Locked, ({ state, effects }) => {
-          effects.charge()
-          return S.Locked(state)
-        })
-        .build({ charge: () => Effect.void, unlock: () => Effect.void })
+      const Account = chargedWhileLocked(name)
       const first = yield* openEngine({ worker: { drainTimeout: "20 seconds" } })
       let postponed = 0
       first.engine.inspectUnsafe(({ _tag }) => {

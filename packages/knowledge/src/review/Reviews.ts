@@ -31,7 +31,7 @@ import { type BatchState, defaultBatchConfig } from "../batch/BatchState.ts"
 import { entityBase, publishGraph } from "../batch/GraphStages.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
-import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
+import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, type ShownDocument } from "../graph/CanonicalGraph.ts"
 import { involvedIn, mergedStreams, storedLines, withoutEntities, withoutStatements, writeLines } from "../graph/GraphLines.ts"
 import { documentOfIri } from "../rdf/FactGraph.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
@@ -42,6 +42,7 @@ import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
 import { blobIn, getText, Storage, type StorageFolder } from "../storage/Storage.ts"
+import type { Violation } from "../validate/Report.ts"
 import { validateOnWorker } from "../validate/WorkerValidation.ts"
 import {
   acceptedLines,
@@ -362,22 +363,13 @@ const make = (folder: StorageFolder) =>
         const reasons = new Map(
           (found?.statements ?? []).map(({ subject, property, value, message }) => [`${subject} ${property} ${value}`, message]),
         )
-        const documents = held.size === 0 ? new Map() : yield* canonical.documents(current)
+        const documents = held.size === 0 ? new Map<string, ShownDocument>() : yield* canonical.documents(current)
         const refused = new Map(
           [...stated].flatMap(([decision, own]): ReadonlyArray<readonly [string, string]> => {
             const line = statedLineOf(decision, own)
             if (!held.has(line)) return []
-            const [subject, property] = keyOfLine(line).split(" ")
             const said = reasons.get(keyOfLine(line)) ?? "the shapes refuse it"
-            // The facts of the graph that it contradicts, such as the other value of a property with at most one.
-            const against = (found?.listed ?? [])
-              .filter((violation) => violation.focus === subject && violation.property === property)
-              .flatMap(({ sources }) => sources)
-              .filter(({ quote }) => quote !== decision.fact.fact.quote)
-              .map(({ document, quote }) => `${documents.get(documentOfIri(document))?.source ?? document}: "${quote}"`)
-            const shown = [...new Set(against)].slice(0, contradictionsShown)
-            const beside = shown.length === 0 ? "" : `; the graph has ${shown.join(" and ")}`
-            return [[decision.factId, `the graph would not conform: ${lastPartOf(property ?? "")}: ${said}${beside}`]]
+            return [[decision.factId, refusalText(decision.fact, line, said, found?.listed ?? [], documents)]]
           }),
         )
         const kept = [...stated].flatMap(([decision, own]) => (refused.has(decision.factId) ? [] : own))
@@ -501,6 +493,26 @@ const outdated = (decisions: ReadonlyArray<Decision>): ReadonlyMap<string, strin
 
 /** The most contradicting facts that a refusal names. */
 const contradictionsShown = 3
+
+/** Names the property, and the facts of the graph that the refused one contradicts, such as the other value of a property with one. */
+const refusalText = (
+  { fact: { quote: own } }: ReviewFact,
+  line: string,
+  said: string,
+  violations: ReadonlyArray<Violation>,
+  documents: ReadonlyMap<string, ShownDocument>,
+): string => {
+  const { subject, predicate } = lineParts(line)
+  const property = termOf(predicate).value
+  const contradicting = violations
+    .filter(({ focus, property: of }) => focus === termOf(subject).value && of === property)
+    .flatMap(({ sources }) => sources)
+    .filter(({ quote }) => quote !== own)
+    .map(({ document, quote }) => `${documents.get(documentOfIri(document))?.source ?? document}: "${quote}"`)
+  const shown = [...new Set(contradicting)].slice(0, contradictionsShown)
+  const beside = shown.length === 0 ? "" : `; the graph has ${shown.join(" and ")}`
+  return `the graph would not conform: ${lastPartOf(property)}: ${said}${beside}`
+}
 
 const keyOfLine = (line: string): string => {
   const { subject, predicate, object } = lineParts(line)

@@ -10,7 +10,7 @@ const each = (cases: ReadonlyArray<readonly [text: string, expected: ReadonlyArr
   }
 }
 
-describe("what a relative, an employee or a company of somebody does is not theirs", () => {
+describe("a fact about a relative, an employee or a company of a person is no fact about the person", () => {
   each([
     ["The widow of Jonas Feld founded Orvane Systems.", []],
     ["The widow of the late merchant Jonas Feld founded Orvane Systems.", []],

@@ -17,7 +17,7 @@ const check = (cases: Cases) => {
   }
 }
 
-describe("what a relative of somebody does is not theirs", () => {
+describe("a fact about a relative of a person is no fact about the person", () => {
   check({
     de: nothing(
       "Die Witwe von Jonas Feld gründete Orvane.",
