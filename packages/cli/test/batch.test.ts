@@ -197,7 +197,7 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.match(refused.out, /foundingYear: More than 1 values \(.*Halcyon Works was founded in 19/)
     const held = await detent("batch", "run", "after", ...setting)
     assert.strictEqual(held.code, 0, held.err)
-    assert.match(held.out, /^quarantined +1 statements$/m)
+    assert.match(held.out, /^quarantined +1 statement$/m)
     const show = /detent (batch show \S+ --quarantine --data works-home)/.exec(held.err)?.[1] ?? ""
     const shown = await detent(...show.split(" "))
     assert.match(shown.out, /Halcyon-Works\S* +\S+foundingYear +1911 +More than 1 values +\S+after\/works\.txt/)

@@ -23,7 +23,7 @@ export const batchStep = (state: BatchState): Step => {
   return {
     stage,
     percent,
-    text: `${documents.completed + documents.failed + documents.setAside}/${documents.total} documents, ${relations} facts${spent}`,
+    text: `${documents.completed + documents.failed + documents.setAside}/${counted(documents.total, "document")}, ${counted(relations, "fact")}${spent}`,
   }
 }
 
@@ -75,16 +75,19 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ["state", view.state, (text) => stateLooks(text, style)],
       ["progress", `${view.percent}%`],
       ["documents", `${documents.completed} done${unchanged}, ${documents.failed} failed, ${documents.total} in all`],
-      ["set aside", documents.setAside === 0 ? undefined : `${documents.setAside} documents that exceeded a limit twice`],
+      ["set aside", documents.setAside === 0 ? undefined : `${counted(documents.setAside, "document")} that exceeded a limit twice`],
       ["languages", languagesText(view.languages)],
       ...view.languages.flatMap(unreadPairs),
-      ["withdrawn", withdrawn === 0 ? undefined : `${withdrawn} documents that are no longer in the folder or manifest`],
+      ["withdrawn", withdrawn === 0 ? undefined : `${counted(withdrawn, "document")} no longer in the folder or manifest`],
       ["graph", view.namespace],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
       ["budget", view.budget],
       ...(stats !== undefined && changedNothing(view, stats) ? unchangedPairs : [factsPair(view, stats)]),
-      ["for review", view.forReview === 0 ? undefined : `${view.forReview} facts too unsure for the graph${countsText(standing?.review)}`],
+      [
+        "for review",
+        view.forReview === 0 ? undefined : `${counted(view.forReview, "fact")} too unsure for the graph${countsText(standing?.review)}`,
+      ],
       [
         "review them",
         view.forReview === 0 || stats === undefined ? undefined : `detent batch review list ${view.batchId}${placeText(place)}`,
@@ -128,12 +131,12 @@ const unchangedPairs: ReadonlyArray<Pair> = [["changes", "none: no document chan
 const factsPair = ({ documents, relations }: BatchView, stats: BatchStats | undefined): Pair => {
   if (stats === undefined) return ["facts", relations]
   const ofChanged = documents.unchanged === 0 ? "" : ", from the documents that changed"
-  return ["facts", `${stats.relationsExtracted} about ${stats.clustersResolved} entities${ofChanged}`]
+  return ["facts", `${stats.relationsExtracted} about ${counted(stats.clustersResolved, "entity", "entities")}${ofChanged}`]
 }
 
 const outcomePairs = (stats: BatchStats, inGraph: number | undefined): ReadonlyArray<Pair> => [
   ["violations", stats.violations],
-  ["quarantined", `${stats.quarantined} statements`],
+  ["quarantined", counted(stats.quarantined, "statement")],
   ["triples", triplesText(stats, inGraph)],
 ]
 
