@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto"
 import { forkLoop, OwnTables } from "@detent/durable"
+import { Turns } from "@detent/durable/internal"
 import { PersistenceFailed } from "@detent/machine"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -13,7 +14,6 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
-import * as Semaphore from "effect/Semaphore"
 import { SqlClient } from "effect/unstable/sql/SqlClient"
 import type { SqlError } from "effect/unstable/sql/SqlError"
 import { outcomeOf } from "./ErrorKind.ts"
@@ -106,9 +106,6 @@ interface Claim {
   readonly answer: string | undefined
 }
 
-/** Requests with the same key run one at a time. Keys share this many semaphores, which bounds memory. */
-const stripes = 256
-
 const make = Effect.gen(function* () {
   const sql = (yield* SqlClient).withoutTransforms()
   yield* OwnTables.migrate({ name: "requests", sqlite: sqliteSteps, postgres: postgresSteps })
@@ -117,7 +114,8 @@ const make = Effect.gen(function* () {
     pg: () => sql.literal("detent.request_keys"),
     orElse: () => sql("detent_request_keys"),
   })
-  const semaphores = Array.from({ length: stripes }, () => Semaphore.makeUnsafe(1))
+  /** Requests with the same key run one at a time in this process. */
+  const turns = new Turns()
 
   const storing = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, PersistenceFailed> =>
     Effect.mapError(effect, (cause) => new PersistenceFailed({ machine: "(requests)", operation: "key", cause }))
@@ -211,7 +209,7 @@ const make = Effect.gen(function* () {
         yield* remember(request, digest, JSON.stringify(answer) ?? "")
         return answer
       })
-      return yield* (semaphores[stripeOf(request)] as Semaphore.Semaphore).withPermit(running)
+      return yield* turns.alone(JSON.stringify([request.operation, request.key]), running)
     })
 
   const forget = Effect.flatMap(Clock.currentTimeMillis, (now) => storing(sql`DELETE FROM ${table} WHERE at < ${now - keptMillis}`))
@@ -238,9 +236,6 @@ const eventIdOf = ({ operation, key }: KeyedRequest, at: number): string =>
 
 /** Decodes the stored answer. The empty text stands for no answer. */
 const answerOf = <A>(text: string): A => (text === "" ? undefined : JSON.parse(text)) as A
-
-const stripeOf = ({ operation, key }: KeyedRequest): number =>
-  createHash("sha256").update(operation).update("\n").update(key).digest().readUInt32BE(0) % stripes
 
 const digestOf = (content: unknown): string =>
   createHash("sha256")

@@ -47,6 +47,23 @@ describe("an idempotency key", () => {
     }),
   )
 
+  it.live("makes requests with other keys wait for nothing, however many run", () =>
+    Effect.gen(function* () {
+      const keys = Context.get((yield* twoProcesses)[0], RequestKeys)
+      const end = yield* Deferred.make<void>()
+      let running = 0
+      const work = Effect.andThen(
+        Effect.sync(() => running++),
+        Deferred.await(end),
+      )
+      const all = Array.from({ length: 400 }, (_, index) => keys.once({ ...request("one"), key: `key ${index}` }, work))
+      const fiber = yield* Effect.forkChild(Effect.all(all, { concurrency: "unbounded", discard: true }))
+      while (running < all.length) yield* Effect.sleep("10 millis")
+      yield* Deferred.succeed(end, undefined)
+      yield* Fiber.join(fiber)
+    }),
+  )
+
   it.live("is free again after a request that failed", () =>
     Effect.gen(function* () {
       const keys = Context.get((yield* twoProcesses)[0], RequestKeys)

@@ -5,10 +5,10 @@
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import type { HistoryEntry, HistoryOptions, ReadError } from "../Instance.ts"
 import { type ReplayedEvent, recover } from "../instance/Replay.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
+import { Turns } from "../runtime/Turns.ts"
 import type { SnapshotRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, JournalService, OpenedInstance } from "../store/Journal.ts"
@@ -40,7 +40,7 @@ export class HistoryReader {
   /** By instance and sequence, least recently used first. */
   readonly #remembered = new Map<string, Remembered>()
   /** Instances with a long replay in progress. */
-  readonly #turns = new Map<string, { readonly semaphore: Semaphore.Semaphore; readers: number }>()
+  readonly #turns = new Turns()
 
   constructor(journal: JournalService) {
     this.#journal = journal
@@ -95,23 +95,7 @@ export class HistoryReader {
       }
       return start
     })
-    return this.#alone(lifeName(opened.record), way)
-  }
-
-  #alone<A, E>(name: string, work: Effect.Effect<A, E>): Effect.Effect<A, E> {
-    return Effect.acquireUseRelease(
-      Effect.sync(() => {
-        const turn = this.#turns.get(name) ?? { semaphore: Semaphore.makeUnsafe(1), readers: 0 }
-        turn.readers++
-        this.#turns.set(name, turn)
-        return turn
-      }),
-      ({ semaphore }) => semaphore.withPermit(work),
-      (turn) =>
-        Effect.sync(() => {
-          if (--turn.readers === 0) this.#turns.delete(name)
-        }),
-    )
+    return this.#turns.alone(lifeName(opened.record), way)
   }
 
   /** Replays up to a sequence number and remembers the state there. */

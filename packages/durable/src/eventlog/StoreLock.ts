@@ -4,51 +4,28 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Semaphore from "effect/Semaphore"
 import type { EventJournal } from "effect/unstable/eventlog/EventJournal"
 import type { StoreId } from "effect/unstable/eventlog/EventLogMessage"
+import { Turns } from "../runtime/Turns.ts"
 import { type EventStore, inside } from "./EventStore.ts"
 import { failed } from "./errors.ts"
 
 /** The locks that a fiber holds: it does not wait for itself. */
 const Held = Context.Reference<ReadonlySet<string>>("@detent/durable/domain/StoreLock/Held", { defaultValue: () => new Set() })
 
-interface Gate {
-  readonly semaphore: Semaphore.Semaphore
-  users: number
-}
-
 export const makeStoreLock = (store: EventStore): EventJournal["Service"]["withLock"] => {
-  const gates = new Map<string, Gate>()
+  const turns = new Turns()
 
-  const enter = (storeId: StoreId) =>
-    Effect.sync(() => {
-      const gate = gates.get(storeId) ?? { semaphore: Semaphore.makeUnsafe(1), users: 0 }
-      gate.users++
-      gates.set(storeId, gate)
-      return gate
-    })
-
-  const leave = (storeId: StoreId, gate: Gate) =>
-    Effect.sync(() => {
-      gate.users--
-      if (gate.users === 0) gates.delete(storeId)
-    })
-
-  /** Enters the gate first, so that waiting fibers need no connection. */
+  /** Waits for its turn first, so that waiting fibers need no connection. */
   const locked = <A, E, R>(storeId: StoreId, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.acquireUseRelease(
-      enter(storeId),
-      ({ semaphore }) =>
-        semaphore.withPermit(
-          inside(
-            effect,
-            (effect) => store.exclusively(storeId, effect),
-            // The type of the operation does not allow failures of the store.
-            (error) => Effect.die(failed("withLock")(error)),
-          ),
-        ),
-      (gate) => leave(storeId, gate),
+    turns.alone(
+      storeId,
+      inside(
+        effect,
+        (effect) => store.exclusively(storeId, effect),
+        // The type of the operation does not allow failures of the store.
+        (error) => Effect.die(failed("withLock")(error)),
+      ),
     )
 
   return (storeId) => (effect) =>
