@@ -18,6 +18,9 @@ export interface LoadOptions {
 /** After so many events come new instances. */
 const generationLength = 300
 
+/** Longer than anything a test does to the workers, in milliseconds: a load that stands still for so long never goes on. */
+const longestWait = 60_000
+
 interface OwnSent extends Sent {
   readonly attempts: Array<Attempt>
   settled: boolean
@@ -44,13 +47,40 @@ export class Load {
   /** Lets every client finish what it has begun. */
   async end() {
     this.#ending = true
-    await Promise.all(this.#clients)
+    let isOver = false
+    const all = Promise.all(this.#clients).then(() => {
+      isOver = true
+    })
+    const moment = this.#moment
+    await Promise.race([all, sleep(longestWait)])
+    if (!isOver && this.#moment === moment) throw this.#standstill("no client has ended")
+    await all
   }
 
   /** Waits until this many more events are accepted. */
   async progress(events = 1): Promise<void> {
     const enough = this.accepted + events
-    while (this.accepted < enough) await sleep(2)
+    let before = this.accepted
+    let since = Date.now()
+    while (this.accepted < enough) {
+      await sleep(2)
+      if (this.accepted > before) {
+        before = this.accepted
+        since = Date.now()
+      }
+      if (Date.now() - since > longestWait) throw this.#standstill("no event was accepted")
+    }
+  }
+
+  /** Names the events that wait for an answer. */
+  #standstill(what: string): Error {
+    const waiting = this.sent
+      .filter(({ settled }) => !settled)
+      .map(({ token, machine, id, attempts }) => {
+        const last = attempts.at(-1)
+        return `${token} to ${machine} ${id}, attempt ${attempts.length}: ${last?.answer === undefined ? "not answered" : JSON.stringify(last.answer)}`
+      })
+    return new Error(`${what} for ${longestWait / 1000} s; ${this.accepted} were accepted before. Waiting:\n${waiting.join("\n")}`)
   }
 
   async #client(client: number) {

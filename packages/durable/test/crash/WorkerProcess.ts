@@ -2,10 +2,14 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Tagged } from "@detent/machine/internal"
 import type { Answer, Sent } from "../simulation/Answers.ts"
 import { programOf } from "../support/programs.ts"
 import type { FromWorker, Opening, ToWorker } from "./Protocol.ts"
+
+/** Stopping waits for the answers to what the worker has begun, in milliseconds. */
+const longestStop = 90_000
 
 export interface WorkerReading {
   readonly sequence: number
@@ -100,7 +104,8 @@ export class WorkerProcess {
     const gone = once(this.#child, "exit")
     this.#isOpen = false
     this.#say({ _tag: "Stop" })
-    await gone
+    const stopped = await Promise.race([gone, sleep(longestStop, undefined, { ref: false })])
+    if (stopped === undefined) throw new Error(`a worker did not stop within ${longestStop / 1000} s: ${this.#errors}`)
   }
 
   #say(message: ToWorker) {
