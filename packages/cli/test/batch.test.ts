@@ -149,13 +149,14 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
   })
 
   it("tells what is missing, and what cannot be found", async () => {
-    const [missing, bare, nowhere, noId, unknown, noTurtle] = [
+    const [missing, bare, nowhere, noId, unknown, noTurtle, long] = [
       await detent("batch", "run", "nothing-here"),
       await detent("batch", "run", "letters"),
       await detent("batch", "show", "batch-000000000000"),
       await detent("batch", "show", "seven"),
       await detent("batch", "run", "letters", "--ontology", "none.ttl", "--namespace", "letters"),
       await detent("batch", "run", "letters", "--ontology", "letters/ada-sol.txt", "--namespace", "letters"),
+      await detent("batch", "run", "letters", "--ontology", "ontology.ttl", "--namespace", "n".repeat(300)),
     ]
     assert.strictEqual(missing.code, 3)
     assert.strictEqual(bare.code, 2)
@@ -167,6 +168,8 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(noTurtle.code, 2)
     assert.match(noTurtle.err, /^detent: --ontology letters\/ada-sol\.txt, line 1: no valid Turtle: /)
     assert.notInclude(noTurtle.err, "manifest")
+    assert.strictEqual(long.code, 2)
+    assert.include(long.err, "is not a name of a graph; use at most 200 lower-case letters")
   })
 
   it("that cannot read every document finishes in part, and says which failed", async () => {

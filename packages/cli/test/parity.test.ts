@@ -182,6 +182,9 @@ describe("what the API can do, the command line can", { timeout: 120_000 }, () =
     const page = await detent("graph", "relations", "--limit", "1")
     const [, cursor = ""] = /--after (\S+)/.exec(page.err) ?? []
     const next = await detent("graph", "relations", "--limit", "1", "--after", cursor)
+    const malformed = await detent("graph", "relations", "--after", "garbage")
+    assert.deepStrictEqual([malformed.code, malformed.out], [2, ""])
+    assert.include(malformed.err, "--after garbage is not a cursor")
     assert.notStrictEqual(next.out, page.out)
     const around = JSON.parse((await detent("graph", "neighbourhood", entities[0].iri, "--json")).out)
     assert.strictEqual(around.entity, entities[0].iri)

@@ -140,6 +140,7 @@ export {
   type GraphFactsService,
   GraphObject,
   GraphRelation,
+  isFactCursor,
   type Page,
   type PageOptions,
   type RelationOptions,

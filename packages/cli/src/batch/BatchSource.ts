@@ -133,7 +133,11 @@ const decodeUri = Schema.decodeUnknownSync(StorageUri)
 const namespaceOf = (text: string): Effect.Effect<Namespace, WrongUsage> =>
   Effect.mapError(
     Schema.decodeUnknownEffect(Namespace)(text),
-    ({ message }) => new WrongUsage({ problem: `--namespace ${text}: ${message}`, nextStep: "use lower-case letters, digits and dashes" }),
+    () =>
+      new WrongUsage({
+        problem: `--namespace ${text} is not a name of a graph`,
+        nextStep: "use at most 200 lower-case letters, digits and dashes, beginning with a letter",
+      }),
   )
 
 /** Decodes the id of a batch from the command line. */

@@ -4,11 +4,12 @@ import { type BatchId, type ListPlace, type ReviewItem, ReviewOutcome, type Revi
 import * as operations from "@detent/workspace/operations/batches"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { WrongUsage } from "../Failure.ts"
+import type { WrongUsage } from "../Failure.ts"
 import { momentText } from "../output/Moment.ts"
 import { oneLine, type Style } from "../output/Style.ts"
 import { pairsText } from "../output/Table.ts"
 import { changed } from "../workspace/Changing.ts"
+import { notACursor } from "../workspace/Cursor.ts"
 import type { RunningServer } from "../workspace/Server.ts"
 
 /** The name of the user that runs this program. */
@@ -58,9 +59,7 @@ export const reviewPlaceFrom = (text: string | undefined): Effect.Effect<{ reado
     ? Effect.succeed({})
     : Schema.decodeEffect(PlaceJson)(Buffer.from(text, "base64url").toString("utf8")).pipe(
         Effect.map((after) => ({ after })),
-        Effect.mapError(
-          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }),
-        ),
+        Effect.mapError(() => notACursor(text)),
       )
 
 /** A fact in one line, with the words, the document and the reason below it. */

@@ -32,7 +32,7 @@ import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
 import { writePieces } from "../output/Writing.ts"
 import { changed } from "../workspace/Changing.ts"
-import { cursorFrom, cursorText } from "../workspace/Cursor.ts"
+import { cursorFrom, cursorText, notACursor } from "../workspace/Cursor.ts"
 import { knowledge, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
 import { allowedSource } from "../workspace/Sources.ts"
@@ -384,11 +384,10 @@ const documentsOf = (
   { limit, after }: { readonly limit: number; readonly after: string | undefined },
 ) =>
   Effect.gen(function* () {
-    const place = after === undefined ? undefined : Schema.decodeUnknownOption(DocumentId)(after)
-    if (place !== undefined && Option.isNone(place))
-      return yield* new WrongUsage({ problem: `--after ${after} is not a cursor`, nextStep: "copy it from the end of the previous page" })
+    const place = after === undefined ? undefined : Option.getOrUndefined(Schema.decodeUnknownOption(DocumentId)(after))
+    if (after !== undefined && place === undefined) return yield* notACursor(after)
     const status = which === "all" ? undefined : which
-    return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place?.value })
+    return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place })
   })
 
 /** The statements that validation quarantined, with the documents that state them. */

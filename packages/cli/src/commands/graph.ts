@@ -1,6 +1,14 @@
 /** `detent graph`: the knowledge graph that batches add to. */
 import { text as readAll } from "node:stream/consumers"
-import { type BatchChanges, CanonicalGraph, type DiffFact, DocumentId, exportGraph as exported, type Place } from "@detent/knowledge"
+import {
+  type BatchChanges,
+  CanonicalGraph,
+  type DiffFact,
+  DocumentId,
+  exportGraph as exported,
+  isFactCursor,
+  type Place,
+} from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
 import * as graph from "@detent/workspace/operations/graph"
 import * as explore from "@detent/workspace/operations/graphExplore"
@@ -19,6 +27,7 @@ import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
 import { writePieces } from "../output/Writing.ts"
+import { notACursor } from "../workspace/Cursor.ts"
 import { knowledge } from "../workspace/Opening.ts"
 import { paging } from "./shared.ts"
 
@@ -104,7 +113,11 @@ const pageOptions = [namespace, versionOption, ...paging] as const
 /** The cursor of a page as text for `--after`. */
 const cursorOf = (place: string): string => Buffer.from(place).toString("base64url")
 
-const placeOf = (cursor: string | undefined) => (cursor === undefined ? {} : { after: Buffer.from(cursor, "base64url").toString("utf8") })
+const placeOf = (text: string | undefined): Effect.Effect<{ readonly after?: string }, WrongUsage> => {
+  if (text === undefined) return Effect.succeed({})
+  const after = Buffer.from(text, "base64url").toString("utf8")
+  return isFactCursor(after) ? Effect.succeed({ after }) : Effect.fail(notACursor(text))
+}
 
 const entities = command(
   {
@@ -119,7 +132,7 @@ const entities = command(
       const output = yield* Output
       const version = yield* chooseVersion(input)
       const { search, type, limit } = input
-      const page = yield* graph.entities(version, { ...optional({ search, type }), ...placeOf(input.after), limit })
+      const page = yield* graph.entities(version, { ...optional({ search, type }), ...(yield* placeOf(input.after)), limit })
       yield* output.rows(
         page.entities,
         [
@@ -154,7 +167,7 @@ const relations = command(
       const output = yield* Output
       const version = yield* chooseVersion(input)
       const { entity, property, limit } = input
-      const page = yield* graph.relations(version, { ...optional({ entity, property }), ...placeOf(input.after), limit })
+      const page = yield* graph.relations(version, { ...optional({ entity, property }), ...(yield* placeOf(input.after)), limit })
       yield* output.rows(
         page.relations,
         [
@@ -217,8 +230,8 @@ const provenance = command(
       if (isOneFact && places)
         return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "remove --property and --object" })
       const page = isOneFact
-        ? yield* explore.facts(version, { subject, property, object, limit, ...placeOf(input.after) })
-        : yield* graph.provenance(version, subject, { ...placeOf(input.after), limit, places })
+        ? yield* explore.facts(version, { subject, property, object, limit, ...(yield* placeOf(input.after)) })
+        : yield* graph.provenance(version, subject, { ...(yield* placeOf(input.after)), limit, places })
       yield* output.rows(
         page.facts,
         [

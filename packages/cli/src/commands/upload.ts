@@ -18,6 +18,7 @@ import { Output } from "../output/Output.ts"
 import { followElsewhere, followHere } from "../upload/UploadFollowing.ts"
 import { itemProblem, stateLooks, uploadText } from "../upload/UploadView.ts"
 import { changed, changedHere, checkKey, headersOf } from "../workspace/Changing.ts"
+import { notACursor } from "../workspace/Cursor.ts"
 import { uploads as opening, type Place, placeText } from "../workspace/Opening.ts"
 import { neededServer, type RunningServer, runningServerWith } from "../workspace/Server.ts"
 import { keyOption, paging } from "./shared.ts"
@@ -385,9 +386,7 @@ const needsEvent = (state: string): boolean => state === "failed" || state === "
 
 const numberOf = (text: string | undefined): Effect.Effect<{ readonly after?: number }, WrongUsage> => {
   if (text === undefined) return Effect.succeed({})
-  return /^\d{1,15}$/.test(text)
-    ? Effect.succeed({ after: Number(text) })
-    : Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }))
+  return /^\d{1,15}$/.test(text) ? Effect.succeed({ after: Number(text) }) : Effect.fail(notACursor(text))
 }
 
 /** The position of an item in its file. */
@@ -617,7 +616,7 @@ const placeOf = (text: string | undefined): Effect.Effect<{ readonly time: numbe
   if (text === undefined) return Effect.succeed(undefined)
   const [, time, hnId] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
   return time === undefined || hnId === undefined
-    ? Effect.fail(new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }))
+    ? Effect.fail(notACursor(text))
     : Effect.succeed({ time: Number(time), hnId: Number(hnId) })
 }
 

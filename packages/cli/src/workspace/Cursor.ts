@@ -1,4 +1,4 @@
-/** The cursor of a page of instances as text for `--after`. */
+/** The cursors of pages as text for `--after`. */
 import type { InstanceCursor } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
@@ -15,7 +15,8 @@ export const cursorFrom = (text: string | undefined): Effect.Effect<{ readonly a
     ? Effect.succeed({})
     : Schema.decodeEffect(CursorJson)(Buffer.from(text, "base64url").toString("utf8")).pipe(
         Effect.map((after) => ({ after })),
-        Effect.mapError(
-          () => new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" }),
-        ),
+        Effect.mapError(() => notACursor(text)),
       )
+
+export const notACursor = (text: string): WrongUsage =>
+  new WrongUsage({ problem: `--after ${text} is not a cursor`, nextStep: "copy it from the end of the previous page" })

@@ -125,6 +125,8 @@ const make: Effect.Effect<GraphFactsService, never, GraphQuery> = Effect.gen(fun
   /** Requests one row more than the page, to see whether there is another page. */
   const paged = <Item>(version: GraphVersion, select: (limit: number) => string, itemOf: (row: Row) => Item, options: PageOptions) =>
     Effect.gen(function* () {
+      if (options.after !== undefined && !isFactCursor(options.after))
+        return yield* new QueryRefused({ problem: "the cursor of the page is malformed; copy it from the previous page" })
       const limit = Math.max(1, Math.min(options.limit ?? 100, 1000))
       const { body } = yield* queries.query(version, select(limit + 1), { ...options, isFixed: true })
       const { results } = yield* Effect.orDie(Schema.decodeEffect(Answer)(body))
@@ -287,6 +289,9 @@ SELECT ?key ?subject ?property ?object (MIN(?said) AS ?quote) (MIN(?from) AS ?st
 const leastLabels = "(MIN(STR(?subjectName)) AS ?subjectLabel) (MIN(STR(?objectName)) AS ?objectLabel)"
 
 const labels = `OPTIONAL { ?subject rdfs:label ?subjectName } OPTIONAL { ?object rdfs:label ?objectName }`
+
+/** Whether a text may be the cursor of a page: each begins with an IRI. */
+export const isFactCursor = (text: string): boolean => /^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)
 
 const following = (after: string | undefined) => (after === undefined ? "" : `FILTER(?key > ${textOf(after)})`)
 

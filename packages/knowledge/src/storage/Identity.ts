@@ -19,11 +19,14 @@ export const RunId = Schema.String.check(Schema.isPattern(/^[a-f0-9]{8}-[a-f0-9]
 )
 export type RunId = typeof RunId.Type
 
+/** Names are parts of file names, of which file systems allow 255 bytes. */
+const isShort = Schema.isMaxLength(200)
+
 /** The name of a graph that collects facts of one subject area: `harbours`, `medical-devices`. */
-export const Namespace = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/)).pipe(Schema.brand("Namespace"))
+export const Namespace = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/), isShort).pipe(Schema.brand("Namespace"))
 export type Namespace = typeof Namespace.Type
 
-export const OntologyName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_-]*$/)).pipe(Schema.brand("OntologyName"))
+export const OntologyName = Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9_-]*$/), isShort).pipe(Schema.brand("OntologyName"))
 export type OntologyName = typeof OntologyName.Type
 
 /** The first 16 hex digits of a content's SHA-256. */

@@ -148,6 +148,14 @@ it.layer(layer, { excludeTestServices: true })("who looks at a graph", (it) => {
     }),
   )
 
+  it.effect("is told that a cursor is malformed", () =>
+    Effect.gen(function* () {
+      const graph = yield* GraphFacts
+      const refused = yield* Effect.flip(graph.relations(yield* version, { after: "garbage" }))
+      expect(refused.message).toContain("the cursor of the page is malformed")
+    }),
+  )
+
   it.effect("cannot smuggle a query into what is asked for", () =>
     Effect.gen(function* () {
       const graph = yield* GraphFacts
