@@ -1,4 +1,4 @@
-import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { shipModel } from "@detent/knowledge/testing/ProviderServer"
 import { BatchApi } from "@detent/server/api"
@@ -177,8 +177,12 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     await writeFile(join(cwd, "mixed/broken.pdf"), "this is no PDF")
     await cp(join(corpus, "documents/ada-sol.txt"), join(cwd, "mixed/ada-sol.txt"))
     const setting = ["--ontology", "ontology.ttl", "--namespace", "mixed", "--data", "mixed-home"]
-    const { code, out } = await detent("batch", "run", "mixed", ...setting, "--json")
+    await writeFile(join(cwd, "mixed/minutes.docx"), "a kind that is not read")
+    await writeFile(join(cwd, "mixed/.hidden"), "")
+    await symlink(join(corpus, "documents/newsletter.txt"), join(cwd, "mixed/linked.txt"))
+    const { code, out, err } = await detent("batch", "run", "mixed", ...setting, "--json")
     assert.strictEqual(code, 5)
+    assert.include(err, "2 files of mixed cannot be read and are left out: linked.txt (a link), minutes.docx\n")
     const end = statuses(out).at(-1)
     assert.deepInclude(end?.documents, { total: 2, completed: 1, failed: 1 })
     const shown = await detent("batch", "show", end?.batchId ?? "", "--documents", "failed", "--data", "mixed-home")

@@ -57,7 +57,7 @@ export {
   ManifestRefused,
 } from "./batch/Manifest.ts"
 export { type ManifestError, makeManifest, manifestOfFolder, readManifest, readManifestFile } from "./batch/ManifestMaking.ts"
-export { type DocumentSource, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
+export { type DocumentSource, formatOf, readDocument, readStored, streamDocument, streamStored } from "./document/DocumentReader.ts"
 export * as ReadError from "./document/ReadError.ts"
 export { placesOf, type Reading, type Segment } from "./document/Reading.ts"
 export { Chunker, type ChunkingOptions, chunkStream, chunkText, splitSentences } from "./document/Sentences.ts"

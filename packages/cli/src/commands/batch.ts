@@ -22,6 +22,7 @@ import { followElsewhere, followHere } from "../batch/BatchFollowing.ts"
 import { batchIdOf, readBySource, sourceOf } from "../batch/BatchSource.ts"
 import { type ModelInput, noBaseUrl, selectionOf, startBatch } from "../batch/BatchStarting.ts"
 import { batchText, batchView, estimateText, stateLooks } from "../batch/BatchView.ts"
+import { leftOutText } from "../batch/LeftOut.ts"
 import { decideReview, outcomeText, ownName, type ReviewAction, reviewPlaceFrom, reviewPlaceText, reviewText } from "../batch/Reviewing.ts"
 import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
@@ -138,6 +139,8 @@ const run = command(
   (input) =>
     Effect.gen(function* () {
       const read = yield* readBySource(input)
+      const leftOut = yield* leftOutText(input)
+      if (leftOut !== undefined) yield* (yield* Output).note(leftOut)
       const locations = [read.folder, ...read.files]
       const selection = yield* selectionOf(input)
       if (input.estimate) return yield* Effect.provide(estimated(input, selection), estimating(input, locations))
