@@ -27,8 +27,11 @@ export interface SentenceFacts {
 
 const nothing: SentenceFacts = { statements: [], types: [], about: undefined }
 
-/** The confidences of trigger verbs and nouns, and the factors for an earlier subject, a related word and a name that may be too long. */
-const confidences = { verb: 0.8, noun: 0.8, earlier: 0.9, related: 0.9, long: 0.7 }
+/**
+ * The confidences of trigger verbs and nouns, and the factors for an earlier subject, one that a noun of no known class may refer to
+ * ("La compañía está"), a related word, and a name that may be too long.
+ */
+const confidences = { verb: 0.8, noun: 0.8, earlier: 0.9, vague: 0.6, related: 0.9, long: 0.7 }
 
 export const factsOfSentence = (language: ProseLanguage, { phrases, words }: PhrasedSentence, text: string): SentenceFacts => {
   if (/[?¿]/u.test(text) || language.hedges.test(text) || words.some((word) => language.negations.has(word))) return nothing
@@ -390,7 +393,8 @@ class Clause {
     if (subject === object) return []
     const isEarlier = subject === "earlier" || object === "earlier"
     const isLong = this.#mayBeTooLong(subject) || this.#mayBeTooLong(object)
-    const factor = (isEarlier ? confidences.earlier : 1) * (isLong ? confidences.long : 1)
+    const isVague = isEarlier && this.#phrases.some(({ kind, first }) => kind === "noun" && first < this.#verbAt)
+    const factor = (isEarlier ? confidences.earlier : 1) * (isVague ? confidences.vague : 1) * (isLong ? confidences.long : 1)
     return [{ subject, property: property.iri, object, confidence: confidence * factor }]
   }
 

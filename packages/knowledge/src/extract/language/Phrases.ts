@@ -54,7 +54,8 @@ export type Phrase =
   | (LedPhrase & { readonly kind: "person" })
   /** A noun for a class, without a name after it. */
   | (LedPhrase & { readonly kind: "class"; readonly iri: string })
-  | (TokenRange & { readonly kind: "pronoun" | "relative" })
+  /** `noun`: a noun of no known class, after an article and before a verb. */
+  | (TokenRange & { readonly kind: "pronoun" | "relative" | "noun" })
   | (TokenRange & { readonly kind: "verb"; readonly word: string })
   | (TokenRange & { readonly kind: "break"; readonly word: string })
 
@@ -175,6 +176,7 @@ class Phraser {
         return at + 1
       }
       if (this.#isAuxiliary(word)) {
+        if (this.#determiner !== undefined && this.#preposition === undefined) this.#put({ kind: "noun", first: at - 1, last: at - 1 })
         this.#put({ kind: "verb", word, first: at, last: at })
         // "liegt in" and "se trouve à" are copulas that also trigger properties of a place.
         // `besitzt` and `posee` also trigger the owner.

@@ -171,6 +171,14 @@ describe("a plain sentence", () => {
   })
 })
 
+describe("a noun of no known class refers to no earlier subject", () => {
+  check({
+    de: [["Mara Lind wurde in Porto geboren. Die Firma liegt in Lissabon.", ["Mara Lind | birth place | Porto"]]],
+    fr: [["Mara Lind est née à Porto. La société est située à Lisbonne.", ["Mara Lind | birth place | Porto"]]],
+    es: [["Mara Lind nació en Porto. La compañía está ubicada en Lisboa.", ["Mara Lind | birth place | Porto"]]],
+  })
+})
+
 describe("a noun before a name is not part of it", () => {
   check({
     de: [
