@@ -189,6 +189,17 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.match(shown.out, /broken\.pdf +failed +\S+/)
   })
 
+  it("names the values of a table that do not fit their datatype", async () => {
+    await mkdir(join(cwd, "tables"))
+    const rows = ["Halcyon Works,1902", "Orion Mill,before the war", "Skerry Press,", "Tern House,18x4"]
+    await writeFile(join(cwd, "tables/works.csv"), ["organization,founding year", ...rows].join("\n"))
+    const setting = ["--ontology", "ontology.ttl", "--namespace", "tables", "--data", "tables-home"]
+    const { code, out, err } = await detent("batch", "run", "tables", ...setting)
+    assert.strictEqual(code, 0, err)
+    const told = 'foundingYear "before the war" (works.csv), foundingYear "18x4" (works.csv)'
+    assert.include(out, `not read     2 values that do not fit the datatype of their property: ${told}\n`)
+  })
+
   it("that contradicts an earlier one shows what validation held back, with the reason and the document", async () => {
     for (const [folder, year] of [
       ["before", 1902],

@@ -3,6 +3,7 @@ import type { BatchEstimate, BatchState, BatchStats, BatchUsage, ReviewCounts } 
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { counted } from "../output/Count.ts"
+import { localName } from "../output/LocalName.ts"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"
@@ -78,6 +79,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ["set aside", documents.setAside === 0 ? undefined : `${counted(documents.setAside, "document")} that exceeded a limit twice`],
       ["languages", languagesText(view.languages)],
       ...view.languages.flatMap(unreadPairs),
+      ["not read", view.misfits === undefined ? undefined : misfitsText(view.misfits)],
       ["withdrawn", withdrawn === 0 ? undefined : `${counted(withdrawn, "document")} no longer in the folder or manifest`],
       ["graph", view.namespace],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
@@ -115,6 +117,13 @@ const languagesText = (languages: Languages): string | undefined =>
 /** Explains why documents in a language gave few or no facts. */
 const unreadPairs = ({ name, unread, nextStep }: Languages[number]): ReadonlyArray<readonly [string, string]> =>
   unread === undefined || nextStep === undefined ? [] : [["not read", `prose of ${counted(unread, "document")} in ${name}: ${nextStep}`]]
+
+/** `3 values that do not fit the datatype of their property: population "unknown" (cities.csv), ...`. */
+const misfitsText = ({ count, examples }: NonNullable<BatchView["misfits"]>): string => {
+  const fit = count === 1 ? "value that does not fit the datatype of its property" : "values that do not fit the datatype of their property"
+  const shown = examples.map(({ source, property, text }) => `${localName(property)} "${text}" (${source.split("/").at(-1)})`)
+  return `${count} ${fit}: ${shown.join(", ")}${count > examples.length ? ", ..." : ""}`
+}
 
 /** `: 3 open, 1 accepted, 0 rejected`. */
 const countsText = (review: ReviewCounts | undefined): string =>

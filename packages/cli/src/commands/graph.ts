@@ -23,6 +23,7 @@ import { answerText } from "../graph/Answer.ts"
 import { chooseGraph, chooseVersion, versionIn } from "../graph/chooseGraph.ts"
 import { command } from "../line/Command.ts"
 import { counted } from "../output/Count.ts"
+import { localName } from "../output/LocalName.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"
@@ -430,8 +431,6 @@ const diffText = ({ namespace, added, removed, documents }: Omit<BatchChanges, "
 
 const factText = ({ subject, subjectLabel, property, object, objectLabel, quote }: DiffFact): string =>
   `${subjectLabel ?? subject} | ${localName(property)} | ${objectLabel ?? object}   "${quote.replace(/\s+/g, " ")}"`
-
-const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)
 
 const report = command(
   {

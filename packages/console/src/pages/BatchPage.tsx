@@ -52,6 +52,7 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
     createdAt,
     failure,
     outcome,
+    misfits,
     extractor,
   } = status
   return (
@@ -106,6 +107,17 @@ const Loaded = ({ status }: { readonly status: BatchStatus }) => {
               <Link href={hrefOf(["knowledge", namespace])} className="text-accent underline">
                 Open the graph
               </Link>
+            </p>
+          )}
+          {misfits === undefined ? null : (
+            <p className="text-muted">
+              {countText(misfits.count)} {misfits.count === 1 ? "value does" : "values do"} not fit the datatype of{" "}
+              {misfits.count === 1 ? "its" : "their"} property, such as{" "}
+              {misfits.examples
+                .slice(0, 2)
+                .map(({ text }) => `“${text}”`)
+                .join(" and ")}
+              .
             </p>
           )}
         </div>

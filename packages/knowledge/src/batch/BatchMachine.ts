@@ -163,6 +163,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       relationCount: Math.max(state.relationCount, event.relationCount),
       reviewCount: Math.max(state.reviewCount ?? 0, event.reviewCount ?? 0),
       ...(event.usage === undefined ? {} : { usage: event.usage }),
+      ...((event.misfits?.count ?? 0) < (state.misfits?.count ?? 0) || event.misfits === undefined ? {} : { misfits: event.misfits }),
       ...(event.currentDocumentId === undefined ? {} : { currentDocumentId: event.currentDocumentId }),
       ...(languageTotal(event.languages) < languageTotal(state.languages) || event.languages === undefined
         ? {}

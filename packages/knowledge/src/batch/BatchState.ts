@@ -11,7 +11,7 @@ import * as Schema from "effect/Schema"
 import * as KeyValueStore from "effect/unstable/persistence/KeyValueStore"
 import { UnreadProse } from "../extract/language/ProseLanguage.ts"
 import { ExtractorSelection } from "../KnowledgeSettings.ts"
-import { defaultPipelineConfig, PipelineConfig } from "../runs/Run.ts"
+import { defaultPipelineConfig, Misfits, PipelineConfig } from "../runs/Run.ts"
 import { BatchId, ContentHash, DocumentId, Namespace, OntologyVersion } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Storage.ts"
@@ -117,6 +117,7 @@ export const extracted = {
   relationCount: Count,
   /** Facts too uncertain for the graph, which are on the review list. */
   reviewCount: Schema.optionalKey(Count),
+  misfits: Schema.optionalKey(Misfits),
   usage: Schema.optionalKey(BatchUsage),
   /** The languages of the completed documents, the most frequent first. */
   languages: Schema.optionalKey(Schema.Array(LanguageCount)),

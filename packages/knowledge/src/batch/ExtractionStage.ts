@@ -13,7 +13,7 @@ import { timedDocument } from "../KnowledgeMetrics.ts"
 import { Extractions, endedWithBatch, isEndedWithBatch } from "../runs/Extractions.ts"
 import type { RunResult } from "../runs/ExtractionWorkflow.ts"
 import { Extractors } from "../runs/Extractors.ts"
-import { isStoreAway, RunFailed, setAsideCode } from "../runs/Run.ts"
+import { addMisfits, isStoreAway, type Misfits, RunFailed, setAsideCode } from "../runs/Run.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import { defaultPatience, patienceOf } from "../runs/RunTables.ts"
 import { type DocumentId, runIdOf } from "../storage/Identity.ts"
@@ -229,6 +229,7 @@ export const startReport = (
     const counted = { documentsCompleted: 0, documentsUnchanged: 0, entityCount: 0, relationCount: 0, reviewCount: 0 }
     let usage: BatchUsage | undefined
     let currentDocumentId: DocumentId | undefined
+    let misfits: Misfits | undefined
     const languages = new LanguageCounts()
     const waiting = new Set<DocumentEvent>()
     const unchanged = new Set<DocumentId>()
@@ -279,6 +280,7 @@ export const startReport = (
       documentsFailed: failures.size,
       documentsSetAside: setAside.size,
       ...(usage === undefined ? {} : { usage }),
+      ...(misfits === undefined ? {} : { misfits }),
       languages: languages.counted(),
     })
 
@@ -322,6 +324,7 @@ export const startReport = (
           counted.entityCount += entityCount
           counted.relationCount += relationCount
           counted.reviewCount += forReview
+          misfits = addMisfits(misfits, read.misfits)
           note(facts.DocumentCompleted.make({ batchId, at, documentId, entityCount, relationCount, reviewCount: forReview }))
         }),
       /** The graph already has this version of the document. */

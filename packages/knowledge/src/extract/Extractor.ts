@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
-import type { Fact, Mention } from "./Fact.ts"
+import type { Fact, Mention, Misfit } from "./Fact.ts"
 import type { UnreadProse } from "./language/ProseLanguage.ts"
 
 /** A piece of a document. Spans in results count from the beginning of the document, not of the chunk. */
@@ -55,7 +55,15 @@ export interface ExtractorService {
     chunk: Chunk,
     ontology: OntologyIndex,
     known?: ReadonlyArray<KnownEntity>,
-  ) => Effect.Effect<{ readonly mentions: ReadonlyArray<Mention>; readonly usage: Usage }, ExtractionFailed>
+  ) => Effect.Effect<
+    {
+      readonly mentions: ReadonlyArray<Mention>
+      readonly usage: Usage
+      /** Values that give no fact. */
+      readonly misfits?: ReadonlyArray<Misfit>
+    },
+    ExtractionFailed
+  >
   readonly facts: (
     chunk: Chunk,
     mentions: ReadonlyArray<Mention>,

@@ -59,6 +59,14 @@ export interface Fact {
   readonly confidence: number
 }
 
+/** A value of a table or a field that does not fit the datatype of its property: "about two million" for an integer. */
+export interface Misfit {
+  /** The IRI of the property. */
+  readonly property: string
+  readonly text: string
+  readonly span: Span
+}
+
 const StoredSpan = Schema.Struct({ start: Schema.Int, end: Schema.Int })
 
 /** A mention in the form in which runs store it. */

@@ -16,7 +16,7 @@ import {
   noUsage,
   type Usage,
 } from "../extract/Extractor.ts"
-import { type Fact, type Mention, StoredFact, StoredMention, splitByConfidence } from "../extract/Fact.ts"
+import { type Fact, type Mention, type Misfit, StoredFact, StoredMention, splitByConfidence } from "../extract/Fact.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { entityIri, type FactSource, factTriples, mentionTriples, statementOf } from "../rdf/FactGraph.ts"
 import type { SortFailed } from "../rdf/LineSort.ts"
@@ -27,7 +27,7 @@ import { contentHashOf, type RunId } from "../storage/Identity.ts"
 import { Confidence, Count } from "../storage/Quantity.ts"
 import type { StorageError } from "../storage/Storage.ts"
 import type { Equipment } from "./Extractors.ts"
-import type { ExtractionRun } from "./Run.ts"
+import { addMisfits, type ExtractionRun, type Misfits } from "./Run.ts"
 import { prepareArtifact } from "./RunArtifacts.ts"
 import { type RunStep, RunStore } from "./RunStore.ts"
 import { contentKey, entitiesKey, graphKey, type RunStoreFailed, reviewKey, type StepResult } from "./RunTables.ts"
@@ -106,6 +106,7 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
       entities: registry.entities.filter((entity) => !input.met.has(metAs(entity))).length,
       facts: [...statements.keys()].filter((statement) => !input.earlier.has(statement)).length,
       forReview: review.length,
+      ...misfitsIn(input, found.misfits),
       calls: usage.calls,
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
@@ -126,6 +127,21 @@ export const extractStep = (input: StepInput): Effect.Effect<FinishedStep, StepE
     }
     return { result, step, registry, statements: new Map([...input.earlier, ...statements]) }
   })
+
+/** How much of a value an example shows. */
+const longestExample = 100
+
+/** The misfits in the text of the step. Those before it are in the overlap with the previous step, and counted there. */
+const misfitsIn = ({ run, chunks, text }: StepInput, misfits: ReadonlyArray<Misfit>): { readonly misfits?: Misfits } => {
+  const last = chunks.at(-1)
+  const begin = last === undefined ? 0 : last.offset + last.text.length - text.length
+  const own = new Map(misfits.filter(({ span }) => span.start >= begin).map((one) => [`${one.span.start} ${one.property}`, one]))
+  const counted = [...own.values()].map(
+    ({ property, text }): Misfits => ({ count: 1, examples: [{ source: run.inputUri, property, text: text.slice(0, longestExample) }] }),
+  )
+  const all = counted.reduce<Misfits | undefined>(addMisfits, undefined)
+  return all === undefined ? {} : { misfits: all }
+}
 
 // The findings of a step: entities, then the facts between them, as a graph and as a registry. This part stores nothing, so that
 // callers can use it without a run.
@@ -151,6 +167,8 @@ export interface ChunkFindings {
   readonly graph: string
   readonly facts: ReadonlyArray<Fact>
   readonly review: ReturnType<typeof splitByConfidence>["review"]
+  /** Values that give no fact. Those in the overlap of two chunks occur twice. */
+  readonly misfits: ReadonlyArray<Misfit>
   /** Only the entities of these chunks: the registry of a document is the union over its steps. */
   readonly registry: EntityRegistry
   readonly usage: Usage
@@ -172,6 +190,7 @@ export const findInChunks = (input: FindingInput): Effect.Effect<ChunkFindings, 
       ),
       facts: accepted,
       review,
+      misfits: found.flatMap((one) => one.misfits),
       registry: registryOf(input, sure),
       usage: found.reduce((sum, one) => addUsage(sum, one.usage), noUsage),
     }
@@ -181,6 +200,7 @@ interface Found {
   readonly chunk: Chunk
   readonly mentions: ReadonlyArray<Mention>
   readonly facts: ReadonlyArray<Fact>
+  readonly misfits: ReadonlyArray<Misfit>
   readonly usage: Usage
 }
 
@@ -188,10 +208,14 @@ const readChunk = (input: FindingInput, chunk: Chunk): Effect.Effect<Found, Extr
   Effect.gen(function* () {
     const { extractor, ontology, known = [], answers } = input
     const finding = extractor.entities(chunk, ontology, known)
-    const { mentions, usage } = yield* answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding)
+    const {
+      mentions,
+      usage,
+      misfits = [],
+    } = yield* answers === undefined ? finding : answers.entities(chunk, [ontology.hash, known], finding)
     const stating = extractor.facts(chunk, mentions, ontology)
     const stated = yield* answers === undefined ? stating : answers.facts(chunk, [ontology.hash, mentions], stating)
-    return { chunk, mentions, facts: stated.facts, usage: addUsage(usage, stated.usage) }
+    return { chunk, mentions, misfits, facts: stated.facts, usage: addUsage(usage, stated.usage) }
   })
 
 /**
@@ -249,6 +273,7 @@ const Facts = Schema.fromJsonString(Schema.Struct({ facts: Schema.Array(StoredFa
 
 interface FoundEntities {
   readonly mentions: ReadonlyArray<Mention>
+  readonly misfits?: ReadonlyArray<Misfit>
   readonly usage: Usage
 }
 

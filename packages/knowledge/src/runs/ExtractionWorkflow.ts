@@ -37,7 +37,7 @@ import {
   type StepInput,
   textHashOf,
 } from "./ExtractStep.ts"
-import { DocumentChanged, type DocumentVersion, type ExtractionRun, RunFailed, runFailed, type StatusChange } from "./Run.ts"
+import { addMisfits, DocumentChanged, type DocumentVersion, type ExtractionRun, RunFailed, runFailed, type StatusChange } from "./Run.ts"
 import { loadArtifact } from "./RunArtifacts.ts"
 import { type RunStanding, RunStore } from "./RunStore.ts"
 import { entitiesKey, foundCounts, graphKey, type StepResult } from "./RunTables.ts"
@@ -293,6 +293,7 @@ const chunksOf = (run: ExtractionRun, { contentType }: Payload, passing: Passing
   ) satisfies Stream.Stream<Chunk, unknown, unknown>
 
 const withStep = (total: RunResult, step: StepResult): RunResult => {
+  const misfits = addMisfits(total.misfits, step.misfits)
   const { cost, ...sum } = {
     ...spoken(total.language, total.unread),
     runId: total.runId,
@@ -301,6 +302,7 @@ const withStep = (total: RunResult, step: StepResult): RunResult => {
     entities: total.entities + step.entities,
     facts: total.facts + step.facts,
     forReview: total.forReview + step.forReview,
+    ...(misfits === undefined ? {} : { misfits }),
     calls: total.calls + step.calls,
     inputTokens: total.inputTokens + step.inputTokens,
     outputTokens: total.outputTokens + step.outputTokens,

@@ -114,6 +114,22 @@ export class BatchArtifact extends Schema.Class<BatchArtifact>("BatchArtifact")(
 
 export const BatchArtifactJson = Schema.fromJsonString(Schema.toCodecJson(BatchArtifact))
 
+/** Values of tables and fields that do not fit the datatype of their property. They give no fact. */
+export const Misfits = Schema.Struct({
+  count: Count,
+  /** The first of them. */
+  examples: Schema.Array(Schema.Struct({ source: Schema.String, property: Schema.String, text: Schema.String })),
+})
+export type Misfits = typeof Misfits.Type
+
+/** How many examples are kept. */
+const misfitExamples = 5
+
+export const addMisfits = (one: Misfits | undefined, other: Misfits | undefined): Misfits | undefined =>
+  one === undefined || other === undefined
+    ? (one ?? other)
+    : { count: one.count + other.count, examples: [...one.examples, ...other.examples].slice(0, misfitExamples) }
+
 /** Another process changed the run since it was read. */
 export class RunStatusConflict extends Schema.TaggedError<RunStatusConflict>()("RunStatusConflict", {
   runId: RunId,

@@ -21,7 +21,7 @@ import { ArtifactKey, BatchId, ContentHash, DocumentId, RunId } from "../storage
 import { ArtifactPath } from "../storage/Paths.ts"
 import { Count } from "../storage/Quantity.ts"
 import { StorageUri } from "../storage/Storage.ts"
-import { ExtractionRun, PipelineConfig, RunStatus } from "./Run.ts"
+import { ExtractionRun, Misfits, PipelineConfig, RunStatus } from "./Run.ts"
 
 const schema = "detent"
 
@@ -321,6 +321,7 @@ export const foundCounts = {
   facts: Count,
   /** Facts too uncertain for the graph, which are on the review list. */
   forReview: Count,
+  misfits: Schema.optionalKey(Misfits),
   calls: Count,
   inputTokens: Count,
   outputTokens: Count,

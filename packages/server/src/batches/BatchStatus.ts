@@ -1,5 +1,5 @@
 /** The status of a batch in answers of the API and in the command line's `--json`. */
-import { BatchId, batchStates, ReviewCounts, UnreadProse } from "@detent/knowledge/schemas"
+import { BatchId, batchStates, Misfits, ReviewCounts, UnreadProse } from "@detent/knowledge/schemas"
 import * as Schema from "effect/Schema"
 import { Millis } from "../api/Paging.ts"
 
@@ -92,6 +92,8 @@ export const BatchStatus = Schema.Struct({
   relations: Schema.Int,
   /** Facts on the review list: their confidence is too low for the graph. */
   forReview: Schema.optionalKey(Schema.Int),
+  /** Values of tables and fields that do not fit the datatype of their property. They are not in the graph. */
+  misfits: Schema.optionalKey(Misfits),
   /** The languages of the completed documents. */
   languages: Schema.optionalKey(Schema.Array(DocumentLanguages)),
   /** How many facts of the review list are open, accepted and rejected. */

@@ -60,7 +60,11 @@ export const make = (options: BuiltInOptions = {}): ExtractorService => {
   return {
     name: builtInName,
     unread: unreadProse,
-    entities: (chunk, ontology) => attempt(() => ({ mentions: readerFor(ontology).mentions(chunk, least), usage: noUsage })),
+    entities: (chunk, ontology) =>
+      attempt(() => {
+        const reader = readerFor(ontology)
+        return { mentions: reader.mentions(chunk, least), misfits: reader.misfits(chunk, least), usage: noUsage }
+      }),
     facts: (chunk, mentions, ontology) =>
       attempt(() => ({ facts: readerFor(ontology).factsBetween(chunk, least, mentions), usage: noUsage })),
   }

@@ -8,7 +8,7 @@ import { splitSentences } from "../../document/Sentences.ts"
 import type { ClassExpression } from "../../ontology/Ontology.ts"
 import { OntologyIndex, type PackedOntology } from "../../ontology/OntologyIndex.ts"
 import type { Chunk } from "../Extractor.ts"
-import type { Fact, Mention, Span } from "../Fact.ts"
+import type { Fact, Mention, Misfit, Span } from "../Fact.ts"
 import { LanguageReader, type ReadStatement } from "../language/LanguageReader.ts"
 import { withoutPlural } from "../language/Stem.ts"
 import { fold, tokenize } from "../language/Words.ts"
@@ -17,7 +17,18 @@ import { type BuiltInModel, confidenceOf } from "./BuiltInModel.ts"
 import { type Candidate, overlaps } from "./Candidates.ts"
 import { Evidence, tokenLeadingTo } from "./Evidence.ts"
 import { type Example, type ExamplesText, examplesTask, readExamples } from "./Example.ts"
-import { between, ClassLabels, compatible, factOf, isValue, knownTypes, type Place, type Statement, spanKey } from "./FoundFact.ts"
+import {
+  between,
+  ClassLabels,
+  compatible,
+  factOf,
+  fitsDatatype,
+  isValue,
+  knownTypes,
+  type Place,
+  type Statement,
+  spanKey,
+} from "./FoundFact.ts"
 import { Gazetteer, type KnownName } from "./Gazetteer.ts"
 import { objectFeatures } from "./ObjectFeatures.ts"
 import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntology } from "./OntologyView.ts"
@@ -34,6 +45,9 @@ const clearSubject = 0.4
 /** The least confidence of a fact for its subject and object to get the classes of the property's domain and range. */
 const typingConfidence = 0.5
 
+/** From this match on, a key or the header of a column surely means a property. */
+const surelyMeant = 0.8
+
 export class BuiltInReader {
   private readonly ontology: OntologyIndex
   private readonly view: OntologyView
@@ -49,7 +63,13 @@ export class BuiltInReader {
   private readonly languages = new Map<string, LanguageReader | undefined>()
   /** The result for the last chunk: callers mostly ask for its entities first and for its facts next. */
   private last:
-    | { readonly chunk: Chunk; readonly leastConfidence: number; readonly facts: ReadonlyArray<Fact>; readonly spans: ReadonlySet<string> }
+    | {
+        readonly chunk: Chunk
+        readonly leastConfidence: number
+        readonly facts: ReadonlyArray<Fact>
+        readonly misfits: ReadonlyArray<Misfit>
+        readonly spans: ReadonlySet<string>
+      }
     | undefined
 
   constructor(ontology: OntologyIndex, model: BuiltInModel, names: ReadonlyArray<KnownName>) {
@@ -71,21 +91,31 @@ export class BuiltInReader {
 
   /** The facts between given mentions. Mentions that this reader found are candidates already, so their facts need no second reading. */
   factsBetween(chunk: Chunk, leastConfidence: number, mentions: ReadonlyArray<Mention>): ReadonlyArray<Fact> {
+    const last = this.lastOf(chunk, leastConfidence)
+    const facts =
+      last !== undefined && mentions.every(({ span }) => last.spans.has(spanKey(span)))
+        ? last.facts
+        : this.facts(
+            chunk,
+            leastConfidence,
+            mentions.map(({ span }) => span),
+          )
+    return between(facts, mentions, this.ontology)
+  }
+
+  /** The values of tables and fields that do not fit the datatype of their property. */
+  misfits(chunk: Chunk, leastConfidence: number): ReadonlyArray<Misfit> {
+    return (this.lastOf(chunk, leastConfidence) ?? this.read(chunk, leastConfidence, [])).misfits
+  }
+
+  private lastOf(chunk: Chunk, leastConfidence: number) {
     const { last } = this
-    const isOwn =
+    const isSame =
       last?.chunk.text === chunk.text &&
       last.chunk.language === chunk.language &&
       last.chunk.offset === chunk.offset &&
       last.leastConfidence === leastConfidence
-    const known = isOwn && mentions.every(({ span }) => last.spans.has(spanKey(span)))
-    const facts = known
-      ? last.facts
-      : this.facts(
-          chunk,
-          leastConfidence,
-          mentions.map(({ span }) => span),
-        )
-    return between(facts, mentions, this.ontology)
+    return isSame ? last : undefined
   }
 
   /** The entities of the chunk's facts, and names whose class the text or the gazetteer gives. */
@@ -96,7 +126,7 @@ export class BuiltInReader {
       const known = found.get(key)
       if (known === undefined || known.confidence < mention.confidence) found.set(key, mention)
     }
-    const { facts, sentences, named } = this.read(chunk, leastConfidence, [])
+    const { facts, misfits, sentences, named } = this.read(chunk, leastConfidence, [])
     for (const fact of facts) {
       add(fact.subject)
       if (fact.object._tag === "Entity") add(fact.object.mention)
@@ -104,7 +134,7 @@ export class BuiltInReader {
     for (const mention of named) if (![...found.values()].some(({ span }) => spanKey(span) === spanKey(mention.span))) add(mention)
     for (const sentence of sentences) for (const mention of this.named(sentence, found)) add(mention)
     const mentions = [...found.values()].sort((one, other) => one.span.start - other.span.start || other.span.end - one.span.end)
-    this.last = { chunk, leastConfidence, facts, spans: new Set(mentions.map(({ span }) => spanKey(span))) }
+    this.last = { chunk, leastConfidence, facts, misfits, spans: new Set(mentions.map(({ span }) => spanKey(span))) }
     return mentions
   }
 
@@ -114,8 +144,9 @@ export class BuiltInReader {
     const { language } = chunk
     if (language !== undefined && language !== "en") return this.readOther(chunk, language, structure, leastConfidence)
     const prose = structure.prose.map(({ piece, topic }) => ({ sentences: this.sentences(piece, spans), heading: topic?.name }))
+    const fields = structure.statements.flatMap((statement) => this.structural(statement))
     const statements = [
-      ...structure.statements.flatMap((statement) => this.structural(statement)),
+      ...fields,
       ...prose.flatMap(({ sentences, heading }) =>
         this.prose(sentences, heading)
           .filter((one) => this.hasNames(one))
@@ -123,15 +154,21 @@ export class BuiltInReader {
       ),
     ]
     const facts = this.factsOf(chunk, statements, leastConfidence)
-    return { facts: compatible(this.ontology, facts), sentences: prose.flatMap(({ sentences }) => sentences), named: [] }
+    return {
+      facts: compatible(this.ontology, facts),
+      misfits: this.misfitsOf(chunk, fields),
+      sentences: prose.flatMap(({ sentences }) => sentences),
+      named: [],
+    }
   }
 
   /** Reads a chunk in a language other than English: its structure as in English, its prose if the language has a reader. */
   private readOther(chunk: Chunk, language: string, structure: Structure, leastConfidence: number) {
     const reader = this.readerOf(language)
     const prose = reader === undefined ? [] : structure.prose.map(({ piece, topic }) => reader.read(piece, topic?.name))
+    const fields = structure.statements.flatMap((statement) => this.structural(statement))
     const statements = [
-      ...structure.statements.flatMap((statement) => this.structural(statement)),
+      ...fields,
       ...prose.flatMap((read) => read.statements.map((one) => this.statementOf(one)).filter((one) => this.hasNames(one))),
     ]
     const facts = this.factsOf(chunk, statements, leastConfidence)
@@ -141,7 +178,14 @@ export class BuiltInReader {
           type === undefined ? [] : [{ type, text, span: { start, end }, confidence: 0.6 }],
       ),
     )
-    return { facts: compatible(this.ontology, facts), sentences: [], named }
+    return { facts: compatible(this.ontology, facts), misfits: this.misfitsOf(chunk, fields), sentences: [], named }
+  }
+
+  /** Only for keys and columns that surely mean the property. */
+  private misfitsOf({ language }: Chunk, fields: ReadonlyArray<Statement>): ReadonlyArray<Misfit> {
+    return fields.flatMap(({ property, object: { text, start, end }, confidence }) =>
+      confidence < surelyMeant || fitsDatatype(this.ontology, property, text, language) ? [] : [{ property, text, span: { start, end } }],
+    )
   }
 
   private factsOf(chunk: Chunk, statements: ReadonlyArray<Statement>, leastConfidence: number): ReadonlyArray<Fact> {
@@ -407,6 +451,7 @@ export interface ReadOutput {
   readonly mentions: ReadonlyArray<Mention>
   /** The facts between `mentions`. */
   readonly facts: ReadonlyArray<Fact>
+  readonly misfits: ReadonlyArray<Misfit>
 }
 
 export interface FactsInput extends ReadInput {
@@ -431,7 +476,8 @@ export const makeBuiltInTasks = () => {
     read: ({ chunk, leastConfidence }: ReadInput, _: TaskChannel, shared: SharedReader): ReadOutput => {
       const reader = readerOf(shared)
       const mentions = reader.mentions(chunk, leastConfidence)
-      return { mentions, facts: reader.factsBetween(chunk, leastConfidence, mentions) }
+      const facts = reader.factsBetween(chunk, leastConfidence, mentions)
+      return { mentions, facts, misfits: reader.misfits(chunk, leastConfidence) }
     },
     facts: ({ chunk, leastConfidence, mentions }: FactsInput, _: TaskChannel, shared: SharedReader) =>
       readerOf(shared).factsBetween(chunk, leastConfidence, mentions),

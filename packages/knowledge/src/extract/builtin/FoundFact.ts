@@ -271,6 +271,10 @@ const valueOf = (ontology: OntologyIndex, property: string, text: string, langua
   return undefined
 }
 
+/** Whether a value can be read in one of the property's datatypes. True for a property of entities. */
+export const fitsDatatype = (ontology: OntologyIndex, property: string, text: string, language?: string): boolean =>
+  ontology.properties.get(property)?.kind !== "datatype" || valueOf(ontology, property, text, language) !== undefined
+
 /** `rdfs:Literal` stands for any literal, so a value needs a concrete datatype. `rdf:langString` needs a language. */
 const concrete = (datatype: string, language: string | undefined): string =>
   datatype === rdfs.literal || (datatype === rdf.langString && language === undefined) ? xsd.string : datatype

@@ -68,9 +68,9 @@ export const make = (pool: WorkerPoolService, options: PooledOptions = {}): Extr
       const input: ReadInput = { chunk, leastConfidence }
       return prepare(ontology).pipe(
         Effect.flatMap((shared) => ask<ReadOutput>("built-in.read", input, shared)),
-        Effect.map(({ mentions, facts }) => {
+        Effect.map(({ mentions, facts, misfits }) => {
           found.set(mentions, { chunk, ontology, facts })
-          return { mentions, usage: noUsage }
+          return { mentions, misfits, usage: noUsage }
         }),
       )
     },

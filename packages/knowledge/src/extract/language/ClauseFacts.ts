@@ -29,7 +29,7 @@ const nothing: SentenceFacts = { statements: [], types: [], about: undefined }
 
 /**
  * The confidences of trigger verbs and nouns, and the factors for an earlier subject, one that a noun of no known class may refer to
- * ("La compañía está"), a related word, and a name that may be too long.
+ * (`La compañía está`), a related word, and a name that may be too long.
  */
 const confidences = { verb: 0.8, noun: 0.8, earlier: 0.9, vague: 0.6, related: 0.9, long: 0.7 }
 
