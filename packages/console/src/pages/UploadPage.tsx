@@ -159,7 +159,7 @@ const rowsOf = ({ items }: { readonly items: ReadonlyArray<UploadItem> }) => ite
 const columns: ReadonlyArray<Column<UploadItem>> = [
   { title: "Line", width: "4.5rem", cell: ({ line }) => countText(line) },
   { title: "Item", width: "minmax(5rem,1fr)", cell: ({ id, hnId }) => id ?? hnId ?? "no id" },
-  { title: "State", width: "6.5rem", cell: ({ state }) => <Badge tone={toneOf(state)}>{state}</Badge> },
+  { title: "State", width: "6.5rem", cell: (item) => <ItemState item={item} /> },
   {
     title: "Problem",
     width: "minmax(7rem,3fr)",
@@ -168,6 +168,10 @@ const columns: ReadonlyArray<Column<UploadItem>> = [
   },
   { title: "Tries", width: "3.5rem", cell: ({ attempts }) => attempts, wideOnly: true, right: true },
 ]
+
+/** An item that was corrected waits for a retry. */
+const ItemState = ({ item: { state, correctedAt } }: { readonly item: UploadItem }) =>
+  correctedAt === undefined ? <Badge tone={toneOf(state)}>{state}</Badge> : <Badge tone="info">corrected</Badge>
 
 const Items = ({ status }: { readonly status: UploadStatus }) => {
   const { batchId, items, errors } = status
@@ -271,7 +275,8 @@ const ItemDetails = ({
   return (
     <div className="grid gap-4">
       <p className="flex flex-wrap items-center gap-2">
-        <Badge tone={toneOf(item.state)}>{item.state}</Badge>
+        <ItemState item={item} />
+        {item.correctedAt === undefined ? null : <span className="text-muted">A retry stores it.</span>}
         <span className="text-muted">
           {item.attempts} {item.attempts === 1 ? "attempt" : "attempts"}
         </span>

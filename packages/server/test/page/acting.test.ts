@@ -115,6 +115,7 @@ describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium
         yield* tab.run((page) => page.getByLabel("The corrected item, as JSON").fill(JSON.stringify({ ...lines[1], id: 2 })))
         yield* tab.run((page) => page.getByRole("button", { name: "Correct" }).click())
         yield* tab.shows("is corrected")
+        yield* tab.run((page) => page.getByRole("table", { name: "Items" }).getByText("corrected", { exact: true }).waitFor())
         yield* tab.run((page) => page.getByRole("button", { name: "Retry" }).click())
         yield* tab.until(`/\\b2\\s+stored/.test(document.body.innerText)`)
         assert.deepStrictEqual(tab.problems, [])
