@@ -8,6 +8,7 @@ import {
   type Declarations,
   isEffectSlot,
   isPlain,
+  isPlainField,
   memoryOf,
   schemaProblem,
   type Tagged,
@@ -118,6 +119,7 @@ export class Codec {
   readonly #upcasters: Upcasters
   readonly #states: ReadonlyMap<string, VariantCodec>
   readonly #events: ReadonlyMap<string, VariantCodec>
+  readonly #checks: ReadonlyMap<string, ReadonlyArray<FieldCheck>>
   readonly #timeouts = new Map<string, Json>()
   readonly #parameters = new Map<string, (parameters: object) => unknown>()
 
@@ -126,7 +128,9 @@ export class Codec {
     this.#version = compiled.declarations.version
     this.#upcasters = upcasters
     const states = codecsOf(compiled.declarations.state, compiled.states)
-    this.#states = compiled.declarations.statesAreJson === true ? withoutSchemas(states, compiled.declarations.state) : states
+    const isJson = compiled.declarations.statesAreJson === true
+    this.#states = isJson ? withoutSchemas(states, compiled.declarations.state) : states
+    this.#checks = isJson ? new Map() : checksOf(compiled.declarations.state)
     this.#events = codecsOf(compiled.declarations.event, compiled.events)
   }
 
@@ -160,6 +164,22 @@ export class Codec {
     } catch (cause) {
       throw unstorableField(variant, state) ?? cause
     }
+  }
+
+  /**
+   * Why a new state does not fit its schema; undefined if it does. The journal has only the event, so a state that does not fit would
+   * be found when it is read. A field that the state before has as well is not checked again.
+   */
+  stateProblem(state: Tagged, before: Tagged): string | undefined {
+    const checks = this.#checks.get(state._tag)
+    if (checks === undefined) return undefined
+    const isSame = state._tag === before._tag
+    for (const { field, problemOf } of checks) {
+      if (isSame && valueIn(state, field) === valueIn(before, field)) continue
+      const problem = problemOf(state)
+      if (problem !== undefined) return `the new state ${state._tag} does not fit its schema: ${problem}`
+    }
+    return undefined
   }
 
   decodeState(body: Json, version: number): Tagged {
@@ -395,6 +415,41 @@ const codecsOf = (union: UntypedUnion, checks: Compiled["states"]): ReadonlyMap<
       return [variant.tag, isPlain(variant) ? plainCodec(bySchema, checks.get(variant.tag)) : bySchema]
     }),
   )
+
+interface FieldCheck {
+  readonly field: string
+  /** Why the field of a state does not fit its schema. */
+  readonly problemOf: (state: Tagged) => string | undefined
+}
+
+const valueIn = (state: Tagged, field: string): unknown => (state as Tagged & { readonly [field: string]: unknown })[field]
+
+/** The checks of each state's fields, except of plain ones: the compiler checks the type of those. */
+const checksOf = ({ $variants }: UntypedUnion): ReadonlyMap<string, ReadonlyArray<FieldCheck>> =>
+  new Map(
+    [...$variants.values()]
+      .filter((variant) => !isPlain(variant))
+      .map(({ tag, fields }) => [
+        tag,
+        Object.entries(fields)
+          .filter(([, schema]) => !isPlainField(schema))
+          .map(([field, schema]) => fieldCheck(field, schema)),
+      ]),
+  )
+
+const fieldCheck = (field: string, schema: UntypedVariant["fields"][string]): FieldCheck => {
+  const alone = Schema.Struct({ [field]: schema }) as unknown as Schema.Codec<object, unknown>
+  const fits = Schema.is(alone)
+  return {
+    field,
+    problemOf: (state) => {
+      const given = field in state ? { [field]: valueIn(state, field) } : {}
+      if (fits(given)) return undefined
+      const result = Schema.decodeUnknownResult(Schema.toType(alone))(given)
+      return result._tag === "Failure" ? schemaProblem(alone, result.failure) : `${field} is not valid`
+    },
+  }
+}
 
 /** Encodes values as they are. Values that JSON would lose are still refused: a user function may have changed a value in place. */
 const withoutSchemas = (codecs: ReadonlyMap<string, VariantCodec>, { $variants }: UntypedUnion): ReadonlyMap<string, VariantCodec> =>

@@ -546,8 +546,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     keepsState: boolean,
   ): PendingEvent | SendError {
     const { compiled } = this.record
-    const node = decision.state === this.#ahead.state ? this.#ahead.node : (compiled.nodes.get(decision.state._tag) as Node)
+    const { state } = this.#ahead
+    const node = decision.state === state ? this.#ahead.node : (compiled.nodes.get(decision.state._tag) as Node)
     try {
+      const problem = decision.state === state ? undefined : this.machine.codec.stateProblem(decision.state, state)
+      if (problem !== undefined) return actionFailed(this.record, "decide", new Error(problem), decision.event, false)
       const record = eventRecord(this.machine.codec, envelope, decision, at, sequence, keepsState)
       const commands = commandRecords(this.machine, this.key, decision.requests, sequence)
       const tooLarge = this.#tooLarge(record.body.length, commands)

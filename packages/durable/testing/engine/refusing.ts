@@ -9,6 +9,7 @@ import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import type { Instance } from "../../src/Instance.ts"
 import { E, Job, S } from "./Machines.ts"
 import type { Kit } from "./Rig.ts"
@@ -26,6 +27,21 @@ const Holder = Machine.make({
   event: Nothing,
   initial: (where: unknown) => Holding.Open({ where }),
 }).on(Holding.Open, Nothing.Go, Holding.Strict)
+
+const Measured = State({
+  A: {
+    n: Schema.Int,
+    text: Schema.String.check(Schema.isMaxLength(5)),
+    total: Schema.Finite,
+    note: Schema.optionalKey(Schema.NonEmptyString),
+  },
+})
+const Measure = Event({ Half: {}, Say: { more: Schema.String }, Grow: {}, Note: { note: Schema.String } })
+const Meter = Machine.make({ name: "meter", state: Measured, event: Measure, initial: Measured.A({ n: 1, text: "", total: 1e300 }) })
+  .on(Measured.A, Measure.Half, Measured.A, ({ state }) => Measured.A.derive(state, { n: state.n / 2 }))
+  .on(Measured.A, Measure.Say, Measured.A, ({ state, event }) => Measured.A.derive(state, { text: state.text + event.more }))
+  .on(Measured.A, Measure.Grow, Measured.A, ({ state }) => Measured.A.derive(state, { total: state.total * 1e200 }))
+  .on(Measured.A, Measure.Note, Measured.A, ({ state, event }) => Measured.A.derive(state, { note: event.note }))
 
 /** The types would not let it through. */
 const bypassed = (machine: unknown) => machine as typeof Job
@@ -49,6 +65,27 @@ export const refusing = ({ describe, test }: Kit) =>
         expect(bulk).toMatchObject({ failure: { _tag: "ActorExists", message: "job o-1 exists; use ensure or get" } })
         yield* engine.start(Job, "o-2", S.Busy({ n: 0 }))
         expect((yield* Effect.flip(engine.fork(Job, "o-2", 0, "o-1"))).message).toMatch(/^job o-1 exists \(Done, final\)/)
+      }))
+
+    test("45 an event is refused if the new state would not fit its schema, and nothing is stored", ({ open }) =>
+      Effect.gen(function* () {
+        const { engine } = yield* open()
+        const meter = yield* engine.start(Meter, "m")
+        for (const [event, field] of [
+          [Measure.Half(), "n"],
+          [Measure.Say({ more: "too long" }), "text"],
+          [Measure.Grow(), "total"],
+          [Measure.Note({ note: "" }), "note"],
+        ] as const) {
+          const error = yield* Effect.flip(meter.send(event))
+          expect(error).toMatchObject({ _tag: "ActionFailed", phase: "decide", committed: false })
+          expect(error.message).toMatch(/nothing changed: .*the new state A does not fit its schema: /)
+          expect(error.message).toContain(field)
+        }
+        yield* meter.send(Measure.Say({ more: "short" }))
+        yield* meter.send(Measure.Note({ note: "fits" }))
+        expect(yield* meter.state).toEqual({ _tag: "A", n: 1, text: "short", total: 1e300, note: "fits" })
+        expect([...(yield* Stream.runCollect(meter.history))].map(({ sequence }) => sequence)).toEqual([1, 2])
       }))
 
     test("45 an instance without an id is refused, however it is started", ({ open }) =>

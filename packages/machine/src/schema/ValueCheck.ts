@@ -42,8 +42,9 @@ const bySchema = (variant: UntypedVariant): ValueCheck => {
 }
 
 /** Whether every field is a plain string, number or boolean: JSON then carries the value unchanged. */
-export const isPlain = (variant: UntypedVariant): boolean =>
-  Object.values(variant.fields).every((schema) => plainType(schema) !== undefined)
+export const isPlain = (variant: UntypedVariant): boolean => Object.values(variant.fields).every(isPlainField)
+
+export const isPlainField = (schema: Schema.Constraint): boolean => plainType(schema) !== undefined
 
 const plainType = (schema: Schema.Constraint): string | undefined => {
   const { ast } = schema
