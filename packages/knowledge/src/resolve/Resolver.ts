@@ -173,7 +173,8 @@ export class Resolver {
     this.#nodes.push({ type, name, form, known, mentions: 0 })
     this.#identities.push(identity)
     for (const [kind, value] of identifiers) {
-      const shared = `${type}\n${kind}\n${value}`
+      // An entity of the existing graph may have several classes.
+      const shared = kind === knownKind ? `${kind}\n${value}` : `${type}\n${kind}\n${value}`
       const other = this.#byIdentifier.get(shared)
       if (other === undefined) this.#byIdentifier.set(shared, node)
       else this.#join(other, node, "identifier")

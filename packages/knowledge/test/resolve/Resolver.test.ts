@@ -18,6 +18,8 @@ const people = (...names: ReadonlyArray<string>) => names.map((name) => [{ type:
 const companies = (...names: ReadonlyArray<string>) => names.map((name) => [{ type: company, name }])
 const identified = (name: string, ...identifiers: ReadonlyArray<Identifier>) => [{ type: person, name, identifiers }]
 
+const above = (type: string) => new Set(type === company || type === person ? ["urn:Agent"] : [])
+
 describe("what becomes one entity", () => {
   it.each([
     ["case and accents", ["Maria López", "MARIA LOPEZ"]],
@@ -101,7 +103,6 @@ describe("what stays apart", () => {
 })
 
 describe("classes above one another", () => {
-  const above = (type: string) => new Set(type === company || type === person ? ["urn:Agent"] : [])
   const counted = (...mentions: ReadonlyArray<NamedMention>) => {
     const resolver = new Resolver(above)
     for (const mention of mentions) resolver.addDocument([mention])
@@ -126,6 +127,16 @@ describe("known entities", () => {
     const { clusters, clusterOf } = resolver.resolve()
     const cluster = clusters[clusterOf[0] ?? -1]
     expect(cluster && canonicalIri("urn:base/", cluster)).toBe("urn:known:1")
+  })
+
+  it("of several classes take up what fits one of them", () => {
+    const resolver = new Resolver(above)
+    for (const type of [company, "urn:Agent"]) resolver.know({ iri: "urn:known:1", type, names: ["Harbour Light"] })
+    resolver.addDocument([{ type: "urn:Agent", name: "Harbour Light" }])
+    resolver.addDocument([{ type: company, name: "Harbour Light" }])
+    const { clusters } = resolver.resolve()
+    expect(clusters).toHaveLength(1)
+    expect(clusters[0]).toMatchObject({ type: company, known: "urn:known:1" })
   })
 
   it("are never joined with each other by name", () => {
