@@ -6,10 +6,10 @@ import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { type BatchDocuments, writeDocuments } from "../graph/BatchDocuments.ts"
+import { type BatchDocuments, decodeDocuments, writeDocuments } from "../graph/BatchDocuments.ts"
 import { CanonicalGraph, type GraphError, type GraphVersion } from "../graph/CanonicalGraph.ts"
 import { exportGraph } from "../graph/GraphExport.ts"
-import { linesOnlyIn, mergedParts, storedLines, writeLines } from "../graph/GraphLines.ts"
+import { linesOnlyIn, mergedParts, ownersOfLines, storedLines, withoutDocuments, writeLines } from "../graph/GraphLines.ts"
 import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { documentLines } from "../rdf/FactGraph.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
@@ -128,7 +128,7 @@ const graphsOf = (batch: BatchId, again: ReadonlyArray<DocumentAgain>) =>
   )
 
 /** The graph of each document that a batch or the given runs have extracted, in the order of document ids, each as sorted lines. */
-const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
+export const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
   Stream.unwrap(
     Effect.gen(function* () {
       const runs = yield* RunStore
@@ -207,7 +207,48 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
     const parted = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([state.resolvedGraph.hash, [...held]])))
     const graph = quarantined === 0 ? state.resolvedGraph : yield* writeLines(blobIn(folder, parted.validated), withoutHeld(lines, held))
     const kept = quarantined === 0 ? {} : { held: yield* writeLines(blobIn(folder, parted.quarantine), onlyHeld(lines, held)) }
-    return { graph, violations: found.violations, quarantined, ...kept, reportUri } satisfies typeof Validated.Type
+    return {
+      ...(yield* onlyChanged(folder, state, { graph, ...kept })),
+      violations: found.violations,
+      quarantined,
+      reportUri,
+    } satisfies typeof Validated.Type
+  })
+
+/**
+ * Leaves out documents that the batch validated again with the same result: they stay with the batch that extracted them, so that its
+ * withdrawal removes them. The report has their statements.
+ */
+const onlyChanged = (
+  folder: StorageFolder,
+  state: typeof S.Validating.Type,
+  validated: Pick<typeof Validated.Type, "graph" | "held">,
+) =>
+  Effect.gen(function* () {
+    if (state.documents === undefined) return validated
+    const storage = yield* Storage
+    const list = yield* Effect.orDie(decodeDocuments(yield* getText(storage, state.documents.uri)))
+    const again = list.documents.filter((document) => document.again === true)
+    if (again.length === 0) return validated
+    const { replaced } = yield* graphBeside(state)
+    if (replaced === undefined) return validated
+    const lines = storedLines(storage, validated.graph)
+    const changed = yield* ownersOfLines(Stream.concat(linesOnlyIn(lines, replaced), linesOnlyIn(replaced, lines)))
+    const same = new Set<string>(again.map(({ documentId }) => documentId).filter((id) => !changed.has(id)))
+    if (same.size === 0) return validated
+    const paths = linesOfBatch(state.batchId, contentHashOf(JSON.stringify([validated.graph.hash, [...same]])))
+    const graph = yield* writeLines(blobIn(folder, paths.validated), withoutDocuments(lines, same))
+    const held =
+      validated.held === undefined
+        ? undefined
+        : yield* writeLines(blobIn(folder, paths.quarantine), withoutDocuments(storedLines(storage, validated.held), same))
+    const rest = { ...list, documents: list.documents.filter(({ documentId }) => !same.has(documentId)) }
+    const written = yield* writeDocuments(storage, folder, state.batchId, rest)
+    return {
+      graph,
+      ...(held === undefined || held.triples === 0 ? {} : { held }),
+      documents: { ...written, brought: rest.documents.length, withdrawn: rest.withdrawn.length },
+    }
   })
 
 /** The change that the batch makes to the graph: its lines replace those of its documents and of its earlier contribution. */

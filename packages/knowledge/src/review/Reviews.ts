@@ -28,7 +28,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { Batches } from "../batch/Batches.ts"
 import { type BatchState, defaultBatchConfig } from "../batch/BatchState.ts"
-import { entityBase, publishGraph } from "../batch/GraphStages.ts"
+import { documentGraphs, entityBase, publishGraph } from "../batch/GraphStages.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, type ShownDocument } from "../graph/CanonicalGraph.ts"
@@ -37,7 +37,7 @@ import { documentOfIri } from "../rdf/FactGraph.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
 import type { Extractors } from "../runs/Extractors.ts"
-import type { RunStore } from "../runs/RunStore.ts"
+import { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
 import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
@@ -49,6 +49,7 @@ import {
   entitiesOf,
   linesInGraph,
   namesOf,
+  type Standing,
   sortedLines,
   standingIn,
   statedLineOf,
@@ -117,6 +118,7 @@ type PublishError = ReadFailed | GraphError | Effect.Error<ReturnType<typeof pub
 type UpdateError =
   | Effect.Error<ReturnType<typeof loadManifest>>
   | Effect.Error<ReturnType<typeof startedOntology>>
+  | Stream.Error<Stream.Success<ReturnType<typeof documentGraphs>>>
   | Effect.Error<ReturnType<typeof validateOnWorker<GraphError>>>
   | Stream.Error<Effect.Success<ReturnType<typeof resolveOnWorker<GraphError, never>>>["lines"]>
 
@@ -334,7 +336,8 @@ const make = (folder: StorageFolder) =>
         const standing = yield* standingIn(lines, decisions)
         const reopened = decisions.filter(({ verdict, fact }) => verdict === "reopened" && standing.attributed.has(statementOfReview(fact)))
         // A fact that is not on the batch's own review list was certain enough: it stays in the graph, without the reviewer.
-        const unsure = new Set((yield* listedOf(batchId, reopened)).map(({ fact }) => statementOfReview(fact)))
+        const undone = yield* listedOf(batchId, reopened)
+        const unsure = new Set(undone.map(({ fact }) => statementOfReview(fact)))
         const released = new Set([...statementsOf(reopened, "reopened")].filter((statement) => !unsure.has(statement)))
         const rejected = [...statementsOf(decisions, "rejected")].filter((statement) => standing.stated.has(statement))
         const taken = new Set([...rejected, ...unsure])
@@ -374,12 +377,12 @@ const make = (folder: StorageFolder) =>
         )
         const kept = [...stated].flatMap(([decision, own]) => (refused.has(decision.factId) ? [] : own))
         if (kept.length > 0 || taken.size > 0 || released.size > 0) {
-          const undone = reopened.filter(({ fact }) => unsure.has(statementOfReview(fact)))
-          const involved = undone.length === 0 ? new Set<string>() : yield* involvedIn(lines, taken)
-          const isInvolved = (documentId: string, entity: string) =>
-            involved.has(`${documentId} ${standing.canonical.get(entity) ?? entity}`)
-          // Entities that came into the graph with the accepted fact leave it with the fact.
-          const entities = new Set(undone.flatMap(({ fact }) => entitiesOf(fact).filter((entity) => !isInvolved(fact.documentId, entity))))
+          const accepted = yield* store.decisions(
+            namespace,
+            undone.map(({ fact }) => fact),
+          )
+          const others = accepted.filter(({ factId, verdict }) => verdict === "accepted" && !refused.has(factId))
+          const entities = yield* entitiesOnlyOf({ undone, others, standing, lines, taken })
           const remaining = withoutEntities(withoutAcceptance(withoutStatements(lines, taken), released), entities)
           const changed = mergedStreams<GraphError>([remaining, Stream.fromIterable(sortedLines(kept))])
           const from = [contribution.hash, kept, [...taken], ...(released.size === 0 ? [] : [[...released]])]
@@ -388,6 +391,53 @@ const make = (folder: StorageFolder) =>
         yield* Effect.provide(publishGraph(folder, namespace, ontology), context)
         return refused
       })
+
+    /**
+     * The entities that came into the graph with accepted facts, and leave it with them: those that neither the run of the document nor
+     * another accepted fact brought. Of a run whose graph is deleted, those that no other statement of the document involves.
+     */
+    const entitiesOnlyOf = ({
+      undone,
+      others,
+      standing,
+      lines,
+      taken,
+    }: {
+      readonly undone: ReadonlyArray<ListedFact>
+      readonly others: ReadonlyArray<Decision>
+      readonly standing: Standing
+      readonly lines: Stream.Stream<string, GraphError>
+      readonly taken: ReadonlySet<string>
+    }) =>
+      Effect.gen(function* () {
+        if (undone.length === 0) return new Set<string>()
+        const runs = [...new Set(undone.map(({ fact }) => fact.runId))]
+        const readable = yield* Effect.flatMap(RunStore, (runStore) => runStore.withGraphs(runs))
+        const graphs = Stream.flatMap(
+          Stream.fromIterable(
+            Arr.chunksOf(
+              runs.filter((run) => readable.has(run)),
+              200,
+            ),
+          ),
+          documentGraphs,
+        )
+        const candidates = new Set(undone.flatMap(({ fact }) => entitiesOf(fact)))
+        const kept = new Set(others.flatMap(({ fact }) => entitiesOf(fact)))
+        yield* Stream.runForEach(Stream.flatten(graphs), (line) =>
+          Effect.sync(() => {
+            const { subject } = lineParts(line)
+            if (candidates.has(subject)) kept.add(subject)
+          }),
+        )
+        const involved = readable.size === runs.length ? new Set<string>() : yield* involvedIn(lines, taken)
+        for (const { fact } of undone) {
+          if (readable.has(fact.runId)) continue
+          for (const entity of entitiesOf(fact))
+            if (involved.has(`${fact.documentId} ${standing.canonical.get(entity) ?? entity}`)) kept.add(entity)
+        }
+        return new Set([...candidates].filter((entity) => !kept.has(entity)))
+      }).pipe(Effect.provide(context))
 
     /** The given facts that are on the review list of a batch. */
     const listedOf = (batch: BatchId, facts: ReadonlyArray<Pick<Decision, "factId">>) =>

@@ -222,6 +222,37 @@ describe("decisions", () => {
     }),
   )
 
+  it.live(
+    "that are taken back leave the graph as it was where a name of an accepted fact is another name of a ship in the document, or one without facts",
+    () =>
+      Effect.gen(function* () {
+        const renamed = {
+          "one.txt":
+            "ShipAlba passed ShipBoreas.\n\nShipALBA maybe passed ShipDorado. ShipALBA maybe passed ShipCetus. ShipCetus is there.",
+          "two.txt": files["two.txt"],
+        }
+        const { layer, folder, data } = yield* harbour({ files: renamed, extractor: hesitant() })
+        yield* Effect.gen(function* () {
+          const { id } = yield* completed(folder)
+          const before = yield* canonical(data)
+          const reviews = yield* Reviews
+          yield* reviews.accept(id, { all: true }, "ada")
+          const accepted = yield* canonical(data)
+          expect(yield* passings(data)).toHaveLength(4)
+          const [first, ...others] = (yield* reviews.list(id)).facts.map(({ factId }) => factId)
+          yield* reviews.reopen(id, { facts: others }, "ada")
+          yield* reviews.accept(id, { facts: others }, "ada")
+          expect((yield* canonical(data)).lines).toHaveLength(accepted.lines.length)
+          yield* reviews.reopen(id, { facts: others }, "ada")
+          yield* reviews.reopen(id, { facts: [first ?? ""] }, "ada")
+          expect((yield* canonical(data)).lines).toEqual(before.lines)
+          yield* reviews.accept(id, { all: true }, "ada")
+          yield* reviews.reopen(id, { all: true }, "ada")
+          expect((yield* canonical(data)).lines).toEqual(before.lines)
+        }).pipe(Effect.provide(layer))
+      }),
+  )
+
   it.live("that are taken back and not yet out of the graph leave it with the next process", () =>
     Effect.gen(function* () {
       const { layer, folder, data } = yield* harbour({ files, extractor: hesitant() })

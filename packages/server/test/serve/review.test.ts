@@ -1,10 +1,12 @@
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
 import { client as clients } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { json, request, served } from "../support/served.ts"
+import { batchEnded, corpus, json, request, served } from "../support/served.ts"
 
 const { makeClient, withIdempotencyKey } = clients
 
@@ -12,6 +14,28 @@ const operate = Redacted.make("operate-0123456789abcdef0123456789abcdef")
 const read = Redacted.make("read-0123456789abcdef0123456789abcdef")
 
 describe("the review list of a batch over HTTP", () => {
+  it.live(
+    "leaves the graph as it was where all facts of the shipped corpus are accepted and reopened",
+    () =>
+      Effect.gen(function* () {
+        const { client, url } = yield* served()
+        const manifest = JSON.parse(yield* Effect.promise(() => readFile(join(corpus, "manifest.json"), "utf8")))
+        const { batchId } = yield* client.batches.start({ headers: {}, payload: { folder: corpusFolder, manifest } })
+        yield* batchEnded(client, batchId)
+        const exported = Effect.map(request(`${url}/api/v1/knowledge/${manifest.targetNamespace}/export?format=ntriples`), ({ text }) =>
+          text.split("\n").toSorted(),
+        )
+        const before = yield* exported
+        const params = { batchId }
+        const accepted = yield* client.batches.accept({ params, payload: { all: true } })
+        assert.isAbove((yield* exported).length, before.length)
+        const reopened = yield* client.batches.reopen({ params, payload: { all: true } })
+        assert.strictEqual(reopened.decided, accepted.decided)
+        assert.deepStrictEqual(yield* exported, before)
+      }),
+    120_000,
+  )
+
   it.live(
     "is listed in pages, decided on once for a key, and changed by the role operate only",
     () =>
