@@ -42,6 +42,7 @@ import { sessionHandlers } from "../session/Http.ts"
 import { Gauges } from "../system/Gauges.ts"
 import { systemHandlers } from "../system/Http.ts"
 import { MetricsHistory } from "../system/MetricsHistory.ts"
+import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./Nesting.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
 import { pathOf, tooLarge } from "./RequestGuard.ts"
@@ -195,13 +196,21 @@ export const withProblems = <E>(
   bodyBytes: number,
   addresses: Addresses,
 ): App<never, HttpServerRequest | Scope.Scope> =>
-  app.pipe(
+  shallow(app, bodyBytes).pipe(
     Effect.provideService(MaxBodySize, ByteSize.bytes(bodyBytes)),
     Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : response)),
     Effect.catchCause((cause) => {
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
       return problemOfCause(cause, bodyBytes, addresses)
     }),
+  )
+
+/** Refuses JSON bodies that are nested too deeply, for every route. The text that is read here is the one that the route decodes. */
+const shallow = <E, R>(app: App<E, R>, bodyBytes: number): App<E | HttpServerError, R | HttpServerRequest> =>
+  Effect.flatMap(HttpServerRequest, (request) =>
+    mayNest(request, bodyBytes)
+      ? Effect.flatMap(request.text, (text) => (isNestedTooDeeply(text) ? Effect.succeed(problemResponse(nestedTooDeeply)) : app))
+      : app,
   )
 
 const isProblem = ({ headers }: HttpServerResponse.HttpServerResponse): boolean => headers["content-type"] === problemType

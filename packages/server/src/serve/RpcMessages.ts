@@ -6,6 +6,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
+import { deepestNesting, isNestedTooDeeply } from "./Nesting.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 
 const Id = Schema.Union([Schema.String, Schema.Int])
@@ -34,7 +35,7 @@ const messagesOf = (text: string): Option.Option<ReadonlyArray<unknown>> =>
     text
       .replace(/\n$/, "")
       .split("\n")
-      .map((line) => Option.filter(readJson(line), isMessage)),
+      .map((line) => (isNestedTooDeeply(line) ? Option.none() : Option.filter(readJson(line), isMessage))),
   )
 
 export const areMessages = (text: string): boolean => Option.isSome(messagesOf(text))
@@ -43,13 +44,13 @@ export const noMessages: ProblemResponse = {
   status: 400,
   name: "MessagesInvalid",
   title: "The request cannot be understood",
-  detail: "the body has to be messages of the RPC client, one per line; use the client of @detent/server, or the API of /openapi.json",
+  detail: `the body has to be messages of the RPC client, one per line, nested at most ${deepestNesting} levels deep; use the client of @detent/server, or the API of /openapi.json`,
 }
 
 /** A WebSocket message that does not hold whole messages of the protocol. */
 class MessagesInvalid extends Schema.TaggedError<MessagesInvalid>()("MessagesInvalid", {}) {
   override get message() {
-    return "a WebSocket message has to be whole messages of the RPC client, one per line; use the client of @detent/server"
+    return `a WebSocket message has to be whole messages of the RPC client, one per line, nested at most ${deepestNesting} levels deep; use the client of @detent/server`
   }
 }
 

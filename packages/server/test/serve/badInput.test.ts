@@ -36,6 +36,8 @@ const conversation = (url: string, send: (write: (text: string) => void) => void
       }),
   )
 
+const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
+
 describe("bad input", () => {
   const shared = useServed()
 
@@ -57,13 +59,50 @@ describe("bad input", () => {
     ["null", "null", 400, "PayloadInvalid"],
     ["an array", "[1,2]", 400, "PayloadInvalid"],
     ["a tag that is not text", '{"_tag":7}', 400, "PayloadInvalid"],
-    ["JSON as deep as it gets", `{"_tag":"Add","by":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, 422, "InvalidEvent"],
+    ["JSON as deep as it gets", `{"_tag":"Add","by":${deep(50_000)}}`, 400, "PayloadInvalid"],
     ["a field named like the prototype", '{"_tag":"__proto__","__proto__":{"by":1}}', 422, "InvalidEvent"],
   ] as const)("%s is refused with what to do", ([, body, status, kind]) =>
     Effect.gen(function* () {
       const { address } = yield* startTally
       const answer = yield* request(address, { ...json({}), body })
       assert.deepStrictEqual(problemOf(answer), [status, kind])
+    }),
+  )
+
+  it.live.each([
+    ["a start", "/api/v1/instances/tally", `{"id":"deep","input":${deep(60_000)}}`],
+    ["a bulk event", "/api/v1/instances/bulk", `{"filter":{"machine":"tally"},"event":{"_tag":"Add","by":${deep(60_000)}}}`],
+    ["a repair", "/api/v1/instances/tally/deep/repair", `{"sequence":1,"event":{"_tag":"Add","by":${deep(60_000)}}}`],
+    ["an execution", "/api/v1/executions/none", `{"id":"deep","payload":${deep(60_000)}}`],
+    ["an activity", "/activities/extraction", deep(60_000)],
+    ["a batch", "/api/v1/batch", `{"manifestUri":${deep(60_000)}}`],
+    ["any deeper than is allowed", "/activities/extraction", deep(501)],
+  ] as const)("%s that is nested too deeply is refused, with and without an idempotency key", ([, path, body]) =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      for (const headers of [{}, { "idempotency-key": "deep" }]) {
+        const answer = yield* request(`${url}${path}`, { ...json({}, headers), body })
+        assert.deepStrictEqual(problemOf(answer), [400, "PayloadInvalid"])
+        assert.include(answer.text, "nested too deeply")
+      }
+    }),
+  )
+
+  it.live("brackets in texts are not nesting", () =>
+    Effect.gen(function* () {
+      const { address } = yield* startTally
+      const answer = yield* request(address, json({ _tag: "Add", by: `\\"${deep(600)}` }))
+      assert.notInclude(answer.text, "nested too deeply")
+    }),
+  )
+
+  it.live("messages of procedures that are nested too deeply are refused", () =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      const body = `{"_tag":"Request","id":"1","tag":"executions.start","headers":[],"payload":${deep(60_000)}}\n`
+      const answer = yield* request(`${url}/rpc`, { method: "POST", headers: { "content-type": "application/ndjson" }, body })
+      assert.deepStrictEqual(problemOf(answer)[0], 400)
+      assert.include(answer.text, "nested")
     }),
   )
 
