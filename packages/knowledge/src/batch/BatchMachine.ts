@@ -206,6 +206,7 @@ export const BatchMachine = Machine.make({ name: "batch", version: 1, state: S, 
       violations: event.violations,
       quarantined: event.quarantined,
       ...(event.held === undefined ? {} : { held: event.held }),
+      ...(event.documents === undefined ? {} : { documents: event.documents }),
       reportUri: event.reportUri,
     }),
   )

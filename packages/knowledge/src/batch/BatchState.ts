@@ -152,6 +152,8 @@ export const Validated = Schema.Struct({
   quarantined: Count,
   /** The statements that were held back. */
   held: Schema.optionalKey(StageGraph),
+  /** Set if the batch leaves documents to the batch that extracted them. */
+  documents: Schema.optionalKey(DocumentList),
   reportUri: StorageUri,
 })
 

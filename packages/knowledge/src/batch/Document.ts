@@ -292,12 +292,13 @@ export const documentsAgain = (
       const hasOtherRules = validated !== undefined && validated.rules !== rules
       if (!hasOtherRules && taken.size === 0 && !(yield* canonical.hasChangedSince(current.value, contribution))) continue
       const wanted = hasOtherRules || held === undefined ? undefined : yield* documentsOfLines(storedLines(storage, held))
-      for (const { batchId: earlier, ...document } of known.values()) {
+      for (const { batchId: earlier, again: _, ...document } of known.values()) {
         const { documentId, runId } = document
         const isCandidate = earlier === contribution.batchId && named.has(documentId) && !taken.has(documentId)
         if (!isCandidate || document.setting !== setting || runId === undefined || wanted?.has(documentId) === false) continue
         // A millisecond later, so that the graph shows the document as this batch validates it.
-        found.push({ document: { ...document, at: document.at + 1 }, runId })
+        const moved = { ...document, at: document.at + 1 }
+        found.push({ document: hasOtherRules ? moved : { ...moved, again: true }, runId })
       }
     }
     const stored = yield* Effect.flatMap(RunStore, (runs) => runs.withGraphs(found.map(({ runId }) => runId)))

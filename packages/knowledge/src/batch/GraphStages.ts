@@ -128,7 +128,7 @@ const graphsOf = (batch: BatchId, again: ReadonlyArray<DocumentAgain>) =>
   )
 
 /** The graph of each document that a batch or the given runs have extracted, in the order of document ids, each as sorted lines. */
-export const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
+const documentGraphs = (of: BatchId | ReadonlyArray<RunId>) =>
   Stream.unwrap(
     Effect.gen(function* () {
       const runs = yield* RunStore
@@ -219,11 +219,7 @@ export const validateGraph = (folder: StorageFolder, state: typeof S.Validating.
  * Leaves out documents that the batch validated again with the same result: they stay with the batch that extracted them, so that its
  * withdrawal removes them. The report has their statements.
  */
-const onlyChanged = (
-  folder: StorageFolder,
-  state: typeof S.Validating.Type,
-  validated: Pick<typeof Validated.Type, "graph" | "held">,
-) =>
+const onlyChanged = (folder: StorageFolder, state: typeof S.Validating.Type, validated: Pick<typeof Validated.Type, "graph" | "held">) =>
   Effect.gen(function* () {
     if (state.documents === undefined) return validated
     const storage = yield* Storage

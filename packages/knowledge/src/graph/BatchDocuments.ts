@@ -30,6 +30,8 @@ export const GraphDocument = Schema.Struct({
   runId: Schema.optionalKey(RunId),
   /** The folder or manifest that the batch was made from. */
   collection: Schema.optionalKey(Schema.String),
+  /** Set if the batch has only validated it again, for statements that were held back. */
+  again: Schema.optionalKey(Schema.Literal(true)),
 })
 export type GraphDocument = typeof GraphDocument.Type
 

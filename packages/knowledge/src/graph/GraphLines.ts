@@ -189,6 +189,25 @@ export const documentsOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effe
     return found
   })
 
+/** The ids of the documents that lines belong to alone: lines about a document or a statement, and IRIs of a document's entities. */
+export const ownersOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effect.Effect<ReadonlySet<string>, E, R> =>
+  Effect.gen(function* () {
+    const found = new Set<string>()
+    yield* Stream.runForEachArray(lines, (batch) =>
+      Effect.sync(() => {
+        for (const line of batch) {
+          const { subject, predicate, object } = lineParts(line)
+          const owner =
+            documentOfLine(line) ??
+            documentOfStatement(iriOf(subject)) ??
+            (predicate === sameAs ? entityPlace(iriOf(object))?.document : undefined)
+          if (owner !== undefined) found.add(owner)
+        }
+      }),
+    )
+    return found
+  })
+
 /** The sorted lines that remain without the given documents. `lines` is read three times, unless no document is given. */
 export const withoutDocuments = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Stream.Stream<string, E, R> =>
   documents.size === 0

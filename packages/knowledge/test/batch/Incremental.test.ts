@@ -286,6 +286,24 @@ describe("statements that were held back", () => {
     }),
   )
 
+  it.live("leave their document with the batch that extracted it, as long as they stay held back", () =>
+    Effect.gen(function* () {
+      const files = { "one.txt": "ShipAlba passed ShipBoreas. ShipDorado passed ShipEcho. ShipDorado passed ShipFjord." }
+      const { layer, folder, input, data } = yield* harbour({ files })
+      yield* Effect.gen(function* () {
+        const run = runFolder(folder, shaped, "quarantine")
+        const first = yield* run
+        expect(yield* passings(data)).toEqual(["ShipAlba passed ShipBoreas"])
+        yield* write(input, "four.txt", "ShipJuno passed ShipKraken.")
+        const second = yield* run
+        expect(second.end.stats.triplesIngested).toBeLessThan(first.end.stats.triplesIngested)
+        expect((yield* run).end.stats).toMatchObject({ documentsUnchanged: 2, triplesIngested: 0 })
+        yield* (yield* Batches).withdraw(first.id)
+        expect(yield* passings(data)).toEqual(["ShipJuno passed ShipKraken"])
+      }).pipe(Effect.provide(layer))
+    }),
+  )
+
   it.live("enter the graph when the batch that contradicted them is withdrawn, or the shapes allow them", () =>
     Effect.gen(function* () {
       const { layer, folder, input, data } = yield* harbour({ files: rivals })
