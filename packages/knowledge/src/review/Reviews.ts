@@ -28,7 +28,7 @@ import * as Semaphore from "effect/Semaphore"
 import * as Stream from "effect/Stream"
 import { Batches } from "../batch/Batches.ts"
 import { type BatchState, defaultBatchConfig } from "../batch/BatchState.ts"
-import { documentGraphs, entityBase, publishGraph } from "../batch/GraphStages.ts"
+import { entityBase, publishGraph } from "../batch/GraphStages.ts"
 import { loadManifest } from "../batch/Manifest.ts"
 import { startedOntology } from "../batch/ManifestMaking.ts"
 import { CanonicalGraph, type Contribution, type GraphError, type GraphVersion, type ShownDocument } from "../graph/CanonicalGraph.ts"
@@ -37,9 +37,10 @@ import { documentOfIri } from "../rdf/FactGraph.ts"
 import { lineParts, termOf } from "../rdf/Turtle.ts"
 import { resolveOnWorker } from "../resolve/ResolvedGraph.ts"
 import type { Extractors } from "../runs/Extractors.ts"
+import { type ArtifactError, loadArtifact } from "../runs/RunArtifacts.ts"
 import { RunStore } from "../runs/RunStore.ts"
 import type { ArtifactStore } from "../storage/ArtifactStore.ts"
-import { type BatchId, contentHashOf, type Namespace } from "../storage/Identity.ts"
+import { type BatchId, contentHashOf, type Namespace, RunId } from "../storage/Identity.ts"
 import { linesOfBatch, pathsOfBatch } from "../storage/Paths.ts"
 import { blobIn, getText, Storage, type StorageFolder } from "../storage/Storage.ts"
 import type { Violation } from "../validate/Report.ts"
@@ -118,7 +119,7 @@ type PublishError = ReadFailed | GraphError | Effect.Error<ReturnType<typeof pub
 type UpdateError =
   | Effect.Error<ReturnType<typeof loadManifest>>
   | Effect.Error<ReturnType<typeof startedOntology>>
-  | Stream.Error<Stream.Success<ReturnType<typeof documentGraphs>>>
+  | ArtifactError
   | Effect.Error<ReturnType<typeof validateOnWorker<GraphError>>>
   | Stream.Error<Effect.Success<ReturnType<typeof resolveOnWorker<GraphError, never>>>["lines"]>
 
@@ -165,6 +166,20 @@ export class Reviews extends Context.Service<Reviews, ReviewsService>()("@detent
 
 /** The most facts that one request decides: all are in memory, and validated together. */
 const decidedAtOnce = 10_000
+
+/** How many runs' graphs are read at once. */
+const runsAtOnce = 20
+
+/** The lines of the graphs that runs extracted, before resolution. */
+const linesOfRuns = (runs: ReadonlyArray<RunId>) =>
+  Effect.gen(function* () {
+    const found = yield* Effect.flatMap(RunStore, (store) => store.graphsOf(runs, "", runs.length))
+    const texts = yield* Effect.forEach(
+      found.flatMap(({ graphs }) => graphs),
+      ({ run_id: run, artifact_key: key }) => loadArtifact(run, key),
+    )
+    return texts.flatMap((text) => text.split("\n").filter((line) => line !== ""))
+  })
 
 const pageOf = (limit: number | undefined): number => Math.max(1, Math.min(limit ?? 100, 1000))
 
@@ -413,23 +428,16 @@ const make = (folder: StorageFolder) =>
         if (undone.length === 0) return new Set<string>()
         const runs = [...new Set(undone.map(({ fact }) => fact.runId))]
         const readable = yield* Effect.flatMap(RunStore, (runStore) => runStore.withGraphs(runs))
-        const graphs = Stream.flatMap(
-          Stream.fromIterable(
-            Arr.chunksOf(
-              runs.filter((run) => readable.has(run)),
-              200,
-            ),
-          ),
-          documentGraphs,
-        )
         const candidates = new Set(undone.flatMap(({ fact }) => entitiesOf(fact)))
         const kept = new Set(others.flatMap(({ fact }) => entitiesOf(fact)))
-        yield* Stream.runForEach(Stream.flatten(graphs), (line) =>
-          Effect.sync(() => {
+        for (const some of Arr.chunksOf(
+          [...readable].map((run) => RunId.make(run)),
+          runsAtOnce,
+        ))
+          for (const line of yield* linesOfRuns(some)) {
             const { subject } = lineParts(line)
             if (candidates.has(subject)) kept.add(subject)
-          }),
-        )
+          }
         const involved = readable.size === runs.length ? new Set<string>() : yield* involvedIn(lines, taken)
         for (const { fact } of undone) {
           if (readable.has(fact.runId)) continue
