@@ -197,10 +197,13 @@ export class Resolver {
     this.#merges.push({ type: leftNode.type, left: leftNode.name, right: rightNode.name, reason })
   }
 
-  /** Joins all nodes. If identifiers distinguish some of them, joins only the nodes without identifiers to each other. */
+  /** Joins all nodes. If several are known or identified, joins only the nodes without identifiers to each other. */
   #joinAll(nodes: ReadonlyArray<number>, reason: MergeReason): void {
-    const identified = new Set(nodes.filter((node) => this.#clusters.isIdentified(node)).map((node) => this.#clusters.root(node)))
-    const joined = identified.size <= 1 ? nodes : nodes.filter((node) => !this.#clusters.isIdentified(node))
+    const roots = [...new Set(nodes.map((node) => this.#clusters.root(node)))]
+    const known = roots.filter((root) => this.#clusters.hasKind(root, (kind) => kind === knownKind))
+    const identified = roots.filter((root) => this.#clusters.hasKind(root, (kind) => kind !== knownKind))
+    const isOne = known.length <= 1 && identified.length <= 1
+    const joined = isOne ? nodes : nodes.filter((node) => !this.#clusters.isIdentified(node))
     const [first, ...others] = joined
     if (first !== undefined) for (const other of others) this.#join(first, other, reason)
   }
@@ -407,6 +410,11 @@ class Clusters {
 
   isIdentified(node: number): boolean {
     return this.#identifiers.has(this.root(node))
+  }
+
+  /** Whether the set of a root has an identifier of such a kind. */
+  hasKind(root: number, isKind: (kind: string) => boolean): boolean {
+    return [...(this.#identifiers.get(root)?.keys() ?? [])].some(isKind)
   }
 
   /** Joins two sets unless their identifiers conflict. The earlier node becomes the root, so that results do not depend on set sizes. */

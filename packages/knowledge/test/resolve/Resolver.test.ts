@@ -139,6 +139,18 @@ describe("known entities", () => {
     expect(clusters[0]).toMatchObject({ type: company, known: "urn:known:1" })
   })
 
+  it("without an identifier take up a mention that has one, as long as there is only one", () => {
+    const resolved = (...numbers: ReadonlyArray<string>) => {
+      const resolver = new Resolver()
+      resolver.know({ iri: "urn:known:1", type: person, names: ["Maria Lopez"] })
+      for (const number of numbers) resolver.addDocument([{ type: person, name: "Maria Lopez", identifiers: [["number", number]] }])
+      return resolver.resolve().clusters.map(({ known }) => known)
+    }
+    expect(resolved("7")).toEqual(["urn:known:1"])
+    expect(resolved("7", "7")).toEqual(["urn:known:1"])
+    expect(resolved("7", "8")).toHaveLength(3)
+  })
+
   it("are never joined with each other by name", () => {
     const resolver = new Resolver()
     resolver.know({ iri: "urn:known:1", type: person, names: ["Maria Lopez"] })
