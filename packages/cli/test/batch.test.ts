@@ -111,7 +111,23 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     const nowhere = await detent("graph", "export", "--output", "no/such/folder.ttl")
     assert.strictEqual(nowhere.code, 1)
     assert.include(nowhere.err, "choose another with --output")
+    assert.match((await detent("graph", "report", "--out", "no/such/folder.html")).err, /choose another with --out$/m)
     assert.strictEqual((await detent("graph", "stats", "--namespace", "moon")).code, 3)
+  })
+
+  it("accepts the name of a property or class in place of its IRI, and names those that there are", async () => {
+    const byIri = await detent("graph", "relations", "--property", "https://example.org/coast#foundingYear")
+    assert.match(byIri.out, / foundingYear /, byIri.err)
+    for (const name of ["foundingYear", "founding year"])
+      assert.strictEqual((await detent("graph", "relations", "--property", name)).out, byIri.out)
+    const unknown = await detent("graph", "relations", "--property", "colour")
+    assert.strictEqual(unknown.code, 3)
+    assert.match(unknown.err, /there is no property "colour" in the graph; (?:it has|some of its properties): .*foundingYear/)
+    assert.match((await detent("graph", "entities", "--type", "Organization")).out, /^\S.* Organization /m)
+    assert.match(
+      (await detent("graph", "relations", "--entity", "Harbour Lights")).err,
+      /find it with: detent graph entities "Harbour Lights"/,
+    )
   })
 
   it("counts the same triples in the status, the statistics and the export", async () => {
@@ -168,6 +184,12 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.strictEqual(noTurtle.code, 2)
     assert.match(noTurtle.err, /^detent: --ontology letters\/ada-sol\.txt, line 1: no valid Turtle: /)
     assert.notInclude(noTurtle.err, "manifest")
+    const document = await detent("batch", "run", "letters/ada-sol.txt", "--ontology", "ontology.ttl", "--namespace", "letters")
+    assert.strictEqual(document.code, 2)
+    assert.include(document.err, "letters/ada-sol.txt is neither a folder of documents nor a manifest.json; name its folder: letters\n")
+    const setting = ["--ontology", "ontology.ttl", "--namespace", "letters"]
+    const noShapes = await detent("batch", "run", "letters", ...setting, "--shapes", "ontology.ttl")
+    assert.include(noShapes.err, "the shapes in --shapes ontology.ttl cannot be used")
     assert.strictEqual(long.code, 2)
     assert.include(long.err, "is not a name of a graph; use at most 200 lower-case letters")
   })
@@ -187,6 +209,8 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
     assert.deepInclude(end?.documents, { total: 2, completed: 1, failed: 1 })
     const shown = await detent("batch", "show", end?.batchId ?? "", "--documents", "failed", "--data", "mixed-home")
     assert.match(shown.out, /broken\.pdf +failed +\S+/)
+    // The first batch has ended in part, and no process continues it.
+    assert.notInclude((await detent("batch", "run", "mixed", ...setting)).err, "Unfinished batches")
   })
 
   it("names the values of a table that do not fit their datatype", async () => {
@@ -229,6 +253,52 @@ describe("a batch from the command line", { timeout: 240_000 }, () => {
       "works-home",
     )
     assert.strictEqual(out, "year\n1902\n")
+  })
+
+  it("lists violations that were not quarantined, and says what to do after a failed validation", async () => {
+    await mkdir(join(cwd, "old"))
+    await writeFile(join(cwd, "old/works.txt"), "Halcyon Works is a company based in Thessam. Halcyon Works was founded in 1702.")
+    const shape = "sh:targetClass c:Organization ; sh:property [ sh:path c:foundingYear ; sh:minInclusive '1800'^^xsd:gYear ]"
+    const prefixes = ["c: <https://example.org/coast#>", "sh: <http://www.w3.org/ns/shacl#>", "xsd: <http://www.w3.org/2001/XMLSchema#>"]
+    await writeFile(join(cwd, "years.ttl"), `${prefixes.map((one) => `@prefix ${one} .`).join("\n")}\nc:Years a sh:NodeShape ; ${shape} .`)
+    const setting = ["--ontology", "ontology.ttl", "--examples", "examples.jsonl", "--shapes", "years.ttl", "--namespace", "old"]
+    const runWith = (policy: string) => detent("batch", "run", "old", ...setting, "--data", "old-home", "--validation", policy)
+    const listing = /detent (batch show \S+ --quarantine --data old-home)/
+    const violation = /Halcyon-Works\S* +\S+foundingYear +1702 +.+ \S+old\/works\.txt/
+    const failed = await runWith("fail")
+    assert.strictEqual(failed.code, 1)
+    assert.include(failed.err, "correct the documents or the shapes, then start the same `detent batch run` again")
+    assert.notInclude(failed.err, "batch retry")
+    const unpublished = await detent(...(listing.exec(failed.out)?.[1] ?? "").split(" "))
+    assert.include(unpublished.out, "1 violation was not quarantined; the batch added nothing to the graph:\n")
+    assert.match(unpublished.out, violation)
+    const warned = await runWith("warn")
+    assert.strictEqual(warned.code, 0, warned.err)
+    assert.notInclude(warned.err, "Unfinished batches")
+    assert.match(warned.err, /^See what violates the shapes: detent batch show /m)
+    assert.match(warned.out, /^violations +1; list them: detent batch show /m)
+    const show = (listing.exec(warned.out)?.[1] ?? "").split(" ")
+    const published = await detent(...show)
+    assert.include(published.out, "1 violation was not quarantined; the batch added the statements to the graph:\n")
+    assert.match(published.out, violation)
+    const json = JSON.parse((await detent(...show, "--json")).out)
+    assert.deepStrictEqual([json.quarantined.length, json.violations[0].value], [0, "1702"])
+  })
+
+  it("that was withdrawn is marked in the list and in its status", async () => {
+    const setting = ["--ontology", "ontology.ttl", "--examples", "unknown.jsonl", "--namespace", "letters", "--data", "withdrawn-home"]
+    const fact = { sub: "Ada Sol", rel: "no such relation", obj: "Thessam" }
+    await writeFile(join(cwd, "unknown.jsonl"), JSON.stringify({ sent: "Ada Sol lives in Thessam.", triples: [fact] }))
+    const { code, err } = await detent("batch", "run", "letters", ...setting)
+    assert.strictEqual(code, 0, err)
+    assert.match(err, /unknown\.jsonl: the ontology has no property "no such relation"/)
+    const id = await firstBatch("withdrawn-home")
+    const onData = ["--data", "withdrawn-home"]
+    assert.notInclude((await detent("batch", "list", ...onData)).out, "withdrawn")
+    assert.match((await detent("batch", "withdraw", id, ...onData, "--yes")).out, /, without batch-/)
+    assert.match((await detent("batch", "list", ...onData)).out, / withdrawn$/m)
+    assert.match((await detent("batch", "show", id, ...onData)).out, /^graph +letters; the facts of this batch were withdrawn from it$/m)
+    assert.strictEqual((await detent("batch", "withdraw", id, ...onData, "--yes")).out, `nothing of ${id} is in letters any more\n`)
   })
 
   it("in which all fails has failed; with the cause removed it is retried", async () => {

@@ -48,6 +48,7 @@ export const readBySource = (input: SourceInput): Effect.Effect<ReadBySource, No
     const kind = kindOf(input.source)
     if (kind === undefined)
       return Effect.fail(new NothingFound({ what: `file or folder ${input.source}`, nextStep: "name a manifest.json or a folder" }))
+    if (kind === "file" && !/\.json$/i.test(input.source)) return Effect.fail(notAFolder(input.source))
     const named = namedFiles(input)
     const missing = named.find(({ file }) => kindOf(file) !== "file")
     if (missing !== undefined)
@@ -58,6 +59,12 @@ export const readBySource = (input: SourceInput): Effect.Effect<ReadBySource, No
     return wrong === undefined
       ? Effect.succeed({ folder, files })
       : Effect.fail(new WrongUsage({ problem: `${wrong} is not a folder of a bucket`, nextStep: "write it as gs://BUCKET/PREFIX" }))
+  })
+
+const notAFolder = (file: string): WrongUsage =>
+  new WrongUsage({
+    problem: `${file} is neither a folder of documents nor a manifest.json`,
+    nextStep: `name its folder: ${file.includes("/") ? file.slice(0, file.lastIndexOf("/")) || "/" : "."}`,
   })
 
 const locationOf = (text: string): string => (isBucketLocation(text) ? text.replace(/\/{1,100}$/, "") : resolve(text))
@@ -73,7 +80,18 @@ const namedFiles = (input: SourceInput) =>
 
 /** Rewords a problem with a file that an option names: names the option that the user gave. Undefined where no option names the file. */
 export const problemOfOption = (input: SourceInput, problem: string): string | undefined => {
-  const reworded = namedFiles(input).reduce((text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`), problem)
+  // Options may name the same file: a problem with the shapes or the examples is that of their own option.
+  const { shapes, examples } = input
+  const ofShapes =
+    shapes === undefined ? problem : problem.replaceAll(`the shapes in ${referenceOf(shapes)}`, `the shapes in --shapes ${shapes}`)
+  const isOfExamples = (uri: string) => examples !== undefined && uri === referenceOf(examples)
+  const ofExamples = ofShapes.replaceAll(/\S+(?=, line \d+ is not an example)/g, (uri) =>
+    isOfExamples(uri) ? `--examples ${examples}` : uri,
+  )
+  const reworded = namedFiles(input).reduce(
+    (text, { option, file }) => text.replaceAll(referenceOf(file), `--${option} ${file}`),
+    ofExamples,
+  )
   if (reworded === problem) return undefined
   // The user wrote no manifest, so the message does not mention one.
   return reworded.replace(/^\S+ is not a manifest that can be worked on: /, "").replace(/; correct it and start again$/, "")
@@ -86,7 +104,10 @@ export const sourceOf = (input: SourceInput) =>
     const folder = folderAt(isFile ? besideOf(input.source) : locationOf(input.source))
     const uri = isFile ? referenceOf(input.source) : blobIn(folder, "manifest.json")
     if (isFile || Option.isSome(yield* storage.info(uri))) {
-      const manifest = yield* readManifestFile(uri)
+      const manifest = yield* Effect.catchTag(readManifestFile(uri), "ManifestRefused", (refused) =>
+        // With an ontology, the JSON file is rather a document of a folder.
+        Effect.fail(isFile && input.ontology !== undefined ? notAFolder(input.source) : refused),
+      )
       yield* hasKnownKeys(uri, yield* getText(storage, uri))
       // The manifest defines its collection: documents that it no longer names are removed from the graph.
       const { collection = uri, keepMissing = input["keep-missing"] } = manifest

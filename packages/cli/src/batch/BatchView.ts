@@ -60,6 +60,8 @@ export interface Standing {
   readonly review: ReviewCounts
   /** Triples of the batch that the graph has now. */
   readonly inGraph: number | undefined
+  /** Whether its triples were withdrawn from the graph. */
+  readonly isWithdrawn: boolean
   /** The current address of its graph: the data may have been copied since. */
   readonly graph: string | undefined
 }
@@ -81,7 +83,7 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
       ...view.languages.flatMap(unreadPairs),
       ["not read", view.misfits === undefined ? undefined : misfitsText(view.misfits)],
       ["withdrawn", withdrawn === 0 ? undefined : `${counted(withdrawn, "document")} no longer in the folder or manifest`],
-      ["graph", view.namespace],
+      ["graph", `${view.namespace}${standing?.isWithdrawn === true ? "; the facts of this batch were withdrawn from it" : ""}`],
       ["extractor", view.extractor === "built-in" ? undefined : view.extractor],
       ["spent", view.usage === undefined ? undefined : `${usageText(view.usage)}, in ${view.usage.calls} calls`],
       ["budget", view.budget],
@@ -94,11 +96,14 @@ export const batchText = (state: BatchState, style: Style, place: Place, standin
         "review them",
         view.forReview === 0 || stats === undefined ? undefined : `detent batch review list ${view.batchId}${placeText(place)}`,
       ],
-      ...(stats === undefined || changedNothing(view, stats) ? [] : outcomePairs(stats, standing?.inGraph)),
+      ...(stats === undefined || changedNothing(view, stats)
+        ? []
+        : outcomePairs(stats, standing?.inGraph, violationsCommand(state, place))),
       ["took", stats === undefined ? undefined : durationText(stats.totalDurationMs)],
       ["started", momentText(view.createdAt)],
       ["file", standing?.graph ?? view.graph],
       ["failed", view.failure === undefined ? undefined : `while ${view.failure.stage}: ${view.failure.message}`],
+      ["violations", failedInValidation(state) ? `list them: ${violationsCommand(state, place)}` : undefined],
     ],
     style,
   )
@@ -143,8 +148,8 @@ const factsPair = ({ documents, relations }: BatchView, stats: BatchStats | unde
   return ["facts", `${stats.relationsExtracted} about ${counted(stats.clustersResolved, "entity", "entities")}${ofChanged}`]
 }
 
-const outcomePairs = (stats: BatchStats, inGraph: number | undefined): ReadonlyArray<Pair> => [
-  ["violations", stats.violations],
+const outcomePairs = (stats: BatchStats, inGraph: number | undefined, command: string): ReadonlyArray<Pair> => [
+  ["violations", stats.violations === 0 ? 0 : `${stats.violations}; list them: ${command}`],
   ["quarantined", counted(stats.quarantined, "statement")],
   ["triples", triplesText(stats, inGraph)],
 ]
@@ -170,6 +175,12 @@ export const batchExitCode = ({ _tag }: BatchState): number => {
   return _tag === "PartiallyCompleted" ? ExitCode.inPart : ExitCode.failed
 }
 
+const failedInValidation = (state: BatchState): boolean => state._tag === "Failed" && state.error.code === "ValidationFailed"
+
+const hasViolations = (state: BatchState): boolean => failedInValidation(state) || ("stats" in state && state.stats.violations > 0)
+
+const violationsCommand = ({ batchId }: BatchState, place: Place): string => `detent batch show ${batchId} --quarantine${placeText(place)}`
+
 /** The next step after the end of a batch. */
 export const batchNextStep = (state: BatchState, place: Place): string | undefined => {
   const { _tag, batchId } = state
@@ -177,7 +188,11 @@ export const batchNextStep = (state: BatchState, place: Place): string | undefin
   if (_tag === "Failed" && state.error.code === "BudgetExhausted")
     return `Raise the budget and continue: detent batch resume ${batchId} --budget AMOUNT${here}`
   if (state._tag === "Completed" && state.stats.quarantined > 0)
-    return `See what validation quarantined: detent batch show ${batchId} --quarantine${here}`
+    return `See what validation quarantined: ${violationsCommand(state, place)}`
+  if (_tag === "Completed" && hasViolations(state)) return `See what violates the shapes: ${violationsCommand(state, place)}`
+  // A retry validates the stored extraction against the stored shapes, and fails in the same way.
+  if (failedInValidation(state))
+    return `See what violates the shapes: ${violationsCommand(state, place)}; correct the documents or the shapes, then start the same \`detent batch run\` again`
   if (_tag === "Completed") {
     const graph = `--namespace ${state.targetNamespace}${here}`
     return `See the facts: detent graph relations ${graph}; the entities: detent graph entities ${graph}`

@@ -10,6 +10,7 @@ import {
   loadManifest,
   Storage,
   type StorageUri,
+  type Violation,
 } from "@detent/knowledge"
 import * as operations from "@detent/workspace/operations/batches"
 import { presentAddress } from "@detent/workspace/operations/data"
@@ -28,6 +29,7 @@ import { WrongUsage } from "../Failure.ts"
 import { command } from "../line/Command.ts"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { agreed } from "../output/Asking.ts"
+import { counted } from "../output/Count.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Column } from "../output/Table.ts"
@@ -219,12 +221,12 @@ const workedOn = (place: Place, id: BatchId) =>
     const { note, noteStyle } = yield* Output
     const again = `detent batch resume ${id}${placeText(place)}`
     yield* note(noteStyle.dim(`${id}; if it is stopped, resume with: ${again}`))
-    const unfinished = yield* Effect.flatMap(Batches, (batches) => batches.list({ status: "running", limit: namedAtMost + 1 }))
-    const others = unfinished.instances.filter((one) => one.id !== id).slice(0, namedAtMost)
+    const unfinished = yield* operations.unfinished(namedAtMost + 1)
+    const others = unfinished.filter(({ batchId }) => batchId !== id).slice(0, namedAtMost)
     // Every process that works on batches continues those whose process has ended, which may cost money.
     if (others.length > 0)
       yield* note(
-        `Unfinished batches continue too: ${others.map((one) => `${one.id} (${one.tag})`).join(", ")}. ` +
+        `Unfinished batches continue too: ${others.map(({ batchId, state }) => `${batchId} (${state})`).join(", ")}. ` +
           `End one with: detent batch cancel ID${placeText(place)}`,
       )
     return yield* Effect.onInterrupt(followHere(id, place), () => note(`Stopped; finished work is stored. Resume with: ${again}`))
@@ -264,12 +266,14 @@ const list = command(
         limit: input.limit,
         ...after,
       })
-      const rows = page.batches
+      const withdrawn = yield* operations.withdrawnOf(page.batches.flatMap(({ progress }) => progress ?? []))
+      const rows = page.batches.map((one) => ({ ...one, ...(withdrawn.has(one.batchId) ? { withdrawn: true } : {}) }))
       const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
         { title: "BATCH", of: ({ batchId }) => batchId },
         { title: "STATE", of: ({ state }) => state, looks: (text, row, style) => stateLooks(row.state, style).replace(row.state, text) },
         { title: "STARTED", of: ({ startedAt }) => momentText(startedAt) },
         { title: "CHANGED", of: ({ updatedAt }) => momentText(updatedAt) },
+        ...(withdrawn.size === 0 ? [] : [{ title: "GRAPH", of: (row: (typeof rows)[number]) => ("withdrawn" in row ? "withdrawn" : "") }]),
       ]
       const none =
         input.state === undefined && input.status === undefined
@@ -296,7 +300,7 @@ const show = command(
       { name: "limit", kind: "integer", value: "N", default: 1000, minimum: 1, summary: "at most this many documents" },
       { name: "after", kind: "text", value: "CURSOR", summary: "the cursor at the end of the previous page" },
       { name: "failures", kind: "flag", summary: "list the causes why documents failed or were set aside" },
-      { name: "quarantine", kind: "flag", summary: "list the statements that validation quarantined, with the reason and the document" },
+      { name: "quarantine", kind: "flag", summary: "list the statements that validation quarantined, and the violations that it did not" },
     ],
     examples: [
       { line: "detent batch show batch-3f9c2a71b0d4 --documents failed", says: "which documents failed, and why" },
@@ -311,10 +315,11 @@ const show = command(
       const state = yield* operations.state(id)
       const page = input.documents === undefined ? undefined : yield* documentsOf(id, input.documents, input)
       const documents = page?.documents
-      const quarantined = input.quarantine ? yield* quarantineOf(id, state.manifestUri) : undefined
+      const validation = input.quarantine ? yield* validationOf(state) : undefined
       const failures = input.failures ? (yield* operations.failures(id)).groups : undefined
       const { review, inGraph } = yield* operations.statusWithReview(state)
       const view = batchView(state)
+      const isWithdrawn = (yield* operations.withdrawnOf([view])).has(id)
       const graph = view.graph === undefined ? undefined : yield* presentAddress(input.data, view.graph)
       yield* output.value(
         {
@@ -323,10 +328,11 @@ const show = command(
           review,
           ...(inGraph === undefined ? {} : { inGraph }),
           ...(documents === undefined ? {} : { listed: documents }),
-          ...(quarantined === undefined ? {} : { quarantined }),
+          ...(isWithdrawn ? { withdrawn: true } : {}),
+          ...validation,
           ...(failures === undefined ? {} : { failures }),
         },
-        () => batchText(state, output.style, input, { review, inGraph, graph }),
+        () => batchText(state, output.style, input, { review, inGraph, isWithdrawn, graph }),
       )
       if (output.isJson) return
       if (documents !== undefined) {
@@ -363,19 +369,15 @@ const show = command(
           "no document failed",
         )
       }
-      if (quarantined === undefined) return
-      yield* output.write("\n")
-      yield* output.rows(
-        quarantined,
-        [
-          { title: "SUBJECT", of: ({ subject }) => subject },
-          { title: "PROPERTY", of: ({ property }) => property },
-          { title: "VALUE", of: ({ value }) => value },
-          { title: "REASON", of: ({ message }) => message },
-          { title: "DOCUMENT", of: ({ documents: sources }) => sources.join(", ") },
-        ],
-        "validation quarantined nothing",
-      )
+      if (validation === undefined) return
+      const { quarantined, violations } = validation
+      if (quarantined.length > 0 || violations.length === 0) {
+        yield* output.write("\n")
+        yield* output.rows(quarantined, findingColumns, "validation quarantined nothing")
+      }
+      if (violations.length === 0) return
+      yield* output.text(`\n${unquarantinedText(violations.length, state)}\n`)
+      yield* output.rows(violations, findingColumns, "")
     }).pipe(Effect.provide(observing(input))),
 )
 
@@ -393,15 +395,41 @@ const documentsOf = (
     return yield* operations.documents(id, { status, limit: Math.min(1000, limit), after: place })
   })
 
-/** The statements that validation quarantined, with the documents that state them. */
-const quarantineOf = (id: BatchId, manifestUri: StorageUri) =>
+type Validation = Effect.Success<ReturnType<typeof validationOf>>
+
+const findingColumns: ReadonlyArray<Column<(Validation["quarantined"] | Validation["violations"])[number]>> = [
+  { title: "SUBJECT", of: ({ subject }) => subject },
+  { title: "PROPERTY", of: ({ property }) => property ?? "" },
+  { title: "VALUE", of: ({ value }) => value ?? "" },
+  { title: "REASON", of: ({ message }) => message },
+  { title: "DOCUMENT", of: ({ documents }) => documents.join(", ") },
+]
+
+/** `2 violations were not quarantined; the batch added the statements to the graph:`. */
+const unquarantinedText = (count: number, state: BatchState): string => {
+  const reason =
+    state.config.validation === "warn" ? "the batch added the statements to the graph" : "the cause is statements of other batches"
+  const outcome = "stats" in state ? reason : "the batch added nothing to the graph"
+  return `${counted(count, "violation")} ${count === 1 ? "was" : "were"} not quarantined; ${outcome}:`
+}
+
+/** The statements that validation quarantined and the violations that it did not, with the documents that state them. */
+const validationOf = ({ batchId, manifestUri }: BatchState) =>
   Effect.gen(function* () {
-    const report = yield* operations.validationReport(id)
+    const report = yield* operations.validationReport(batchId)
     const sources = yield* sourcesOf(manifestUri)
-    return (report?.statements ?? []).map(({ sources: said, ...statement }) => {
+    const located = <A>({ sources: said, ...finding }: A & { readonly sources: Violation["sources"] }) => {
       const documents = new Set(said.map(({ document }) => documentOfIri(document)))
-      return { ...statement, documents: [...documents].map((one) => sources.get(one) ?? one), quotes: said.map(({ quote }) => quote) }
-    })
+      return { ...finding, documents: [...documents].map((one) => sources.get(one) ?? one), quotes: said.map(({ quote }) => quote) }
+    }
+    const statements = report?.statements ?? []
+    const isHeld = ({ focus, message, shape }: Violation) =>
+      statements.some((held) => held.shape === shape && held.message === message && (held.subject === focus || held.value === focus))
+    const left = report?.remaining === 0 ? [] : (report?.listed ?? []).filter((one) => one.severity === "Violation" && !isHeld(one))
+    return {
+      quarantined: statements.map(located),
+      violations: left.map(({ focus, severity: _, ...one }) => located({ subject: focus, ...one })),
+    }
   })
 
 const sourcesOf = (manifestUri: StorageUri) =>
@@ -494,7 +522,8 @@ const review = command(
     summary: "list the facts whose confidence is too low for the graph; accept, reject or reopen them",
     detail:
       "An accepted fact enters the graph with the name of the reviewer, if the graph then conforms to its shapes. A rejected fact stays\n" +
-      "out of the graph, also when the same version of its document is extracted again. A changed document starts with a new list.\n" +
+      "out of the graph, also when the same version of its document is extracted again. In a changed document, a decision stays\n" +
+      "where the same words still state the fact.\n" +
       "reopen reverses a decision: the fact leaves the graph and is open again. The list shows every decision with its reviewer and time.",
     arguments: [
       { name: "action", summary: "what to do", choices: ["list", "accept", "reject", "reopen"] },
@@ -636,9 +665,10 @@ const withdraw = command(
           const change = { ...changeOf("withdraw", id, input.key), json: { force }, answer: Withdrawn }
           const withdrawn = yield* changed(server, change, operations.withdraw(id, { force }))
           const { namespace, version } = withdrawn
-          yield* output.value(withdrawn, () =>
-            version === undefined ? `${id} had added nothing to ${namespace}\n` : `${namespace} is at version ${version}, without ${id}\n`,
-          )
+          const state = yield* operations.state(id)
+          const hadTriples = "stats" in state && state.stats.triplesIngested > 0
+          const nothing = hadTriples ? `nothing of ${id} is in ${namespace} any more\n` : `${id} has added nothing to ${namespace}\n`
+          yield* output.value(withdrawn, () => (version === undefined ? nothing : `${namespace} is at version ${version}, without ${id}\n`))
         }),
     ),
 )

@@ -21,6 +21,7 @@ import { batchIdOf } from "../batch/BatchSource.ts"
 import { WrongUsage } from "../Failure.ts"
 import { answerText } from "../graph/Answer.ts"
 import { chooseGraph, chooseVersion, versionIn } from "../graph/chooseGraph.ts"
+import { chooseClass, chooseProperty } from "../graph/chooseTerm.ts"
 import { command } from "../line/Command.ts"
 import { counted } from "../output/Count.ts"
 import { localName } from "../output/LocalName.ts"
@@ -125,14 +126,18 @@ const entities = command(
     name: "graph entities",
     summary: "the entities of the graph, sorted by name",
     arguments: [{ name: "search", summary: "words of a name", optional: true }],
-    options: [{ name: "type", kind: "text", value: "IRI", summary: "only entities of this class" }, ...pageOptions],
+    options: [
+      { name: "type", kind: "text", value: "NAME", summary: "only entities of this class: its IRI, or the last part of the IRI" },
+      ...pageOptions,
+    ],
     examples: [{ line: "detent graph entities lighthouse --limit 10", says: "names, other names and classes" }],
   },
   (input) =>
     Effect.gen(function* () {
       const output = yield* Output
       const version = yield* chooseVersion(input)
-      const { search, type, limit } = input
+      const { search, limit } = input
+      const type = yield* chooseClass(version, input.type)
       const page = yield* graph.entities(version, { ...optional({ search, type }), ...(yield* placeOf(input.after)), limit })
       yield* output.rows(
         page.entities,
@@ -158,7 +163,7 @@ const relations = command(
     arguments: [],
     options: [
       { name: "entity", kind: "text", value: "IRI", summary: "only facts with this entity as subject or object" },
-      { name: "property", kind: "text", value: "IRI", summary: "only facts of this property" },
+      { name: "property", kind: "text", value: "NAME", summary: "only facts of this property: its IRI, or the last part of the IRI" },
       ...pageOptions,
     ],
     examples: [{ line: "detent graph relations --limit 20 --json", says: "with their confidence and the number of sources" }],
@@ -167,7 +172,9 @@ const relations = command(
     Effect.gen(function* () {
       const output = yield* Output
       const version = yield* chooseVersion(input)
-      const { entity, property, limit } = input
+      const { limit } = input
+      const entity = input.entity === undefined ? undefined : yield* entityIri(input.entity)
+      const property = yield* chooseProperty(version, input.property)
       const page = yield* graph.relations(version, { ...optional({ entity, property }), ...(yield* placeOf(input.after)), limit })
       yield* output.rows(
         page.relations,
@@ -212,7 +219,7 @@ const provenance = command(
         kind: "flag",
         summary: "also show the place of the words in the source: table cell, JSON pointer, page or characters",
       },
-      { name: "property", kind: "text", value: "IRI", summary: "only facts of this property" },
+      { name: "property", kind: "text", value: "NAME", summary: "only facts of this property: its IRI, or the last part of the IRI" },
       { name: "object", kind: "text", value: "VALUE", summary: "only facts with this object: an IRI, or the text of a value" },
       ...pageOptions,
     ],
@@ -226,7 +233,8 @@ const provenance = command(
       const output = yield* Output
       const subject = yield* entityIri(input.entity)
       const version = yield* chooseVersion(input)
-      const { places, property, object, limit } = input
+      const { places, object, limit } = input
+      const property = yield* chooseProperty(version, input.property)
       const isOneFact = property !== undefined || object !== undefined
       if (isOneFact && places)
         return yield* new WrongUsage({ problem: "--places shows all facts of an entity", nextStep: "remove --property and --object" })
@@ -456,7 +464,7 @@ const report = command(
       const batch = input.batch === undefined ? undefined : yield* batchIdOf(input.batch)
       const { pieces, documents, documentsTotal } = yield* graph.report(version, { batch, limit: input.limit })
       if (input.out === "-") return yield* Stream.runForEach(pieces, output.write)
-      yield* writePieces(input.out, pieces)
+      yield* writePieces(input.out, pieces, "out")
       yield* output.value({ namespace: version.namespace, version: version.version, file: input.out, documents, documentsTotal }, () => "")
       const rest = documentsTotal - documents
       yield* output.note(

@@ -41,7 +41,7 @@ import { ArtifactNotFound } from "../errors.ts"
 import { optional, paged } from "../optional.ts"
 import { CurrentAttempt, RequestKeys } from "../RequestKeys.ts"
 import { Workspace } from "../Workspace.ts"
-import { statusOf } from "./batchStatus.ts"
+import { type BatchStatus, statusOf } from "./batchStatus.ts"
 import { kindOfProblem } from "./commandGroups.ts"
 
 export { type BatchStatus, statusOf } from "./batchStatus.ts"
@@ -76,6 +76,29 @@ const triplesInGraph = (batch: BatchState) =>
       }),
     )
   })
+
+/**
+ * The ids of those batches whose triples were withdrawn from their graph. Only a withdrawal removes a contribution from a graph: a batch
+ * whose documents were all replaced still has one, with no triples.
+ */
+export const withdrawnOf = (batches: ReadonlyArray<Pick<BatchStatus, "batchId" | "namespace"> & Partial<Pick<BatchStatus, "outcome">>>) =>
+  Effect.gen(function* () {
+    const graph = yield* CanonicalGraph.CanonicalGraph
+    const added = batches.filter(({ outcome }) => (outcome?.triplesIngested ?? 0) > 0)
+    const found = new Set<string>()
+    for (const [namespace, own] of Map.groupBy(added, (one) => one.namespace)) {
+      const current = yield* graph.current(namespace).pipe(
+        // The list stays readable where a graph cannot be read.
+        Effect.catch((error) => Effect.as(Effect.logDebug(`the graph ${namespace} cannot be read`, error), Option.none<GraphVersion>())),
+      )
+      if (Option.isNone(current)) continue
+      const contributing = new Set(current.value.contributions.map(({ batchId }) => batchId))
+      for (const { batchId } of own) if (!contributing.has(batchId)) found.add(batchId)
+    }
+    return found
+  })
+
+type GraphVersion = Option.Option.Value<Effect.Success<ReturnType<(typeof CanonicalGraph.CanonicalGraph)["Service"]["current"]>>>
 
 interface StartManifest {
   /** The folder that paths in the manifest are relative to. Default: the folder of the workspace. */
@@ -155,12 +178,22 @@ export const list = (query: Parameters<(typeof Batches)["Service"]["list"]>[0]) 
     return paged({ batches: listed }, page.next)
   })
 
+/** The states in which a process works on a batch. A batch in another state has ended, and runs again only after a retry or resume. */
+const unfinishedStates = ["Pending", "Extracting", "Resolving", "Validating", "Ingesting"] as const
+
+/** At most `limit` batches that have not ended. */
+export const unfinished = (limit: number) =>
+  Effect.gen(function* () {
+    const batches = yield* Batches
+    const pages = yield* Effect.forEach(unfinishedStates, (one) => batches.list({ state: one, status: "running", limit }))
+    return pages.flatMap(({ instances }) => instances.map(({ id, tag }) => ({ batchId: id, state: tag }))).slice(0, limit)
+  })
+
 const isBatchId = Schema.is(BatchId)
 
 const withProgress = (record: InstanceRecord) =>
   Effect.gen(function* () {
-    if (!isBatchId(record.id)) return listingOf(record)
-    const read = yield* Effect.option(state(record.id))
+    const read = isBatchId(record.id) ? yield* Effect.option(state(record.id)) : Option.none<BatchState>()
     return { ...listingOf(record), ...optional({ progress: Option.getOrUndefined(Option.map(read, statusOf)) }) }
   })
 

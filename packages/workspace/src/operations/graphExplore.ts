@@ -236,16 +236,24 @@ const Counted = Schema.fromJsonString(
   }),
 )
 
+/** The values of `?name` in a pattern, most frequent first. */
+const namesIn = (version: GraphVersion, pattern: string, options: QueryOptions) =>
+  Effect.gen(function* () {
+    const select = `SELECT ?name (COUNT(*) AS ?count) WHERE { ${pattern} } GROUP BY ?name ORDER BY DESC(?count) LIMIT 500`
+    const { body } = yield* Effect.flatMap(GraphQuery, (queries) => queries.query(version, select, options))
+    const { results } = yield* Effect.orDie(Schema.decodeEffect(Counted)(body))
+    return results.bindings.map(({ name, count }) => ({ iri: name.value, count: count.value }))
+  })
+
 /** The classes and properties that a graph uses, most frequent first, for the completion of queries. */
 export const vocabulary = (version: GraphVersion, options: QueryOptions) =>
-  Effect.gen(function* () {
-    const queries = yield* GraphQuery
-    const counted = (pattern: string) =>
-      Effect.gen(function* () {
-        const select = `SELECT ?name (COUNT(*) AS ?count) WHERE { ${pattern} } GROUP BY ?name ORDER BY DESC(?count) LIMIT 500`
-        const { body } = yield* queries.query(version, select, options)
-        const { results } = yield* Effect.orDie(Schema.decodeEffect(Counted)(body))
-        return results.bindings.map(({ name, count }) => ({ iri: name.value, count: count.value }))
-      })
-    return { classes: yield* counted("?s a ?name"), properties: yield* counted("?s ?name ?o") }
-  })
+  Effect.all({ classes: namesIn(version, "?s a ?name", options), properties: namesIn(version, "?s ?name ?o", options) })
+
+const rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+/** The properties of the facts, most frequent first: without those that describe documents and the places of facts. */
+export const factProperties = (version: GraphVersion, options: QueryOptions) => namesIn(version, `?s <${rdf}predicate> ?name`, options)
+
+/** The classes of the entities, most frequent first: without those of documents and of the places of facts. */
+export const entityClasses = (version: GraphVersion, options: QueryOptions) =>
+  namesIn(version, "?s a ?name ; <http://www.w3.org/2000/01/rdf-schema#label> ?label", options)
