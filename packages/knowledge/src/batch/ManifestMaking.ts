@@ -10,6 +10,7 @@ import * as Stream from "effect/Stream"
 import { formatOf } from "../document/DocumentReader.ts"
 import type { DocumentFormat } from "../document/ReadError.ts"
 import { checkExamples } from "../extract/builtin/Example.ts"
+import type { OntologyIndex } from "../ontology/OntologyIndex.ts"
 import { formatOf as rdfFormatOf } from "../ontology/OntologyLoading.ts"
 import { Extractors } from "../runs/Extractors.ts"
 import { type BatchId, type ContentHash, documentIdOf, type Namespace, OntologyName, ontologyVersionOf } from "../storage/Identity.ts"
@@ -106,18 +107,18 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
     const extractors = yield* Extractors
     const storage = yield* Storage
     /** Errors name the file of the manifest, not its stored copy. */
-    const fixed = <E extends { readonly message: string }, R>(
+    const fixed = <A, E extends { readonly message: string }, R>(
       kind: FixedFile["kind"],
       reference: BlobReference | undefined,
-      check: (uri: StorageUri, text: string) => Effect.Effect<unknown, E, R>,
+      check: (uri: StorageUri, text: string) => Effect.Effect<A, E, R>,
     ) =>
       Effect.gen(function* () {
         if (reference === undefined) return undefined
         const uri = resolveReference(folder, reference)
         const one = { kind, uri, ...(yield* getHashedText(storage, uri)) }
         const copy = yield* fix(one)
-        yield* Effect.mapError(check(copy, one.text), ({ message }) => ({ message: message.replaceAll(copy, uri) }))
-        return { ...one, copy }
+        const found = yield* Effect.mapError(check(copy, one.text), ({ message }) => ({ message: message.replaceAll(copy, uri) }))
+        return { ...one, copy, found }
       }).pipe(
         Effect.mapError(({ message }) => message),
         Effect.result,
@@ -133,8 +134,9 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       { concurrency: 16 },
     )
     const documents = found.flatMap((one) => (Result.isSuccess(one) ? [one.success] : []))
+    const files: ReadonlyArray<Result.Result<unknown, string>> = [ontology, examples, shapes]
     const problems = [
-      ...[ontology, examples, shapes].flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
+      ...files.flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
       ...found.flatMap((one) => (Result.isFailure(one) ? [one.failure] : [])),
       ...repeated(documents),
     ]
@@ -146,7 +148,8 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       })
     }
     const { targetNamespace, collection, keepMissing, listedAt } = file
-    const { uri, hash, copy } = yield* Effect.orDie(Effect.fromNullishOr(ontology.success))
+    const { uri, hash, copy, found: index } = yield* Effect.orDie(Effect.fromNullishOr(ontology.success))
+    if (examples.success !== undefined) yield* warnOfRelations(examples.success.uri, examples.success.found, index)
     return {
       batchId,
       ontologyUri: copy,
@@ -162,6 +165,20 @@ const checkedManifest = (batchId: BatchId, folder: StorageFolder, file: Manifest
       createdAt: yield* DateTime.now,
     } satisfies Manifest
   })
+
+/** How many relations one warning names. */
+const relationsAtMost = 5
+
+/** Logs a warning about relations of examples that are not in the ontology: the extractor learns nothing from their facts. */
+const warnOfRelations = (uri: StorageUri, relations: ReadonlyArray<string>, ontology: OntologyIndex): Effect.Effect<void> => {
+  const unknown = relations.filter((one) => !ontology.properties.has(one) && ontology.withLabel(one).properties.length === 0)
+  if (unknown.length === 0) return Effect.void
+  const named = unknown.slice(0, relationsAtMost).map((one) => JSON.stringify(one))
+  const more = unknown.length > relationsAtMost ? ` and ${unknown.length - relationsAtMost} more` : ""
+  return Effect.logWarning(
+    `${uri}: the ontology has no property ${named.join(", ")}${more}, so these facts of the examples are ignored; name the label or the IRI of a property in "rel"`,
+  )
+}
 
 const contentTypes: Readonly<Record<DocumentFormat, string>> = {
   txt: "text/plain",

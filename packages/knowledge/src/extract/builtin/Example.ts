@@ -58,14 +58,21 @@ export const readExamples = ({ uri, text }: ExamplesText): Result.Result<Readonl
   return Result.succeed(examples)
 }
 
-/** Runs in a worker. */
-export const examplesTask = (source: ExamplesText) => outcomeOf(ExamplesRefused, Effect.asVoid(Effect.fromResult(readExamples(source))))
+/** The relations of the examples, each once. */
+const relationsOf = (source: ExamplesText): Result.Result<ReadonlyArray<string>, ExamplesRefused> =>
+  Result.map(readExamples(source), (examples) => [...new Set(examples.flatMap(({ triples }) => triples.map(({ rel }) => rel)))])
 
-/** Fails if a line of the file is not an example. Reads the file on the pool of the context; without a pool, in the caller's thread. */
-export const checkExamples = (source: ExamplesText): Effect.Effect<void, ExamplesRefused | OntologyLimitExceeded> =>
+/** Runs in a worker. */
+export const examplesTask = (source: ExamplesText) => outcomeOf(ExamplesRefused, Effect.fromResult(relationsOf(source)))
+
+/**
+ * Returns the relations that the examples name. Fails if a line of the file is not an example. Reads the file on the pool of the context;
+ * without a pool, in the caller's thread.
+ */
+export const checkExamples = (source: ExamplesText): Effect.Effect<ReadonlyArray<string>, ExamplesRefused | OntologyLimitExceeded> =>
   Effect.gen(function* () {
     const pool = yield* WorkerPool.inContext
-    if (Option.isNone(pool)) return yield* Effect.asVoid(Effect.fromResult(readExamples(source)))
+    if (Option.isNone(pool)) return yield* Effect.fromResult(relationsOf(source))
     const outcome = yield* Effect.mapError(
       pool.value.run("built-in.examples", source, undefined, { limit: pool.value.limits.ontology, attempts: 1 }),
       (error) =>
@@ -75,5 +82,5 @@ export const checkExamples = (source: ExamplesText): Effect.Effect<void, Example
         }),
     )
     // The pool returns the result of the task with that name.
-    return yield* fromOutcome(ExamplesRefused, outcome as Outcome<void>)
+    return yield* fromOutcome(ExamplesRefused, outcome as Outcome<ReadonlyArray<string>>)
   })
