@@ -58,11 +58,14 @@ const addValue = (builder: TextBuilder, value: Json, keys: ReadonlyArray<string>
     return true
   }
   if (Array.isArray(value)) return addList(builder, value, keys, pointer, depth)
-  // The scalars of an object come first, then its nested values.
-  const entries = Object.entries(value)
-  const said = ([, inner]: readonly [string, Json]) => isScalar(inner) || (Array.isArray(inner) && inner.every(isScalar))
-  const ordered = [...entries.filter(said), ...entries.filter((entry) => !said(entry))]
+  // The scalars of an object come first, then its nested objects; the records of its lists are paragraphs of their own.
+  const ordered = Object.entries(value).toSorted(([, one], [, other]) => rank(one) - rank(other))
   return ordered.every(([key, inner]) => addValue(builder, inner, [...keys, key], `${pointer}/${escaped(key)}`, depth + 1))
+}
+
+const rank = (value: Json): number => {
+  if (Array.isArray(value)) return value.every(isScalar) ? 0 : 2
+  return isScalar(value) ? 0 : 1
 }
 
 const addList = (builder: TextBuilder, list: ReadonlyArray<Json>, keys: ReadonlyArray<string>, pointer: string, depth: number): boolean => {
@@ -94,7 +97,8 @@ const addLine = (builder: TextBuilder, keys: ReadonlyArray<string>, scalars: Rea
   builder.breakLine()
   if (keys.length > 0) builder.put(`${keys.join(" ").toWellFormed()}: `)
   for (const [index, { value, pointer }] of said.entries()) {
-    if (index > 0) builder.put(", ")
+    // A value of a list may itself contain a comma.
+    if (index > 0) builder.put("; ")
     builder.add(String(value).toWellFormed(), { _tag: "Pointer", pointer })
   }
   builder.breakLine()

@@ -219,7 +219,7 @@ describe("JSON", () => {
         text,
         `name: Port Verran
 founded: 1984
-tags: harbour, town
+tags: harbour; town
 seat street: Quay 1
 seat geo lat: 59.5
 

@@ -35,7 +35,7 @@ import { classesMeeting, groupsOf, type OntologyView, PropertyNames, viewOntolog
 import { type Judge, type Judgement, type KnownNames, predict, type ReadSentence, readSentence } from "./Prediction.ts"
 import { joinsPersons } from "./QualifiedNames.ts"
 import type { SentenceView } from "./SentenceView.ts"
-import { type Piece, readStructure, type StructuralStatement, type Structure, splitPiece } from "./Structure.ts"
+import { type Piece, readStructure, type StructuralStatement, type Structure, splitNames } from "./Structure.ts"
 import { subjectFeatures } from "./SubjectFeatures.ts"
 import { trainBuiltIn } from "./Training.ts"
 
@@ -332,9 +332,14 @@ export class BuiltInReader {
 
   private structural({ topic, property, value, match }: StructuralStatement): ReadonlyArray<Statement> {
     const subject: Place = { ...topic.name, kind: "name", said: topic.type === undefined ? [] : [topic.type], known: [] }
-    const manyValued = this.ontology.properties.get(property)?.kind === "object"
-    const values = manyValued ? splitPiece(value, /;|,(?=\s+[\p{Lu}\p{Lo}"“])/gu) : [value]
-    return values.map((one) => ({ subject, property, object: { ...one, kind: "name", said: [], known: [] }, confidence: match }))
+    const values = this.ontology.properties.get(property)?.kind === "object" ? splitNames(value) : [value]
+    return values.map((one) => ({
+      subject,
+      property,
+      object: { ...one, kind: "name", said: [], known: [] },
+      confidence: match,
+      isField: true,
+    }))
   }
 
   /** Names whose class the sentence or the gazetteer gives, except those that have a class from a fact. */

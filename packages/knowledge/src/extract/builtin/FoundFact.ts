@@ -4,7 +4,7 @@ import type { ClassExpression } from "../../ontology/Ontology.ts"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { rdf, rdfs, xsd } from "../../rdf/Vocabulary.ts"
 import type { Fact, FactObject, Mention } from "../Fact.ts"
-import { dateOf, lexicalDate } from "../language/Dates.ts"
+import { dateOf, lexicalDate, lexicalDateTime } from "../language/Dates.ts"
 import { readNumber } from "../language/Numbers.ts"
 import { isVerbLike, withoutPlural } from "../language/Stem.ts"
 import { labelKey, nameKey } from "../language/Words.ts"
@@ -26,6 +26,8 @@ export interface Statement {
   readonly property: string
   readonly object: Place
   readonly confidence: number
+  /** Whether the object is the whole value of a field or a cell, rather than a part of a sentence. */
+  readonly isField?: boolean
 }
 
 export interface Source {
@@ -36,10 +38,11 @@ export interface Source {
 }
 
 export const factOf = (ontology: OntologyIndex, labels: ClassLabels, source: Source, statement: Statement): Fact | undefined => {
-  const { subject, property, object, confidence } = statement
-  if (nameKey(subject.text) === nameKey(object.text)) return undefined
+  const { subject, property, confidence } = statement
+  const object = statement.isField ? statement.object : inSentence(ontology, source, statement)
+  if (object === undefined || nameKey(subject.text) === nameKey(object.text)) return undefined
   const type = labels.meeting(ontology.domainOf(property), subject.said, subject.known)
-  const end = type === undefined ? undefined : objectOf(ontology, labels, statement, source.language)
+  const end = type === undefined ? undefined : objectOf(ontology, labels, { ...statement, object }, source.language)
   if (type === undefined || end === undefined || excludes(ontology, subject, type)) return undefined
   const span = { start: Math.min(subject.start, object.start), end: Math.max(subject.end, object.end) }
   return {
@@ -50,6 +53,45 @@ export const factOf = (ontology: OntologyIndex, labels: ClassLabels, source: Sou
     span,
     confidence,
   }
+}
+
+/** The object of a statement from a sentence: a number as a whole. Undefined if the object is a part of a number, but no number. */
+const inSentence = (ontology: OntologyIndex, source: Source, statement: Statement): Place | undefined => {
+  const { object } = statement
+  if (isNumeric(ontology, statement)) return wholeNumber(source, object)
+  const end = object.end - source.offset
+  const isPart = object.kind === "date" && /^\d[.,]\d/.test(source.text.slice(end - 1, end + 2))
+  return isPart ? undefined : object
+}
+
+/** The rest of a number after its first digits, with a unit or a scale: ".5MW" of "407.5MW", "–110 m" of "105–110 m", " million". */
+const restOfNumber =
+  /(?:[.,'’]\d+)*(?:\s?[–—/×-]\s?\d[\d.,]*)?(?:[\p{L}%°]+|\s(?:million|billion|trillion|thousand|bn|mio|mrd)(?!\p{L}))?/uy
+
+/** The longest text after a place that can belong to its number. */
+const longestRest = 40
+
+/**
+ * The place with the whole number of a sentence: the words of a sentence can end within one, such as "407" in "407.5MW". Undefined if the
+ * place begins within a number.
+ */
+const wholeNumber = ({ text, offset }: Source, place: Place): Place | undefined => {
+  if (!/^\p{Sc}?\d/u.test(place.text)) return place
+  const [from, to] = [place.start - offset, place.end - offset]
+  const before = text.slice(Math.max(0, from - 4), from)
+  if (/\d(?:[.,'’]|\s?[–—/×-]\s?)$/.test(before)) return undefined
+  const sign = /\p{Sc}$/u.exec(before)?.[0].length ?? 0
+  restOfNumber.lastIndex = 0
+  const rest = /\d$/.test(place.text) ? (restOfNumber.exec(text.slice(to, to + longestRest))?.[0].length ?? 0) : 0
+  return { ...place, text: text.slice(from - sign, to + rest), start: place.start - sign, end: place.end + rest }
+}
+
+/** Whether the property has numbers; without datatypes, whether the object is one. */
+const isNumeric = (ontology: OntologyIndex, { property, object }: Statement): boolean => {
+  const datatypes = ontology.datatypesOf(property)
+  return datatypes.length === 0
+    ? object.kind === "number"
+    : datatypes.some((datatype) => numberTypes.has(datatype) || wholeTypes.test(datatype))
 }
 
 const mentionOf = ({ text, start, end }: Place, type: string, confidence: number): Mention => ({
@@ -280,6 +322,8 @@ const concrete = (datatype: string, language: string | undefined): string =>
   datatype === rdfs.literal || (datatype === rdf.langString && language === undefined) ? xsd.string : datatype
 
 const byAppearance = (text: string, language: string | undefined): Value => {
+  const time = lexicalDateTime(text)
+  if (time !== undefined) return { datatype: xsd.dateTime, lexical: time }
   const date = dateOf(text, language)
   if (date !== undefined) {
     const datatype = date.day !== undefined ? xsd.date : date.month !== undefined ? xsd.gYearMonth : xsd.gYear
@@ -290,7 +334,8 @@ const byAppearance = (text: string, language: string | undefined): Value => {
   return { datatype: xsd.string, lexical: text }
 }
 
-const isNumber = (text: string): boolean => /^[$€£¥₹+-]?\s?\d[\d.,\s]*(?:hundred|thousand|million|billion|trillion|%)?$/i.test(text.trim())
+const isNumber = (text: string): boolean =>
+  /^[$€£¥₹+-]?\s?\d[\d.,'’\s]*(?:hundred|thousand|million|billion|trillion|%)?$/i.test(text.trim())
 
 const lexicalOf = (datatype: string, text: string, language: string | undefined): string | undefined => {
   const reader = readers[datatype]
@@ -302,15 +347,19 @@ const lexicalOf = (datatype: string, text: string, language: string | undefined)
   return text
 }
 
+const numberTypes: ReadonlySet<string> = new Set([xsd.integer, xsd.decimal, xsd.double, xsd.float])
+
 const wholeTypes = /#(?:int|long|short|byte|nonNegativeInteger|positiveInteger|unsigned(?:Int|Long|Short|Byte))$/
 
 const readers: Readonly<Record<string, (text: string, language: string | undefined) => string | undefined>> = {
   [xsd.date]: (text, language) => {
-    const date = dateOf(text, language)
+    const date = dateOf(text, language) ?? compactDate(text)
     return date?.day === undefined ? undefined : lexicalDate(date)
   },
   [xsd.dateTime]: (text, language) => {
-    const date = dateOf(text, language)
+    const time = lexicalDateTime(text)
+    if (time !== undefined) return time
+    const date = dateOf(text, language) ?? compactDate(text)
     return date?.day === undefined ? undefined : `${lexicalDate(date)}T00:00:00Z`
   },
   [xsd.gYearMonth]: (text, language) => {
@@ -330,6 +379,12 @@ const readers: Readonly<Record<string, (text: string, language: string | undefin
   [xsd.float]: (text, language) => readNumber(text, language)?.lexical,
   [xsd.boolean]: (text) => booleans[text.trim().toLowerCase()],
   [xsd.anyUri]: (text) => (/^[a-z][a-z0-9+.-]*:\S+$/i.test(text.trim()) ? text.trim() : undefined),
+}
+
+/** "20010525": only a property of dates makes these digits a date. */
+const compactDate = (text: string): ReturnType<typeof dateOf> => {
+  const match = /^(\d{4})(\d\d)(\d\d)$/.exec(text.trim())
+  return match === null ? undefined : dateOf(`${match[1]}-${match[2]}-${match[3]}`)
 }
 
 const booleans: Readonly<Record<string, string>> = Object.fromEntries([

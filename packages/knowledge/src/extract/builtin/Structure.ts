@@ -15,13 +15,14 @@ export const readStructure = (text: string, offset: number, names: PropertyNames
   const statements: Array<StructuralStatement> = []
   const prose: Array<{ piece: Piece; topic: Topic | undefined }> = []
   let topic: Topic | undefined
+  let before: Block | undefined
   let from = 0
   const endProse = (to: number) => {
     if (to > from) prose.push({ piece: joined(text, offset, lines, from, to), topic })
   }
   for (let at = 0; at < lines.length; ) {
     const line = lines[at]!
-    const heading = readHeading(line) ?? standingAlone(lines, at) ?? standingAbove(lines, at)
+    const heading = readHeading(line) ?? standingAlone(lines, at, names) ?? standingAbove(lines, at)
     if (heading !== undefined) {
       endProse(at)
       if (namesTopicOf(heading.text, text, names, topic === undefined)) topic = { name: heading, type: undefined }
@@ -36,27 +37,37 @@ export const readStructure = (text: string, offset: number, names: PropertyNames
       from = at
       continue
     }
-    const pairs = pairsFrom(lines, at)
-    const about = pairs.length === 0 ? undefined : (nameAbove(lines, at) ?? topic)
-    const stated = keyValueStatements(pairs, about, names)
-    if (stated.length === 0) {
-      at += Math.max(1, pairs.length)
+    const block = blockAt(lines, at, names)
+    if (block === undefined) {
+      at++
       continue
     }
-    endProse(at)
-    statements.push(...stated)
-    at += pairs.length
-    from = at
+    const after = blockAt(lines, block.end + 1, names)
+    const near = [before, after].filter((one): one is Block => one !== undefined && areApart(lines, one, block))
+    const stated = blockStatements(block, near, nameAbove(lines, at) ?? topic, names)
+    before = block
+    if (stated.length > 0 || isRecord(block, names)) {
+      endProse(at)
+      statements.push(...stated)
+      from = block.end
+    }
+    at = block.end
   }
   endProse(lines.length)
   return { statements, prose: prose.filter(({ piece }) => piece.text.trim() !== "") }
 }
 
-/** A heading without marks: a short line between empty lines. */
-const standingAlone = (lines: ReadonlyArray<Piece>, at: number): Piece | undefined => {
-  const isEmpty = (index: number) => (lines[index]?.text.trim() ?? "") === ""
-  return !isEmpty(at) && isEmpty(at - 1) && isEmpty(at + 1) && lines.length > 1 ? readName(lines[at]!) : undefined
+/** A heading without marks: a short line between empty lines. "Dune: Part Two" is one, the field "Operator: Ada Sol" is none. */
+const standingAlone = (lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): Piece | undefined => {
+  const isAlone = !isEmpty(lines[at]) && isEmpty(lines[at - 1]) && isEmpty(lines[at + 1]) && lines.length > 1
+  const heading = isAlone ? readName(lines[at]!) : undefined
+  const key = heading === undefined ? undefined : readKeyValue(heading)?.key.text
+  const isField =
+    key !== undefined && (namesTopic(key) || classOf(key, names) !== undefined || certain(propertyOf(key, names)) !== undefined)
+  return isField ? undefined : heading
 }
+
+const isEmpty = (line: Piece | undefined): boolean => (line?.text.trim() ?? "") === ""
 
 /**
  * A heading directly above its text, as in the text of a PDF: at the beginning of a paragraph, without a full stop and without a verb,
@@ -130,7 +141,8 @@ const pairsFrom = (lines: ReadonlyArray<Piece>, at: number) => {
 /** The line right above a block, or with one empty line between, if it reads like a name. */
 const nameAbove = (lines: ReadonlyArray<Piece>, at: number): Topic | undefined => {
   const above = lines[at - 1]?.text.trim() === "" ? lines[at - 2] : lines[at - 1]
-  const name = above === undefined || readHeading(above) !== undefined ? undefined : readName(above)
+  const isOther = above === undefined || readHeading(above) !== undefined || readKeyValue(above) !== undefined
+  const name = isOther ? undefined : readName(above)
   return name === undefined ? undefined : { name, type: undefined }
 }
 
@@ -163,7 +175,7 @@ const pieceOf = (whole: Piece, from: number, to: number): Piece => {
 }
 
 /** Splits a piece at each match of a pattern; leaves out empty parts. */
-export const splitPiece = (whole: Piece, separator: RegExp): ReadonlyArray<Piece> => {
+const splitPiece = (whole: Piece, separator: RegExp): ReadonlyArray<Piece> => {
   const parts: Array<Piece> = []
   let from = 0
   for (const match of whole.text.matchAll(separator)) {
@@ -172,6 +184,42 @@ export const splitPiece = (whole: Piece, separator: RegExp): ReadonlyArray<Piece
   }
   parts.push(pieceOf(whole, from, whole.text.length))
   return parts.filter((part) => part.text !== "")
+}
+
+/** Forms of companies, without points. */
+const legalForms = wordSet(`inc incorporated ltd limited llc llp lp plc co corp corporation company gmbh kg ag kgaa ohg gbr ug ev eg se mbh
+  sa sas sarl sàrl sasu snc spa srl sl slu sau ltda bv nv cv vof ab as asa a/s aps oy oyj pty pte pvt kk kft zrt nyrt rt sro doo ooo oao zao
+  lda zoo ans ks hf ehf`)
+
+const isLegalForm = (word: string): boolean => legalForms.has(word.toLowerCase().replace(/[.()]/g, ""))
+
+/** "& Partners", "and Sons", "und Söhne": the words of a firm's name that join several names. */
+const joinsNames =
+  /\s&\s|\s(?:and|und|et|y|e|og|och|en)\s+(?:partners?|sons?|daughters?|brothers|associates|company|co|söhne|sohn|töchter|brüder|gebrüder|fils|frères|associés|compagnie|cie|hijos|hermanos|asociados|socios|compañía|zonen|zoon|sønner|söner|figli)(?![\p{L}])/iu
+
+/**
+ * The names of a list: "Ada Sol, Jon Bray; Gale, Ross & Partners" are three. A comma inside the name of a company does not separate:
+ * before its legal form, or between its names if they are joined.
+ */
+export const splitNames = (whole: Piece): ReadonlyArray<Piece> =>
+  splitPiece(whole, /;/g).flatMap((one) => {
+    const parts = splitPiece(one, /,(?=\s+[\p{Lu}\p{Lo}"“&])/gu)
+    const names: Array<Piece> = []
+    for (const part of parts) {
+      const last = names.at(-1)
+      if (last !== undefined && isOneName(last.text, part.text))
+        names[names.length - 1] = pieceOf(one, last.start - one.start, part.end - one.start)
+      else names.push(part)
+    }
+    return names
+  })
+
+/** Whether two texts with a comma between them are the name of one company. */
+const isOneName = (left: string, right: string): boolean => {
+  const words = right.split(/[\s&]+/).filter((word) => word !== "")
+  if (words.length > 0 && words.every(isLegalForm)) return true
+  if (isLegalForm(left.split(/\s+/).at(-1) ?? "")) return false
+  return joinsNames.test(right) || (joinsNames.test(left) && isLegalForm(words.at(-1) ?? ""))
 }
 
 // Lines that state one fact each: "Born: 10 December 1815" under a heading that names the subject.
@@ -211,7 +259,9 @@ const readKeyValue = (line: Piece): KeyValue | undefined => {
 
 /** Drops the full stop that ends the line, but not that of an abbreviation. */
 const withoutPoint = (piece: Piece): Piece =>
-  /^[^.\s]{3}\.$/.test(piece.text.slice(-4)) ? { text: piece.text.slice(0, -1), start: piece.start, end: piece.end - 1 } : piece
+  /^[^.\s]{3}\.$/.test(piece.text.slice(-4)) && !isLegalForm(piece.text.slice(piece.text.lastIndexOf(" ") + 1))
+    ? { text: piece.text.slice(0, -1), start: piece.start, end: piece.end - 1 }
+    : piece
 
 /** The text between the marks of "# Ada Sol" or "== Ada Sol ==". */
 export const readHeading = (line: Piece): Piece | undefined => {
@@ -242,27 +292,135 @@ const nameKeys: ReadonlySet<string> = new Set([
 
 const namesTopic = (key: string): boolean => nameKeys.has(labelKey(key))
 
-/** The statements of one block of key-value lines; none if the block has no subject. */
-const keyValueStatements = (
-  pairs: ReadonlyArray<KeyValue>,
+/** The property that a key means. Words of programs are split, and the word "name" is ignored: "hubHeight", "operator name". */
+const propertyOf = (key: string, names: PropertyNames): ReturnType<PropertyNames["find"]> => {
+  const found = names.find(key)
+  if (found !== undefined && found.match > 0.8) return found
+  const plain = withSpaces(key)
+  const owner = ownerOf(plain)
+  return (plain === key ? undefined : names.find(plain)) ?? (owner === undefined ? undefined : certain(names.find(owner))) ?? found
+}
+
+const certain = (found: ReturnType<PropertyNames["find"]>) => (found !== undefined && found.match > 0.8 ? found : undefined)
+
+/** The class that a key names: "windFarm", "wind farm". */
+const classOf = (key: string, names: PropertyNames): string | undefined => names.classNamed(key) ?? names.classNamed(withSpaces(key))
+
+/** "windFarm" as "wind Farm" */
+const withSpaces = (key: string): string => key.replace(/(?<=\p{Ll})(?=\p{Lu}\p{Ll})/gu, " ")
+
+/** "location" of "location name", the key of a nested object's name */
+const ownerOf = (key: string): string | undefined => {
+  const words = key.split(/[\s_]+/)
+  const at = words.findIndex((_, index) => index > 0 && namesTopic(words.slice(index).join(" ")))
+  return at === -1 ? undefined : words.slice(0, at).join(" ")
+}
+
+/** The keys of the objects that a field may be nested in, the innermost first: "maker seat" and "maker" of "maker seat city". */
+const ownersIn = (key: string): ReadonlyArray<string> => {
+  const words = key.split(" ")
+  return words.slice(1).map((_, index) => words.slice(0, words.length - 1 - index).join(" "))
+}
+
+/** Key-value lines without an empty line between them: the fields of a record, or of a heading's subject. */
+interface Block {
+  readonly pairs: ReadonlyArray<KeyValue>
+  readonly keys: ReadonlySet<string>
+  /** The first line, and the one after the last. */
+  readonly first: number
+  readonly end: number
+  /** The field that identifies the record. */
+  readonly subject: KeyValue | undefined
+  /** Whether the key of `subject` says so: "Name", or a class. The first field of other records mostly identifies them. */
+  readonly isNamed: boolean
+}
+
+const blockAt = (lines: ReadonlyArray<Piece>, first: number, names: PropertyNames): Block | undefined => {
+  const pairs = pairsFrom(lines, first)
+  const [opening] = pairs
+  if (opening === undefined) return undefined
+  // A key that names a class is a property only if a property has exactly this label.
+  const isProperty = ({ key }: KeyValue) => (propertyOf(key.text, names)?.match ?? 0) > (classOf(key.text, names) === undefined ? 0 : 0.9)
+  const named =
+    pairs.find(({ key }) => namesTopic(key.text)) ?? pairs.find((pair) => classOf(pair.key.text, names) !== undefined && !isProperty(pair))
+  const isSubject =
+    classOf(opening.key.text, names) !== undefined || (!isProperty(opening) && classOf(opening.value.text, names) === undefined)
+  return {
+    pairs,
+    keys: new Set(pairs.map(({ key }) => key.text)),
+    first,
+    end: first + pairs.length,
+    subject: named ?? (isSubject ? opening : undefined),
+    isNamed: named !== undefined,
+  }
+}
+
+/** Whether a block without statements is no prose either: it has a field of the ontology and no sentence. */
+const isRecord = ({ pairs }: Block, names: PropertyNames): boolean =>
+  pairs.some(({ key }) => certain(propertyOf(key.text, names)) !== undefined) &&
+  pairs.every(({ value }) => value.text.split(/\s+/).length <= longestFieldOfRecord)
+
+/** In words. */
+const longestFieldOfRecord = 8
+
+/** Whether one empty line stands between two blocks, as between the records of a table. */
+const areApart = (lines: ReadonlyArray<Piece>, one: Block, other: Block): boolean => {
+  const [above, below] = one.first < other.first ? [one, other] : [other, one]
+  return above.end + 1 === below.first && isEmpty(lines[above.end])
+}
+
+/** The statements of one block; none if it has no subject. `near` are the records before and after it. */
+const blockStatements = (
+  block: Block,
+  near: ReadonlyArray<Block>,
   heading: Topic | undefined,
   names: PropertyNames,
 ): ReadonlyArray<StructuralStatement> => {
-  // A key that names a class is a property only if a property has exactly this label.
-  const isProperty = ({ key }: KeyValue) => (names.find(key.text)?.match ?? 0) > (names.classNamed(key.text) === undefined ? 0 : 0.9)
-  const named =
-    pairs.find(({ key }) => namesTopic(key.text)) ??
-    pairs.find((pair) => names.classNamed(pair.key.text) !== undefined && !isProperty(pair))
-  const [first] = pairs
-  // The first field of a record mostly identifies it.
-  const own = named ?? (heading === undefined && first !== undefined && !isProperty(first) ? first : undefined)
-  const topic = own === undefined ? heading : { name: own.value, type: names.classNamed(own.key.text) }
-  if (topic === undefined) return []
-  return pairs.flatMap((pair) => {
-    if (pair === own) return []
-    const found = names.find(pair.key.text)
-    return found === undefined ? [] : [{ topic, property: found.property, value: pair.value, match: found.match }]
+  const isTable = near.some(({ pairs }) => pairs[0]?.key.text === block.pairs[0]?.key.text)
+  const { subject } = block
+  const isOwn =
+    subject !== undefined && (block.isNamed || heading === undefined || (isTable && classOf(subject.key.text, names) !== undefined))
+  if (!block.isNamed && near.some((one) => lacksSubjectOf(block, one, isOwn))) return []
+  const topic = isOwn ? { name: subject.value, type: classOf(subject.key.text, names) } : heading
+  if (topic === undefined || isPlaceholder(topic.name.text)) return []
+  return statementsAbout(topic, isOwn ? block.pairs.filter((pair) => pair !== subject) : block.pairs, names)
+}
+
+/** Whether another record of the same table has a subject in a field that this one lacks. */
+const lacksSubjectOf = ({ subject, keys }: Block, other: Block, isOwn: boolean): boolean => {
+  if (other.subject === undefined || keys.has(other.subject.key.text)) return false
+  return isOwn && subject !== undefined ? other.keys.has(subject.key.text) : [...keys].some((key) => other.keys.has(key))
+}
+
+/** The fields of a nested object are about the object that its name names: "maker name: Vestmark", "maker headquarters: Oslo". */
+const statementsAbout = (topic: Topic, pairs: ReadonlyArray<KeyValue>, names: PropertyNames): ReadonlyArray<StructuralStatement> => {
+  const named = new Map<string, KeyValue>()
+  for (const pair of pairs) {
+    const owner = ownerOf(pair.key.text)
+    if (owner !== undefined && !isPlaceholder(pair.value.text) && propertyOf(owner, names) !== undefined) named.set(owner, pair)
+  }
+  return pairs.flatMap((pair): ReadonlyArray<StructuralStatement> => {
+    const { key, value } = pair
+    if (isPlaceholder(value.text)) return []
+    const owner = ownersIn(key.text).find((one) => named.has(one) && named.get(one) !== pair)
+    const name = named.get(owner ?? "")?.value
+    const found = propertyOf(owner === undefined ? key.text : key.text.slice(owner.length + 1), names)
+    if (found === undefined) return []
+    return [{ topic: name === undefined ? topic : { name, type: undefined }, property: found.property, value, match: found.match }]
   })
+}
+
+/** Values that stand for a missing one, without spaces and brackets. */
+const placeholders = wordSet(`n/a na n.a. n.a #n/a none null nil nan undefined unknown unspecified unavailable notavailable notapplicable
+  notknown notspecified nodata tbd t.b.d. tba t.b.a. tbc t.b.c. tobedetermined tobeannounced tobeconfirmed k.a. k.a keineangabe keineangaben
+  unbekannt nichtbekannt nichtverfügbar n.v. entfällt keine keiner keines inconnu inconnue aucun aucune nonconnu nondisponible nonrenseigné
+  n.c. n/c n.d. n/d sansobjet desconocido desconocida ninguno ninguna nodisponible sindatos s/d`)
+
+/** Whether a cell or field says only that its value is missing: "N/A", "unknown", "–". */
+const isPlaceholder = (text: string): boolean => {
+  if (text.length > 40) return false
+  const bare = text.toLowerCase().replace(/[\s()[\]<>*]/g, "")
+  return placeholders.has(bare) || /^\p{P}*$/u.test(bare)
 }
 
 // Tables with a header row, delimited by bars, tabs, commas or semicolons: each cell in the column of a property states a fact.
@@ -285,10 +443,10 @@ const readTable = (lines: ReadonlyArray<Piece>, at: number, names: PropertyNames
 const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, names: PropertyNames): FoundTable | undefined => {
   const header = cellsOf(lines[at], delimiter)
   if (header.length < 2 || header.some((cell) => cell.text.split(/\s+/).length > 6)) return undefined
-  const columns = header.map((cell) => names.find(cell.text))
+  const columns = header.map((cell) => propertyOf(cell.text, names))
   const subject = subjectColumn(header, columns, names)
-  const certain = columns.some((column, index) => index !== subject && column !== undefined && column.match > 0.8)
-  if (subject === -1 || !certain) return undefined
+  const isCertain = columns.some((column, index) => index !== subject && column !== undefined && column.match > 0.8)
+  if (subject === -1 || !isCertain) return undefined
   const hasRule = isRule(lines[at + 1])
   // Lines with bars or commas need not be a table: it ends at the first line with another number of cells.
   const rows: Array<ReadonlyArray<Piece>> = []
@@ -299,30 +457,30 @@ const tableWith = (delimiter: string, lines: ReadonlyArray<Piece>, at: number, n
     rows.push(cells)
   }
   if (rows.length === 0) return undefined
-  const type = names.classNamed(header[subject]?.text ?? "")
+  const type = classOf(header[subject]?.text ?? "", names)
   const statements = rows.flatMap((cells) => {
     const name = cells[subject]
-    if (name === undefined || name.text === "") return []
+    if (name === undefined || isPlaceholder(name.text)) return []
     return cells.flatMap((value, index): ReadonlyArray<StructuralStatement> => {
       const column = columns[index]
-      if (index === subject || column === undefined || value.text === "" || /^[-–—?]$|^n\/?a$/i.test(value.text)) return []
+      if (index === subject || column === undefined || isPlaceholder(value.text)) return []
       return [{ topic: { name, type }, property: column.property, value, match: column.match }]
     })
   })
   return { lines: next - at, statements }
 }
 
-/** The column of the rows' subjects: the one named for a class or "Name", else the first if it is not a property, else -1. */
+/** The column of the rows' subjects: the one named for a class or "Name", else the first if it is not only a property, else -1. */
 const subjectColumn = (
   header: ReadonlyArray<Piece>,
   columns: ReadonlyArray<{ readonly match: number } | undefined>,
   names: PropertyNames,
 ): number => {
   const named = header.findIndex(
-    (cell, index) => namesTopic(cell.text) || ((columns[index]?.match ?? 0) < 0.9 && names.classNamed(cell.text) !== undefined),
+    (cell, index) => namesTopic(cell.text) || ((columns[index]?.match ?? 0) < 0.9 && classOf(cell.text, names) !== undefined),
   )
   if (named !== -1) return named
-  return columns[0] === undefined ? 0 : -1
+  return columns[0] === undefined || classOf(header[0]?.text ?? "", names) !== undefined ? 0 : -1
 }
 
 const isRule = (line: Piece | undefined): boolean => line !== undefined && /^[\s|:+=-]+$/.test(line.text) && line.text.includes("--")

@@ -13,6 +13,8 @@ export interface FoundDate {
   readonly day: number | undefined
 }
 
+type WrittenDate = Omit<FoundDate, "first" | "last">
+
 const languages = ["en", "de", "fr", "es", "it", "pt", "nl"]
 
 const months: ReadonlyMap<string, number> = new Map(
@@ -57,14 +59,17 @@ const dayOf = (token: Token | undefined): number | undefined => {
 
 const isMark = (token: Token | undefined, mark: string): boolean => token?.text === mark
 
-/** In the languages that write the day first, "3.4.1998" and "3/4/1998" are the third of April; in others they are no dates. */
+/**
+ * In the languages that write the day first, "3.4.1998" and "3/4/1998" are the third of April; in others they are no dates. "25/4/1998",
+ * "4/25/1998" and "1998/4/25" are dates in every language.
+ */
 export const findDates = (tokens: ReadonlyArray<Token>, language?: string): ReadonlyArray<FoundDate> => {
   const daysFirst = language !== undefined && dayFirst.has(language)
   const found: Array<FoundDate> = []
   for (let at = 0; at < tokens.length; at++) {
     const date =
       isoDate(tokens, at) ??
-      (daysFirst ? numericDate(tokens, at) : undefined) ??
+      numericDate(tokens, at, daysFirst) ??
       dayMonthYear(tokens, at) ??
       monthDayYear(tokens, at) ??
       monthYear(tokens, at) ??
@@ -91,14 +96,30 @@ const isoDate = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefine
 const dayFirst: ReadonlySet<string> = new Set(["de", "fr", "es"])
 
 /** "03.04.1998" is one token, "03/04/1998" are five. */
-const numericDate = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefined => {
+const numericDate = (tokens: ReadonlyArray<Token>, at: number, daysFirst: boolean): FoundDate | undefined => {
   const dotted = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(tokens[at]?.text ?? "")
-  if (dotted !== null) return { first: at, last: at, day: Number(dotted[1]), month: Number(dotted[2]), year: Number(dotted[3]) }
-  const [day, month] = [tokens[at], tokens[at + 2]].map((token) => (/^\d{1,2}$/.test(token?.text ?? "") ? Number(token?.text) : undefined))
-  const year = yearOf(tokens[at + 4])
-  const isSlashed = isMark(tokens[at + 1], "/") && isMark(tokens[at + 3], "/")
-  if (!isSlashed || day === undefined || month === undefined || year === undefined) return undefined
-  return { first: at, last: at + 4, day, month, year }
+  if (dotted !== null) {
+    const date = dayAndMonth(Number(dotted[1]), Number(dotted[2]), daysFirst)
+    return date === undefined ? undefined : { first: at, last: at, year: Number(dotted[3]), ...date }
+  }
+  const mark = tokens[at + 1]?.text
+  const middle = upToTwoDigits(tokens[at + 2])
+  if ((mark !== "/" && mark !== "-") || !isMark(tokens[at + 3], mark) || middle === undefined) return undefined
+  const [opening, closing] = [upToTwoDigits(tokens[at]), upToTwoDigits(tokens[at + 4])]
+  const [yearBefore, yearAfter] = [yearOf(tokens[at]), yearOf(tokens[at + 4])]
+  if (yearBefore !== undefined && closing !== undefined) return { first: at, last: at + 4, year: yearBefore, month: middle, day: closing }
+  if (opening === undefined || yearAfter === undefined) return undefined
+  const date = dayAndMonth(opening, middle, daysFirst && mark === "/")
+  return date === undefined ? undefined : { first: at, last: at + 4, year: yearAfter, ...date }
+}
+
+const upToTwoDigits = (token: Token | undefined): number | undefined =>
+  token !== undefined && /^\d{1,2}$/.test(token.text) ? Number(token.text) : undefined
+
+/** Which of two numbers is the day and which the month; undefined if both could be either. */
+const dayAndMonth = (one: number, other: number, daysFirst: boolean): { readonly day: number; readonly month: number } | undefined => {
+  if (one === other || (one > 12 && other <= 12) || (daysFirst && other <= 12)) return { day: one, month: other }
+  return one <= 12 && other > 12 ? { day: other, month: one } : undefined
 }
 
 const dayMonthYear = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefined => {
@@ -139,7 +160,7 @@ const yearAlone = (tokens: ReadonlyArray<Token>, at: number): FoundDate | undefi
   return year === undefined ? undefined : { first: at, last: at, year, month: undefined, day: undefined }
 }
 
-const exists = ({ year, month, day }: FoundDate): boolean => {
+const exists = ({ year, month, day }: WrittenDate): boolean => {
   if (month === undefined) return true
   if (month < 1 || month > 12) return false
   return day === undefined || (day >= 1 && day <= daysIn(year, month))
@@ -151,14 +172,43 @@ const daysIn = (year: number, month: number): number => {
 }
 
 /** The lexical form of XML Schema. */
-export const lexicalDate = ({ year, month, day }: Omit<FoundDate, "first" | "last">): string => {
+export const lexicalDate = ({ year, month, day }: WrittenDate): string => {
   const parts = [String(year).padStart(4, "0"), month, day].filter((part) => part !== undefined)
   return parts.map((part) => String(part).padStart(2, "0")).join("-")
 }
 
-/** The date, if the whole text is one. */
+/** The date, if the whole text is one. The time of "2001-05-03T12:00:00Z" is ignored. */
 export const dateOf = (text: string, language?: string): FoundDate | undefined => {
   const tokens = tokenize(text)
   const [date] = findDates(tokens, language)
-  return date !== undefined && date.first === 0 && date.last === tokens.length - 1 ? date : undefined
+  if (date !== undefined && date.first === 0 && date.last === tokens.length - 1) return date
+  const written = dateWithTime(text.trim()) ?? hyphenated(text.trim())
+  return written === undefined || !exists(written) ? undefined : { ...written, first: 0, last: tokens.length - 1 }
+}
+
+/** A date with a time, in the form of ISO 8601. */
+const timed = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d:\d\d)(?::(\d\d(?:\.\d{1,9})?))? ?(Z|UTC|[+-]\d\d:?\d\d)?$/i
+
+const dateWithTime = (text: string): WrittenDate | undefined => {
+  const match = timed.exec(text)
+  return match === null ? undefined : { year: Number(match[1]), month: Number(match[2]), day: Number(match[3]) }
+}
+
+/** The lexical form of `xsd:dateTime`, if the whole text is a date with a time. */
+export const lexicalDateTime = (text: string): string | undefined => {
+  const trimmed = text.trim()
+  const date = dateWithTime(trimmed)
+  const match = timed.exec(trimmed)
+  if (date === undefined || match === null || !exists(date)) return undefined
+  const [, , , , time = "", seconds = "00", zone = ""] = match
+  if (!/^(?:[01]\d|2[0-3]):[0-5]\d$/.test(time) || !/^[0-5]/.test(seconds)) return undefined
+  const shift = /^[+-]/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(-2)}` : zone === "" ? "" : "Z"
+  return `${lexicalDate(date)}T${time}:${seconds}${shift}`
+}
+
+/** "3-May-2001" */
+const hyphenated = (text: string): WrittenDate | undefined => {
+  const match = /^(\d{1,2})-(\p{L}{3,12})\.?-((?:1\d|20)\d\d)$/u.exec(text)
+  const month = months.get(match?.[2]?.toLowerCase() ?? "")
+  return match === null || month === undefined ? undefined : { year: Number(match[3]), month, day: Number(match[1]) }
 }
