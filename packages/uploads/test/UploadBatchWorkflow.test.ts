@@ -11,6 +11,7 @@ const noWork: BatchWork = {
   validate: nothing,
   extract: nothing,
   retryFailed: nothing,
+  endRetry: nothing,
   count: nothing,
   summarizeErrors: nothing,
   notify: nothing,

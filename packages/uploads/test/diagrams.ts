@@ -17,6 +17,7 @@ const noWork: BatchWork = {
   validate: unused,
   extract: unused,
   retryFailed: unused,
+  endRetry: unused,
   count: unused,
   summarizeErrors: unused,
   notify: unused,

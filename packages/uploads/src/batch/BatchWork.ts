@@ -43,6 +43,8 @@ export interface BatchWork {
   readonly extract: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
   /** Retries the failed items. */
   readonly retryFailed: (batch: UploadBatch, key: string) => Effect.Effect<Counts, Error>
+  /** Marks items whose retry was interrupted as failed again. */
+  readonly endRetry: (batch: UploadBatch) => Effect.Effect<void, Error>
   readonly count: (batch: UploadBatch) => Effect.Effect<Counts, Error>
   readonly summarizeErrors: (batch: UploadBatch) => Effect.Effect<ErrorSummary, Error>
   /** Notifies of the outcome. Returns why the notification failed, or undefined. */

@@ -74,9 +74,11 @@ export const UploadBatch = Schema.Struct({
   validationErrors: Schema.optionalKey(ErrorSummary),
   itemsProcessed: Schema.Int,
   itemsErrored: Schema.Int,
-  /** How often the batch has failed. */
+  /** How often the batch has failed. A cancel by a user does not count. */
   retryCount: Schema.Int,
-  /** When it last failed. */
+  /** A retry resumed the batch after it had failed or was cancelled. */
+  resumed: Schema.optionalKey(Schema.Literal(true)),
+  /** When it last failed or was cancelled. */
   lastRetryAt: Schema.optionalKey(Schema.Finite),
   failure: Schema.optionalKey(FailureReport),
   resultSummary: Schema.optionalKey(ResultSummary),

@@ -98,11 +98,10 @@ export const processors = (work: BatchWork) => ({
   UploadBatchFailureProcessor: Processor.effect((batch: UploadBatch, { key, argument, error }) =>
     Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
+      yield* endRetry(work, batch)
       const failure = yield* failureReport(work, batch, error, argument, now)
       yield* Effect.logWarning(`batch ${batch.batchId} has failed: ${failure.message}`)
-      // Marking a failed batch again replaces its reason, and does not count as another failure.
-      const failed =
-        batch.failure === undefined ? { ...batch, failure, retryCount: batch.retryCount + 1, lastRetryAt: now } : { ...batch, failure }
+      const failed = { ...batch, failure, ...(batch.failure === undefined ? countFailure(batch, failure, now) : {}) }
       return yield* notified(work, { batchId: batch.batchId, outcome: "failed", batch: failed, key })
     }),
   ),
@@ -114,6 +113,7 @@ export const processors = (work: BatchWork) => ({
       itemsProcessed: 0,
       itemsErrored: 0,
       processingStartedAt: at,
+      resumed: true,
     }),
   ),
 
@@ -154,6 +154,20 @@ const concluded = (batch: UploadBatch, now: number): UploadBatch => {
 const notified = (work: BatchWork, notice: Notice): Effect.Effect<UploadBatch> =>
   Effect.map(work.notify(notice), (problem) =>
     problem === undefined ? without(notice.batch, "notificationError") : { ...notice.batch, notificationError: problem },
+  )
+
+/** Counts a failure. A cancel does not count, and marking a failed batch again replaces only its reason. */
+const countFailure = ({ retryCount }: UploadBatch, { cancelled }: FailureReport, now: number) => ({
+  retryCount: cancelled === true ? retryCount : retryCount + 1,
+  lastRetryAt: now,
+})
+
+/** The batch must fail even if the store fails: the next retry also takes items whose retry was interrupted. */
+const endRetry = (work: BatchWork, batch: UploadBatch): Effect.Effect<void> =>
+  Effect.catch(work.endRetry(batch), (error) =>
+    Effect.logWarning(
+      `batch ${batch.batchId}: items whose retry was interrupted stay in processing until the next retry: ${error.message}`,
+    ),
   )
 
 const isReason = Schema.is(Schema.Struct({ reason: Schema.String, cancelled: Schema.optionalKey(Schema.Literal(true)) }))

@@ -38,7 +38,8 @@ export const retryItems = (uploading: Uploading, kind: Kind, batch: BatchRow, ke
   Effect.gen(function* () {
     let after = -1
     for (;;) {
-      const page = yield* insisting(uploading, beginRetry(uploading.store, batch.batch, after, pageSize))
+      // A cancelled run waits for the end of this statement, so that it cannot mark items after the cancel has ended their retry.
+      const page = yield* insisting(uploading, Effect.uninterruptible(beginRetry(uploading.store, batch.batch, after, pageSize)))
       if (page.length === 0) return
       yield* retryPage(uploading, kind, batch, page, key)
       after = page.at(-1)?.item_index ?? after

@@ -8,7 +8,7 @@ import type { BatchWork, Notice } from "../batch/BatchWork.ts"
 import type { UploadBatch } from "../batch/UploadBatch.ts"
 import { inspect, md5Of } from "../file/FileInspection.ts"
 import { findBatch } from "../store/Batches.ts"
-import { summarizeErrors } from "../store/Entries.ts"
+import { endRetry, summarizeErrors } from "../store/Entries.ts"
 import type { BatchRow } from "../store/Rows.ts"
 import { isTaken, located } from "./BatchFile.ts"
 import { extractItems, insisting } from "./ExtractItems.ts"
@@ -48,12 +48,13 @@ export const makeBatchWork = (uploading: Uploading): BatchWork => {
       }),
     extract: (batch, key) =>
       Effect.gen(function* () {
-        // Also retries items that failed in an earlier attempt of the batch.
-        if (batch.retryCount > 0) yield* retryFailed(batch, key)
+        // Also retries items that failed in an earlier attempt of the batch. Batches of earlier releases have only the count.
+        if (batch.resumed === true || batch.retryCount > 0) yield* retryFailed(batch, key)
         yield* extractItems(uploading, located(uploading, batch))
         return yield* count(batch)
       }),
     retryFailed: (batch, key) => Effect.andThen(retryFailed(batch, key), count(batch)),
+    endRetry: (batch) => withRow(batch, (row) => insisting(uploading, endRetry(store, row.batch))),
     count,
     summarizeErrors: (batch) => withRow(batch, (row) => insisting(uploading, summarizeErrors(store, row.batch))),
     notify: (notice) => notifying(uploading, notice),

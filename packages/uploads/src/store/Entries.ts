@@ -91,6 +91,14 @@ export const beginRetry = (
   )
 }
 
+/** Marks items whose retry was interrupted as failed again. They keep their problem, their content and their correction. */
+export const endRetry = (store: UploadStore, batch: number): Effect.Effect<void, PersistenceFailed> => {
+  const { sql, entries } = store.dialect
+  // Repeats the condition of the partial index of entries that are not stored, so that it can be used.
+  const ended = sql`update ${entries} set state = 'failed' where batch = ${batch} and state = 'processing' and state <> 'stored'`
+  return store.run("endRetry", ended)
+}
+
 /** The result of a retried item. */
 export interface Retried {
   readonly index: number
