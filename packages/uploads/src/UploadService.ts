@@ -30,6 +30,7 @@ import { type ItemStep, stepsOf } from "./ItemHistory.ts"
 import { itemInstanceId } from "./item/HNItemEntity.ts"
 import type { JsonObject } from "./item/ItemKind.ts"
 import { duplicateProblem, type ItemProblem } from "./item/ItemProblem.ts"
+import { isTooDeep, tooDeep } from "./item/Nesting.ts"
 import { localTarget, receive, sharedTarget } from "./Receive.ts"
 import { checkReadable } from "./stages/BatchFile.ts"
 import { type Kind, kindNamed, type Uploading } from "./stages/Uploading.ts"
@@ -139,7 +140,7 @@ export interface UploadsService {
    */
   retryFailed(batchId: string, eventId?: string): Effect.Effect<BatchStatus, BatchNotFound | ReadError | SendError>
   /**
-   * Retries a failed batch from the stage that failed. Refused after three failures or 24 hours, and while its file is missing, if it has
+   * Retries a failed or cancelled batch from the stage that ended. Refused after three failures or 24 hours, and while its file is missing, if it has
    * items that were not taken from the file yet.
    */
   retryBatch(batchId: string, eventId?: string): Effect.Effect<BatchStatus, RetryBatchError>
@@ -273,8 +274,13 @@ export class UploadService implements UploadsService {
       // Removes the file if the claim fails. An error after the claim does not prove that the batch has not begun, so the file stays.
       const batch = yield* Effect.onError(this.#claim({ ...options, kind, batchId, path, hashed }), () => remove)
       const status = yield* this.#begin(batch, hashed)
-      if (status.batch.filePath !== path) yield* remove
-      return status
+      if (status.batch.filePath === path) return status
+      // A concurrent request has begun the batch with its own copy of the file.
+      yield* remove
+      const { md5 } = hashed
+      const { state } = status
+      if (batch.batchId === options.batchId) return status
+      return yield* Effect.fail(new AlreadyUploaded({ file: options.fileName, md5, batchId: batch.batchId, state }))
     })
   }
 
@@ -436,10 +442,12 @@ export class UploadService implements UploadsService {
       const entry = yield* findEntry(store, row.batch, index)
       if (entry?.state !== "failed") return yield* Effect.fail(new ItemNotFailed({ batchId, index }))
       yield* this.#checkUsable(batchId, index)
+      const invalid = ({ reason, message }: ItemProblem) => Effect.fail(new ItemStillInvalid({ batchId, index, reason, problem: message }))
+      // Writing the JSON of such an item would overflow the stack.
+      if (isTooDeep(item)) return yield* invalid(tooDeep)
       const content = JSON.stringify(item).replaceAll("\u0000", "\ufffd")
       const problem = yield* this.#problemOf(kind, row, index, content)
-      if (problem !== undefined)
-        return yield* Effect.fail(new ItemStillInvalid({ batchId, index, reason: problem.reason, problem: problem.message }))
+      if (problem !== undefined) return yield* invalid(problem)
       yield* forgetLimit(store, row.batch, index)
       const replaced = yield* replaceContent(store, row.batch, index, content, Math.floor(yield* Clock.currentTimeMillis))
       if (!replaced) return yield* Effect.fail(new ItemNotFailed({ batchId, index }))

@@ -38,7 +38,34 @@ describe.each(databases)("$name", (database) => {
       )
     }),
   )
+
+  it.effect("an item that is nested too deeply fails with that problem, and is not corrected with such content", () =>
+    Effect.gen(function* () {
+      const { file, run } = yield* makeDesk(database)
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const deep = [499, 500, 5_000, 50_000].map((levels) => `{"id":${levels},"type":"story","kids":${nested(levels)}}`)
+          const { batchId } = yield* uploads.start(file("items.jsonl", [JSON.stringify(story(1)), ...deep].join("\n")))
+          expect(yield* uploads.finished(batchId)).toMatchObject({ state: "partially_completed", items: { stored: 1, failed: 4 } })
+          const [wrong, ...failed] = (yield* uploads.items(batchId, { state: "failed" })).items
+          expect(wrong?.problem?.message).toContain("its kids is [[[[")
+          const message = expect.stringContaining("it is nested too deeply: it has more than 500 levels")
+          for (const { problem } of failed) expect(problem).toEqual({ reason: "invalid_field", message })
+          const circle: { self?: object } = {}
+          circle.self = circle
+          for (const kids of [JSON.parse(nested(500)), JSON.parse(nested(50_000)), circle])
+            expect(yield* Effect.flip(uploads.correct(batchId, 1, story(2, { kids })))).toMatchObject({
+              _tag: "ItemStillInvalid",
+              message: expect.stringContaining("it is nested too deeply"),
+            })
+        }),
+      )
+    }),
+  )
 })
+
+const nested = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`
 
 it.each(hostile)("a search for %s is read to its end", (_, text) => {
   expect(Array.isArray(parseSearch(text))).toBe(true)

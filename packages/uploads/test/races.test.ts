@@ -47,6 +47,31 @@ describe.each(databases)("$name", (database) => {
     }),
   )
 
+  it.effect("several requests that send the same file at once: one begins its batch, the others get the same error", () =>
+    Effect.gen(function* () {
+      const { folder, run } = yield* makeDesk(database)
+      const inbox = `${folder}/inbox`
+      const items = [story(1), story(2)]
+      yield* run(
+        Effect.gen(function* () {
+          const uploads = yield* Uploads
+          const outcomes = yield* Effect.all(
+            Array.from({ length: 6 }, () => Effect.result(uploads.receive(sent(items), { fileName: "sent.json" }))),
+            { concurrency: "unbounded" },
+          )
+          const begun = outcomes.flatMap((one) => (one._tag === "Success" ? [one.success.batchId] : []))
+          expect(begun).toHaveLength(1)
+          const refused = outcomes.flatMap((one) => (one._tag === "Success" ? [] : [one.failure]))
+          for (const one of refused) expect(one).toMatchObject({ _tag: "AlreadyUploaded", batchId: begun[0], file: "sent.json" })
+          const { batch, state } = yield* uploads.finished(begun[0] ?? "")
+          expect(state).toBe("completed")
+          expect(readdirSync(inbox)).toEqual([basename(batch.filePath)])
+        }),
+        { folder: inbox },
+      )
+    }),
+  )
+
   it.effect("a client that disconnects when its batch has begun leaves a batch with its file", () =>
     Effect.gen(function* () {
       const { folder, run } = yield* makeDesk(database)

@@ -100,7 +100,7 @@ describe.each(databases)("$name", (database) => {
           for (const after of ["zzz", "", "_", "1_", "_1", "1_2_3", "1_x", "1_1.5", "Infinity_1", " 1_2"]) {
             const refused = yield* Effect.flip(notes.search({ after }))
             expect(refused, after).toMatchObject({ _tag: "QueryRefused" })
-            expect(refused.message).toContain(`after ${JSON.stringify(after)} is not a cursor; pass the next of the previous page`)
+            expect(refused.message).toContain("its after is not the cursor of a page; pass the next of the previous page")
           }
           const named = yield* service.named("HackerNews")
           expect(yield* Effect.flip(named.search({ text: "story", after: "zzz" }))).toMatchObject({ _tag: "QueryRefused" })

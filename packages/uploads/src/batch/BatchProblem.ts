@@ -61,7 +61,7 @@ export class BatchNotRetryable extends Schema.TaggedError<BatchNotRetryable>()("
       index === undefined
         ? "upload its file again with force (`--force`)"
         : `the correction of item ${index} would never be used; upload the corrected item in a file of its own`
-    return `batch ${batchId} has failed ${retryCount} times, last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; ${next}`
+    return `batch ${batchId} has failed ${retryCount} times and ended last at ${DateTime.formatIso(DateTime.makeUnsafe(lastRetryAt))}; a batch can be retried within 24 hours until it has failed three times; ${next}`
   }
 }
 
@@ -120,6 +120,6 @@ export class QueryRefused extends Schema.TaggedError<QueryRefused>()("QueryRefus
   }
 }
 
-/** The refusal of a text that no page has returned as its cursor. */
-export const notACursor = (after: unknown): QueryRefused =>
-  new QueryRefused({ problem: `after ${JSON.stringify(after)} is not a cursor; pass the next of the previous page` })
+/** The refusal of a cursor that no page has returned. Does not repeat it: the caller may have decoded it from another text. */
+export const notACursor = (): QueryRefused =>
+  new QueryRefused({ problem: "its after is not the cursor of a page; pass the next of the previous page, unchanged" })

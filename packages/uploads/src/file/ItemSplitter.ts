@@ -6,6 +6,7 @@
  * The scan processes 370 MB of items per second of CPU; with one `JSON.parse` per item, 175 MB.
  */
 import { isUtf8 } from "node:buffer"
+import { deepestNesting } from "../item/Nesting.ts"
 import { FileInvalid, type Place } from "./FileProblem.ts"
 import type { Layout, Position, RawItem } from "./RawItem.ts"
 
@@ -29,9 +30,6 @@ const closeBrace = 0x7d
 const newline = 0x0a
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 
-/** Items of Hacker News are two levels deep. A file that nests deeper than this is an attack. */
-const deepest = 500
-
 const isSpace = (byte: number): boolean => byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09
 
 export class ItemSplitter {
@@ -53,7 +51,7 @@ export class ItemSplitter {
   #inString = false
   #escaped = false
   /** The brackets that are open, innermost last; empty for a bare value. */
-  readonly #open = new Uint8Array(deepest)
+  readonly #open = new Uint8Array(deepestNesting)
   #depth = 0
   #found: Array<RawItem> = []
 
@@ -189,7 +187,7 @@ export class ItemSplitter {
         case openBracket:
         case openBrace:
           if (depth === 0 && this.#before + at > this.#itemOffset) return this.#endAt(chunk, start, at)
-          if (depth === deepest) this.#fail(`it nests deeper than ${deepest} levels`, this.#placeAt(at))
+          if (depth === deepestNesting) this.#fail(`it nests deeper than ${deepestNesting} levels`, this.#placeAt(at))
           this.#open[depth++] = byte + 2
           break
         case closeBracket:

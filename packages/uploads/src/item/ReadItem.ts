@@ -5,6 +5,7 @@
 import { describe } from "@detent/machine/internal"
 import { type HNItem, itemTypes } from "./HNItem.ts"
 import type { ItemProblem, ProblemReason } from "./ItemProblem.ts"
+import { isTooDeep, mayBeTooDeep, tooDeep } from "./Nesting.ts"
 
 /** The user's check of every otherwise valid item. Returns the reason to refuse the item, or undefined. */
 export type ItemCheck = (item: HNItem) => string | undefined
@@ -60,10 +61,11 @@ export const readItem = (text: string, check?: ItemCheck): ReadItem => {
   return refused === undefined ? found : bad("rejected", refused, identify(found.item))
 }
 
-/** Parses the JSON of an item. */
+/** Parses the JSON of an item, and refuses one that is nested too deeply for the code that reads it. */
 export const parse = (text: string): BadItem | { readonly _tag: "Parsed"; readonly value: unknown } => {
   try {
-    return { _tag: "Parsed", value: JSON.parse(text) }
+    const value: unknown = JSON.parse(text)
+    return mayBeTooDeep(text) && isTooDeep(value) ? { _tag: "Bad", problem: tooDeep } : { _tag: "Parsed", value }
   } catch (cause) {
     return bad("not_json", `it is not JSON: ${describe(cause)}`)
   }

@@ -169,5 +169,5 @@ const cursorOf = (text: string | undefined): Effect.Effect<Cursor | undefined, Q
   if (text === undefined) return Effect.succeed(undefined)
   const [, time, key] = /^(-?\d+(?:\.\d+)?(?:e[+-]\d+)?)_(\d+)$/.exec(text) ?? []
   const place = { time: Number(time), key: Number(key) }
-  return Number.isFinite(place.time) && Number.isSafeInteger(place.key) ? Effect.succeed(place) : Effect.fail(notACursor(text))
+  return Number.isFinite(place.time) && Number.isSafeInteger(place.key) ? Effect.succeed(place) : Effect.fail(notACursor())
 }

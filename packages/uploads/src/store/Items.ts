@@ -57,7 +57,7 @@ export const findItem = (store: UploadStore, hnId: number): Effect.Effect<Option
 export const searchItems = (store: UploadStore, query: ItemQuery): Effect.Effect<ItemPage, PersistenceFailed | QueryRefused> => {
   const { sql } = store.dialect
   const { after } = query
-  if (after !== undefined && !(Number.isSafeInteger(after.time) && Number.isSafeInteger(after.hnId))) return Effect.fail(notACursor(after))
+  if (after !== undefined && !(Number.isSafeInteger(after.time) && Number.isSafeInteger(after.hnId))) return Effect.fail(notACursor())
   const limit = Math.max(1, Math.min(query.limit ?? 50, 1000))
   const byWords = query.text !== undefined
   const order = byWords ? sql`order by i.hn_id desc` : sql`order by i.time desc, i.hn_id desc`

@@ -204,13 +204,14 @@ export const history = (id: string, index: number) =>
     }
   })
 
-/** The JSON of a stored item. */
-const storedSource = (uploads: (typeof Uploads)["Service"], batchId: string, { state, id }: Entry) =>
+/** The JSON of a stored item; undefined if another item has replaced it since, whose content is not that of this upload. */
+const storedSource = (uploads: (typeof Uploads)["Service"], batchId: string, { state, id, index }: Entry) =>
   Effect.gen(function* () {
     if (state !== "stored" || id === undefined) return undefined
     const { kind } = yield* uploads.status(batchId)
     const found = yield* Effect.flatMap(uploads.named(kind), (named) => named.item(id))
-    return Option.getOrUndefined(Option.map(found, ({ item }) => JSON.stringify(item)))
+    const own = Option.filter(found, (stored) => stored.batchId === batchId && stored.index === index)
+    return Option.getOrUndefined(Option.map(own, ({ item }) => JSON.stringify(item)))
   })
 
 /** Replaces the content of a failed item, for the next retry. Content that would fail again is refused. */
