@@ -93,6 +93,8 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
           existing,
           ontology,
           base: entityBase(state.targetNamespace),
+          // Documents that are only validated again come last, and do not count.
+          ...(others === undefined ? { counted: changed.documents.length } : {}),
         })
       : {
           lines: sortLines(Stream.flatten(documents)),

@@ -23,6 +23,8 @@ export interface ResolveOptions<E, R> {
   readonly ontology: OntologyIndex
   /** The prefix of new IRIs; it ends with a slash or a hash. */
   readonly base: string
+  /** How many documents count, from the first on. Default: all. */
+  readonly counted?: number
 }
 
 export interface ResolvedGraph<E, R> {
@@ -37,7 +39,7 @@ export interface ResolvedGraph<E, R> {
 
 export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
   Effect.gen(function* () {
-    const { documents, existing, ontology, base } = options
+    const { documents, existing, ontology, base, counted = Number.POSITIVE_INFINITY } = options
     const identifying = new Set(
       ontology.ontology.properties.filter(({ traits }) => traits.includes("inverseFunctional")).map(({ iri }) => `<${iri}>`),
     )
@@ -63,7 +65,8 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
     const rewritten = Stream.flatMap(Stream.zipWithIndex(documents), ([lines, position]) =>
       rewrite(lines, (index) => iris[clusterOf[(offsets[position] ?? 0) + index] ?? -1]),
     )
-    return { lines: rewritten, mentions: resolver.mentionCount, entities: new Set(clusterOf).size, merges }
+    const mentions = offsets[counted] ?? resolver.mentionCount
+    return { lines: rewritten, mentions, entities: new Set(clusterOf.subarray(0, mentions)).size, merges }
   })
 
 const isEntity = ({ values }: NodeOfLines): boolean =>
@@ -170,8 +173,9 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
       return { lines: sortLines(graph.lines), counts: () => outputOf(graph) }
     }
     let counts: ResolveOutput = { mentions: 0, entities: 0, merges: [] }
-    const { documents, existing, ontology, base } = options
-    const lines = pool.value.stream<E, R>("resolution.resolve", { ontology: ontology.pack(), base } satisfies ResolveInput, {
+    const { documents, existing, ontology, base, counted } = options
+    const input: ResolveInput = { ontology: ontology.pack(), base, ...(counted === undefined ? {} : { counted }) }
+    const lines = pool.value.stream<E, R>("resolution.resolve", input, {
       limit: pool.value.limits.graph,
       sources: {
         documents: Stream.rechunk(
@@ -191,6 +195,7 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
 interface ResolveInput {
   readonly ontology: PackedOntology
   readonly base: string
+  readonly counted?: number
 }
 
 interface ResolveOutput {
@@ -220,7 +225,7 @@ const outputOf = <E, R>({ mentions, entities, merges }: ResolvedGraph<E, R>): Re
 type ResolveSource = "documents" | "existing"
 
 /** Emits the lines of the resolved graph sorted, each once. */
-const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel): Promise<ResolveOutput> =>
+const resolutionTask = ({ ontology, ...input }: ResolveInput, channel: TaskChannel): Promise<ResolveOutput> =>
   Effect.runPromise(
     Effect.gen(function* () {
       const graph = yield* resolveGraphs({
@@ -229,7 +234,7 @@ const resolutionTask = ({ ontology, base }: ResolveInput, channel: TaskChannel):
         ),
         existing: itemsOf<string>(channel, "existing" satisfies ResolveSource),
         ontology: OntologyIndex.unpack(ontology),
-        base,
+        ...input,
       })
       yield* Stream.runForEachArray(sortLines(graph.lines), (lines) => Effect.promise(() => channel.emit(lines)))
       return outputOf(graph)

@@ -297,6 +297,7 @@ describe("statements that were held back", () => {
         yield* write(input, "four.txt", "ShipJuno passed ShipKraken.")
         const second = yield* run
         expect(second.end.stats.triplesIngested).toBeLessThan(first.end.stats.triplesIngested)
+        expect(second.end.stats).toMatchObject({ relationsExtracted: 1, clustersResolved: 2 })
         expect((yield* run).end.stats).toMatchObject({ documentsUnchanged: 2, triplesIngested: 0 })
         yield* (yield* Batches).withdraw(first.id)
         expect(yield* passings(data)).toEqual(["ShipJuno passed ShipKraken"])
