@@ -79,7 +79,10 @@ export const UploadItem = Schema.Struct({
 
 export const UploadItemHistory = Schema.Struct({
   ...UploadItem.fields,
-  /** The text of the item in the file or in a correction; absent where it is too large or not text, and was not kept. */
+  /**
+   * The text of the item in the file or in a correction; absent where it is too large or not text, and was not kept, and where a later
+   * upload has replaced the stored item.
+   */
   source: Schema.optionalKey(Schema.String),
   /** The states of the item, in order. */
   history: Schema.Array(
@@ -112,6 +115,9 @@ const Where = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Union([S
 
 export const FoundItem = Schema.Struct({ item: HNItem, batchId: Schema.String, index: Schema.Int })
 
+// The upload service limits the size of the file when it stores it.
+export const formLimits = { maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] } as const
+
 const UploadForm = Schema.Struct({ file: Schema.String.annotate({ description: "A JSON array or JSON lines; plain or gzip" }) })
 
 const kindParams = { kind: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(100)) }
@@ -128,15 +134,15 @@ export class UploadApi extends HttpApiGroup.make("uploads")
         kind: Schema.optionalKey(kindParams.kind),
         md5: Schema.optionalKey(Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/, { expected: "an MD5 in hex" }))),
       },
-      // The upload service limits the size of the file when it stores it.
-      payload: UploadForm.pipe(HttpApiSchema.asMultipartStream({ maxParts: 10, maxTotalSize: "1 TB", fieldMimeTypes: [] })),
+      payload: UploadForm.pipe(HttpApiSchema.asMultipartStream(formLimits)),
       success: UploadStatus.pipe(HttpApiSchema.status(202)),
       error,
     })
       .annotate(OpenApi.Summary, "Upload a file")
       .annotate(
         OpenApi.Description,
-        "Stores the file of a multipart form, as a stream, and starts its upload. `kind` is the kind of its items. " +
+        "Stores the file of a multipart form, as a stream, and starts its upload. The form has one file, in the part `file`. `kind` is " +
+          "the kind of its items. " +
           "With `md5`, a file that was damaged in transit is refused.",
       )
       .annotate(OpenApi.Transform, withFileParts("file")),

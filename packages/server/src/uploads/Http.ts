@@ -1,19 +1,22 @@
 /** Handlers of the upload API. */
 import type { Uploads } from "@detent/uploads"
-import { FileMissing } from "@detent/workspace/errors"
 import * as uploads from "@detent/workspace/operations/uploads"
 import * as Effect from "effect/Effect"
-import * as Option from "effect/Option"
-import * as Stream from "effect/Stream"
 import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
-import * as Multipart from "effect/unstable/http/Multipart"
 import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { pageSize } from "../api/Paging.ts"
 import { UploadPart } from "../api/UploadPart.ts"
 import { frameOf } from "../serve/live/Channel.ts"
 import { endingResponse, liveResponse } from "../serve/live/liveResponse.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
+import { badRequest } from "../serve/ProblemOf.ts"
 import { UploadFeed } from "./UploadFeed.ts"
+import { readFile } from "./UploadForm.ts"
+
+const halfCursor = badRequest(
+  "QueryInvalid",
+  "the query does not fit: afterTime and afterId are two parts of one cursor; pass both, from the next of the previous page, or none",
+)
 
 export const uploadHandlers = HttpApiBuilder.group(
   UploadPart,
@@ -23,23 +26,11 @@ export const uploadHandlers = HttpApiBuilder.group(
     const changing = yield* makeChanging<Uploads>()
     const feed = yield* UploadFeed
     return handlers
-      .handle("send", ({ payload, headers, query: { force, kind, md5 } }) =>
-        operating(
-          Effect.gen(function* () {
-            const key = headers["idempotency-key"]
-            // The file is stored while it arrives: later parts of the form are not read first.
-            const received = yield* payload.pipe(
-              Stream.filter(Multipart.isFile),
-              Stream.mapEffect(({ name: fileName, contentType, content }) =>
-                uploads.receive({ fileName, contentType, content }, { key, force: force === "true", kind, md5 }),
-              ),
-              Stream.runHead,
-            )
-            if (Option.isNone(received)) return yield* new FileMissing()
-            return received.value
-          }),
-        ),
-      )
+      .handle("send", ({ request, headers, query: { force, kind, md5 } }) => {
+        const options = { key: headers["idempotency-key"], force: force === "true", kind, md5 }
+        // The file is stored while it arrives: later parts of the form are not read first.
+        return operating(Effect.scoped(Effect.flatMap(readFile(request), (file) => uploads.receive(file, options))))
+      })
       .handle("list", ({ query: { limit = pageSize, after } }) => operating(uploads.list({ limit, after })))
       .handle("get", ({ params }) => operating(uploads.status(params.batchId)))
       .handleRaw("events", ({ params: { batchId }, headers }) =>
@@ -74,8 +65,10 @@ export const uploadHandlers = HttpApiBuilder.group(
         operating(uploads.searchKind(params.kind, { ...query, limit })),
       )
       .handle("itemOfKind", ({ params: { kind, id } }) => operating(uploads.itemOfKind(kind, id)))
-      .handle("search", ({ query: { afterTime, afterId, ...query } }) =>
-        operating(uploads.search({ ...query, ...(afterId === undefined ? {} : { after: { time: afterTime ?? 0, hnId: afterId } }) })),
-      )
+      .handle("search", ({ query: { afterTime, afterId, ...query } }) => {
+        if (afterTime === undefined && afterId === undefined) return operating(uploads.search(query))
+        if (afterTime === undefined || afterId === undefined) return Effect.fail(halfCursor)
+        return operating(uploads.search({ ...query, after: { time: afterTime, hnId: afterId } }))
+      })
   }),
 )

@@ -1,0 +1,99 @@
+/**
+ * Reads the file of a multipart form while the form arrives. A form counts only as a whole: the content of its file ends successfully
+ * after the closing boundary of the form has been read, and fails if the form ends before that or has a second file.
+ *
+ * Reads the body of the request with the parser of Effect instead of the parts that the endpoint decodes: the parser of the Node platform
+ * throws where a form has no boundary or several malformed parts.
+ */
+import { FileMissing } from "@detent/workspace/errors"
+import type { ReceivedFile } from "@detent/workspace/operations/uploads"
+import { toIncomingMessage } from "@effect/platform-node/NodeHttpServerRequest"
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import * as Effect from "effect/Effect"
+import * as Predicate from "effect/Predicate"
+import * as Pull from "effect/Pull"
+import type * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import * as Multipart from "effect/unstable/http/Multipart"
+import type { BadRequest } from "../api/Problem.ts"
+import { badRequest } from "../serve/ProblemOf.ts"
+import { formLimits } from "./Api.ts"
+
+/** The name of the part with the file. */
+const fileKey = "file"
+
+const example = "such as with curl -F file=@items.json"
+
+/** The file of the form. Later parts of the form are read after its content. */
+export const readFile = (
+  request: HttpServerRequest,
+): Effect.Effect<ReceivedFile<BadRequest, never>, BadRequest | FileMissing, Scope.Scope> =>
+  Effect.gen(function* () {
+    const next = yield* filesOf(request)
+    const file = yield* next
+    if (file === undefined) return yield* new FileMissing()
+    const { key, name: fileName, contentType } = file
+    if (key !== fileKey)
+      return yield* formInvalid(`its file is in the part ${JSON.stringify(key.slice(0, 100))}; send it in the part ${fileKey}, ${example}`)
+    const end = Effect.flatMap(next, (other) =>
+      other === undefined ? Effect.void : formInvalid("it has more than one file; send each file in a request of its own"),
+    )
+    const content = Stream.concat(Stream.mapError(file.content, problemOf), Stream.drain(Stream.fromEffect(end)))
+    return { fileName, contentType, content }
+  })
+
+/** Returns an Effect that reads up to the next file of the form; undefined after the closing boundary. */
+const filesOf = (request: HttpServerRequest): Effect.Effect<Effect.Effect<Multipart.File | undefined, BadRequest>, never, Scope.Scope> => {
+  const body = NodeStream.fromReadable<Uint8Array, Multipart.MultipartError>({
+    evaluate: () => toIncomingMessage(request),
+    onError: (cause) => Multipart.MultipartError.fromReason("InternalError", cause),
+    // Closing the body would close the connection before the answer to a form that is refused.
+    closeOnDone: false,
+  })
+  const parts = Stream.pipeThroughChannel(body, Multipart.makeChannel<Multipart.MultipartError>(request.headers)).pipe(
+    Stream.filter(Multipart.isFile),
+    Stream.provideContext(Multipart.limitsServices(formLimits)),
+  )
+  return Effect.map(Stream.toPull(parts), (pull) => {
+    const arrived: Array<Multipart.File> = []
+    const arriving = Pull.matchEffect(pull, {
+      onSuccess: (files) => Effect.sync(() => arrived.push(...files)),
+      onFailure: (cause) => Effect.failCause(cause),
+      onDone: () => Effect.void,
+    })
+    const next = Effect.suspend(() => (arrived.length > 0 ? Effect.void : arriving))
+    return Effect.mapError(
+      Effect.map(next, () => arrived.shift()),
+      problemOf,
+    )
+  })
+}
+
+const formInvalid = (problem: string): BadRequest => badRequest("FormInvalid", `the form cannot be read: ${problem}`)
+
+const problemOf = ({ reason: { _tag, cause } }: Multipart.MultipartError): BadRequest => {
+  switch (_tag) {
+    case "Parse":
+      return formInvalid(problemOfSyntax(cause))
+    case "TooManyParts":
+      return formInvalid(`it has more than ${formLimits.maxParts} parts; send only the file, ${example}`)
+    case "FieldTooLarge":
+      return formInvalid(`one of its fields is too large; send only the file, ${example}`)
+    case "FileTooLarge":
+    case "BodyTooLarge":
+      return formInvalid(`it has more than ${formLimits.maxTotalSize}; split the file`)
+    case "InternalError":
+      return formInvalid("the connection failed before its end; send it again")
+  }
+}
+
+const problemOfSyntax = (cause: unknown): string => {
+  if (Predicate.isTagged(cause, "InvalidBoundary"))
+    return `its content type has no boundary; let the HTTP client make the form and its content type, ${example}`
+  if (Predicate.isTagged(cause, "EndNotReached"))
+    return "it is empty or ends before its closing boundary, so its file may be incomplete; send the whole form again"
+  if (Predicate.isTagged(cause, "InvalidDisposition"))
+    return `one of its parts has no name; send the file in the part ${fileKey}, ${example}`
+  return "a part has malformed headers, such as a file name with a control character; give the file another name, and send it again"
+}
