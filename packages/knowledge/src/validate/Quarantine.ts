@@ -145,6 +145,8 @@ class Round<E> {
   /** The statements to hold back after the round, with their violations. */
   readonly #lines = new Map<string, Reason>()
   readonly #entities = new Map<string, Reason>()
+  /** Lines and entities of violations by a single value, such as of a minimum; not by a count, to which good values contribute. */
+  readonly #wrongAlone = new Set<string>()
   readonly #check: GraphCheck<E>
   readonly #shapes: Shapes
   readonly #held: HeldStatements
@@ -164,29 +166,34 @@ class Round<E> {
   add(finding: Finding): void {
     const lines = this.#offending(finding)
     if (lines.length === 0) this.unresolved++
-    for (const line of lines) this.#addLine(line, finding)
+    const isOfValue = finding.value !== undefined && finding.value !== finding.focus
+    for (const line of lines) for (const held of this.#addLine(line, finding)) if (isOfValue) this.#wrongAlone.add(held)
   }
 
+  /** Holds values that are wrong by themselves first: without them, there may be no more values than a shape allows. */
   hold(): void {
+    const isHeld = (one: string) => this.#wrongAlone.size === 0 || this.#wrongAlone.has(one)
     for (const [line, reason] of this.#lines) {
+      if (!isHeld(line)) continue
       this.#held.add(line, reason)
       this.#check.classes.remove(lineParts(line))
     }
-    for (const [node, reason] of this.#entities) this.#held.addEntity(node, reason)
+    for (const [node, reason] of this.#entities) if (isHeld(node)) this.#held.addEntity(node, reason)
   }
 
-  #addLine(line: string, { violation, around }: Finding): void {
-    if (this.#lines.has(line)) return
-    this.#lines.set(line, violation)
+  /** Returns the lines to hold back, and the entity if all of it is held back. */
+  #addLine(line: string, { violation, around }: Finding): ReadonlyArray<string> {
+    if (!this.#lines.has(line)) this.#lines.set(line, violation)
     const { subject, predicate } = lineParts(line)
-    if (predicate !== typePredicate) return
+    if (predicate !== typePredicate) return [line]
     // An entity that only the batch states and that has no class left is held back completely.
     const node = around.nodeOf(subject)
-    if (node === undefined || !isOfBatchAlone(node)) return
+    if (node === undefined || !isOfBatchAlone(node)) return [line]
     const types = node.values.get(typePredicate) ?? []
-    if (types.some((type) => !this.#lines.has(`${subject} ${typePredicate} ${type} .`))) return
+    if (types.some((type) => !this.#lines.has(`${subject} ${typePredicate} ${type} .`))) return [line]
     this.#entities.set(subject, violation)
     for (const other of node.own) if (!this.#lines.has(other)) this.#lines.set(other, violation)
+    return [subject, ...node.own]
   }
 
   /** The lines of the batch that cause the violation: the first non-empty group of candidates, closest to the violation first. */

@@ -52,6 +52,18 @@ describe("quarantine holds back", () => {
     }),
   )
 
+  it.effect("a value that is wrong by itself, and not the other that it contradicts", () =>
+    Effect.gen(function* () {
+      const least = `@prefix sh: <http://www.w3.org/ns/shacl#> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+        [] a sh:NodeShape ; sh:targetClass <${base}Ship> ;
+          sh:property [ sh:path <${base}built> ; sh:minInclusive "1900"^^xsd:gYear ; sh:maxCount 1 ] .`
+      const shapes = yield* readShapes(least, "shapes.ttl")
+      const { lines, statements } = yield* held([...ship("a"), built("a", "1889"), built("a", "1998")], [], shapes)
+      expect(lines).toEqual([built("a", "1889")])
+      expect(statements).toMatchObject([{ value: "1889" }])
+    }),
+  )
+
   it.effect("an entity that lacks what its class demands, with what points to it", () =>
     Effect.gen(function* () {
       const nameless = [`<urn:b> ${type} <${base}Ship> .`, built("b", "1984")]
