@@ -202,24 +202,41 @@ const joinsNames =
  * before its legal form, or between its names if they are joined.
  */
 export const splitNames = (whole: Piece): ReadonlyArray<Piece> =>
-  splitPiece(whole, /;/g).flatMap((one) => {
-    const parts = splitPiece(one, /,(?=\s+[\p{Lu}\p{Lo}"“&])/gu)
-    const names: Array<Piece> = []
+  splitPiece(whole, /;/g).flatMap((list) => {
+    const parts = splitPiece(list, /,(?=\s+[\p{Lu}\p{Lo}"“&])/gu).map(partOf)
+    const names: Array<Array<NamePart>> = []
     for (const part of parts) {
-      const last = names.at(-1)
-      if (last !== undefined && isOneName(last.text, part.text))
-        names[names.length - 1] = pieceOf(one, last.start - one.start, part.end - one.start)
-      else names.push(part)
+      const name = names.at(-1)
+      if (name !== undefined && isOfName(part, name)) name.push(part)
+      else names.push([part])
     }
-    return names
+    return names.map((name) => pieceOf(list, name[0]!.piece.start - list.start, name.at(-1)!.piece.end - list.start))
   })
 
-/** Whether two texts with a comma between them are the name of one company. */
-const isOneName = (left: string, right: string): boolean => {
-  const words = right.split(/[\s&]+/).filter((word) => word !== "")
-  if (words.length > 0 && words.every(isLegalForm)) return true
-  if (isLegalForm(left.split(/\s+/).at(-1) ?? "")) return false
-  return joinsNames.test(right) || (joinsNames.test(left) && isLegalForm(words.at(-1) ?? ""))
+/** The text between two commas of a list. */
+interface NamePart {
+  readonly piece: Piece
+  readonly isLegalForm: boolean
+  readonly endsInLegalForm: boolean
+  readonly joinsNames: boolean
+}
+
+const partOf = (piece: Piece): NamePart => {
+  const words = piece.text.split(/[\s&]+/).filter((word) => word !== "")
+  return {
+    piece,
+    isLegalForm: words.length > 0 && words.every(isLegalForm),
+    endsInLegalForm: isLegalForm(words.at(-1) ?? ""),
+    joinsNames: joinsNames.test(piece.text),
+  }
+}
+
+/** Whether a part belongs to the same company as the parts before it. */
+const isOfName = (part: NamePart, name: ReadonlyArray<NamePart>): boolean => {
+  if (part.isLegalForm) return true
+  const last = name.at(-1)
+  if (last === undefined || last.endsInLegalForm) return false
+  return part.joinsNames || (last.joinsNames && part.endsInLegalForm)
 }
 
 // Lines that state one fact each: "Born: 10 December 1815" under a heading that names the subject.
