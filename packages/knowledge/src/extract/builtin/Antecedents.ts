@@ -72,6 +72,8 @@ export class Referents {
   referredTo(view: SentenceView): ReadonlyArray<Antecedent> {
     const reference = referenceOf(view)
     if (reference === undefined) {
+      // "Ada Sol left; she now works for Halcyon": the pronoun refers to a name of its own sentence.
+      if (view.words.some((word, at) => at > view.begin && /^(?:he|she|they)$/.test(word))) return []
       return this.known
         .filter(({ subject }) => subject)
         .slice(0, 1)

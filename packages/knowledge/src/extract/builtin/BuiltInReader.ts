@@ -42,6 +42,9 @@ import { trainBuiltIn } from "./Training.ts"
 /** The least chance of a subject for the next sentence to refer to it. */
 const clearSubject = 0.4
 
+/** Names of offices in capitals, which are no names of persons. */
+const offices: ReadonlySet<string> = new Set(["CEO", "CFO", "CIO", "COO", "CTO", "MD", "VP", "MP", "PM", "HR", "PR"])
+
 /** The least confidence of a fact for its subject and object to get the classes of the property's domain and range. */
 const typingConfidence = 0.5
 
@@ -210,7 +213,7 @@ export class BuiltInReader {
     const words = tokenize(text).map((token) => fold(token.text))
     if (this.given.typesOf(words) !== undefined || this.fromExamples.typesOf(words) !== undefined) return true
     const name = text.replace(/^(?:the|an?)\s+/i, "")
-    if (!/[\p{Lu}\p{Lt}\p{Lo}\p{N}]/u.test(name)) return false
+    if (!/[\p{Lu}\p{Lt}\p{Lo}\p{N}]/u.test(name) || offices.has(name)) return false
     return [name, withoutPlural(name)].every((one) => this.names.classNamed(one) === undefined)
   }
 

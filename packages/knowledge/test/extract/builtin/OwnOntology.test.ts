@@ -48,6 +48,11 @@ describe("a heading", () => {
 describe("he and she", () => {
   each([
     [
+      "Lars Holt is employed by Orvane. Ingrid Sund left Fenwick Mills; she now works for Brightwater.",
+      ["Lars Holt | employer | Orvane"],
+    ],
+    ["Orvane is located in Lisbon. Its CEO, Dylan Pryce, was born on 9 November 1966.", ["Orvane | location | Lisbon"]],
+    [
       "Peter Torres was born in Porto. His sister Ana Torres lives in Lisbon. She founded Orvane Systems.",
       ["Ana Torres | residence | Lisbon", "Orvane Systems | founder | Ana Torres", "Peter Torres | birth place | Porto"],
     ],
