@@ -49,7 +49,7 @@ export function httpPage() {
     [
       "- A request with a body sends `content-type: application/json`.",
       "- A server with a token requires `Authorization: Bearer TOKEN`. A token in an address is refused.",
-      "- Every request that changes something takes an `Idempotency-Key`. The same request under its key gets the first answer; another request under the key is refused with 422.",
+      "- Every request that changes something takes an `Idempotency-Key`. A key belongs to one operation on one object, such as events of one instance: the same request under its key gets the first answer, and another request for the same operation and object is refused with 422. The same key for another operation or object is another key.",
       "- Lists have at most 1000 entries a page. Pass `next` of a page as `after` of the next request.",
       "- A refusal is `application/problem+json` with `title`, `status` and `detail`; `detail` contains the next step. [Errors](errors.md) has the status of each.",
     ].join("\n"),

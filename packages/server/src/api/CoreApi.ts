@@ -9,6 +9,7 @@ import { LiveApi } from "../live/Api.ts"
 import { MachineApi } from "../machines/Api.ts"
 import { SessionApi } from "../session/Api.ts"
 import { SystemApi } from "../system/Api.ts"
+import { withRefusals } from "./Refusals.ts"
 import { Refusing } from "./Refusing.ts"
 import { withSecurity } from "./Security.ts"
 
@@ -18,4 +19,4 @@ export class CoreApi extends HttpApi.make("detent")
   .annotate(OpenApi.Title, "Detent")
   .annotate(OpenApi.Version, "1")
   .annotate(OpenApi.Description, "Durable state machines and batch workflows. Errors are problem details with a next step.")
-  .annotate(OpenApi.Transform, withSecurity) {}
+  .annotate(OpenApi.Transform, (document: Record<string, unknown>) => withRefusals(withSecurity(document))) {}

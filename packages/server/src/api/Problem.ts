@@ -115,14 +115,28 @@ export type Problem =
   | Unavailable
   | TimedOut
 
-/** The JSON body of a problem, for refusals before routing. */
+/** The tag of each status that operations answer with. */
+const tags: Readonly<Record<number, Problem["_tag"]>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  413: "TooLarge",
+  415: "UnsupportedType",
+  422: "Unprocessable",
+  500: "Failed",
+  503: "Unavailable",
+  504: "TimedOut",
+}
+
+/** The JSON body of a problem, for refusals before routing. The tag is that of the status, so that the typed client decodes it. */
 export const problemBody = (problem: {
   readonly status: number
   readonly name: string
-  readonly tag: string
   readonly title: string
   readonly detail: string
 }): string => {
-  const { status, name, tag, title, detail } = problem
-  return JSON.stringify({ _tag: tag, type: kind(name), title, status, detail })
+  const { status, name, title, detail } = problem
+  return JSON.stringify({ _tag: tags[status] ?? name, type: kind(name), title, status, detail })
 }

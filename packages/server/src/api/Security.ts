@@ -28,7 +28,9 @@ const idempotencyKey: OpenApi.OpenAPISpecOperation["parameters"][number] = {
   in: "header",
   required: false,
   schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,200}$" },
-  description: "A repeated request with the same key gets the first answer; a different request with the key is refused.",
+  description:
+    "A key belongs to one operation on one object. A repeated request with the same key gets the first answer; a different request for the " +
+    "same operation and object is refused with 422.",
 }
 
 const token = {

@@ -45,7 +45,7 @@ import { MetricsHistory } from "../system/MetricsHistory.ts"
 import { isNestedTooDeeply, mayNest, nestedTooDeeply } from "./Nesting.ts"
 import { badRequest } from "./ProblemOf.ts"
 import { type ProblemResponse, problemResponse } from "./ProblemResponse.ts"
-import { pathOf, tooLarge } from "./RequestGuard.ts"
+import { notDecodable, pathOf, tooLarge } from "./RequestGuard.ts"
 import { rpcRoutes, rpcServices } from "./RpcRoutes.ts"
 
 /** The part of a request that a schema describes, in words. */
@@ -161,7 +161,7 @@ const makeSystemOff = (off: Readonly<Record<SystemOff["system"], boolean>>): Add
     const system = systems.find((one) => addressesOf[one].test(path))
     if (system === undefined) return undefined
     const { message } = new SystemOff({ system })
-    return { status: 404, name: "SystemOff", tag: "NotFound", title: "Not found", detail: `${message}, and restart the server` }
+    return { status: 404, name: "SystemOff", title: "Not found", detail: `${message}, and restart the server` }
   }
 }
 
@@ -230,7 +230,7 @@ const problemOfCause = (
       const off = systemOff(pathOf(url))
       if (off !== undefined) return Effect.succeed(problemResponse(off))
       const methods = methodsAt(pathOf(url))
-      // A path that cannot be decoded matches an address but has no route.
+      if (!isDecodable(pathOf(url))) return Effect.succeed(problemResponse(notDecodable))
       const isThere = methods.length > 0 && !methods.includes(method)
       return Effect.succeed(problemResponse(isThere ? otherMethod(methods) : notFound))
     }
@@ -240,6 +240,15 @@ const problemOfCause = (
   // The client closed its WebSocket or sent invalid data.
   if (isSocketError(error)) return Effect.succeed(problemResponse(unreadable))
   return Effect.as(Effect.logError("a request failed with a defect", cause), problemResponse(failed))
+}
+
+const isDecodable = (path: string): boolean => {
+  try {
+    return decodeURIComponent(path) !== ""
+  } catch {
+    // It throws for anything but percent-encoded UTF-8.
+    return false
+  }
 }
 
 const isSizeProblem = ({ reason }: HttpServerError): boolean => /size|bytes|large|limit/i.test(String(reason.cause))

@@ -4,6 +4,7 @@
  */
 import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
 import type { ProblemResponse } from "./ProblemResponse.ts"
+import { pathOf } from "./RequestGuard.ts"
 
 /** Deeper than any value that a program models. */
 export const deepestNesting = 500
@@ -28,8 +29,12 @@ export const isNestedTooDeeply = (text: string): boolean => {
 
 const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d]
 
-/** Whether the request has a JSON body that can be too deep. A body without a type counts as JSON, as the router reads it. */
-export const mayNest = ({ headers }: HttpServerRequest, bodyBytes: number): boolean => {
+/**
+ * Whether the request has a JSON body that can be too deep. A body without a type counts as JSON, as the router reads it. Messages of
+ * procedures are checked one by one.
+ */
+export const mayNest = ({ headers, url }: HttpServerRequest, bodyBytes: number): boolean => {
+  if (pathOf(url) === "/rpc") return false
   const length = Number(headers["content-length"] ?? 0)
   return length > deepestNesting && length <= bodyBytes && /^$|json/i.test(headers["content-type"] ?? "")
 }
@@ -37,7 +42,6 @@ export const mayNest = ({ headers }: HttpServerRequest, bodyBytes: number): bool
 export const nestedTooDeeply: ProblemResponse = {
   status: 400,
   name: "PayloadInvalid",
-  tag: "BadRequest",
   title: "The request cannot be understood",
   detail: `the body is nested too deeply; send lists and objects at most ${deepestNesting} levels deep`,
 }

@@ -7,19 +7,14 @@ import { problemBody, problemType } from "../api/Problem.ts"
 export interface ProblemResponse {
   readonly status: number
   readonly name: string
-  /** The class of a problem that operations also return, so that the typed client decodes it. Default: the name. */
-  readonly tag?: string
   readonly title: string
   readonly detail: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export const bodyOf = ({ status, name, tag = name, title, detail }: ProblemResponse): string =>
-  problemBody({ status, name, tag, title, detail })
-
 /** The problem as the response of a route. */
 export const problemResponse = (refusal: ProblemResponse): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(bodyOf(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
+  HttpServerResponse.text(problemBody(refusal), { status: refusal.status, contentType: problemType, headers: refusal.headers ?? {} })
 
 const headersOf = (refusal: ProblemResponse, body: string): Record<string, string> => ({
   "content-type": problemType,
@@ -32,7 +27,7 @@ const discardedBytes = 16_000_000
 
 export const refuse = (response: ServerResponse, refusal: ProblemResponse) => {
   if (response.headersSent || response.writableEnded) return
-  const body = bodyOf(refusal)
+  const body = problemBody(refusal)
   response.writeHead(refusal.status, headersOf(refusal, body))
   response.end(body)
 }
@@ -64,7 +59,7 @@ export const refuseSocket = (socket: Duplex, refusal: ProblemResponse) => {
     socket.destroy()
     return
   }
-  const body = bodyOf(refusal)
+  const body = problemBody(refusal)
   const headers = Object.entries({ ...headersOf(refusal, body), connection: "close" }).map(([name, value]) => `${name}: ${value}`)
   socket.end(`HTTP/1.1 ${refusal.status} ${statusTexts[refusal.status] ?? "Error"}\r\n${headers.join("\r\n")}\r\n\r\n${body}`)
 }

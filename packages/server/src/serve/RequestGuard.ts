@@ -146,6 +146,11 @@ const nullCharacter: ProblemResponse = {
   detail: "it holds a null character, which no name has; correct it",
 }
 
+export const notDecodable: ProblemResponse = {
+  ...nullCharacter,
+  detail: "it is not percent-encoded UTF-8; encode each name in it with encodeURIComponent",
+}
+
 const noToken: ProblemResponse = {
   status: 401,
   name: "TokenMissing",
@@ -172,7 +177,6 @@ const roleMissing: ProblemResponse = {
 const onlyLooks: ProblemResponse = {
   status: 409,
   name: "OnlyLooks",
-  tag: "Conflict",
   title: "This server is read-only",
   detail: "this server is read-only (--observe); send the request to another server",
 }

@@ -39,6 +39,7 @@ describe("the API as its own description tells it", () => {
               else {
                 assert.strictEqual(type, "application/problem+json", about)
                 const problem = JSON.parse(text)
+                assert.isUndefined(status === 405 ? undefined : operation.check(status, type, text), about)
                 assert.strictEqual(problem.status, status, about)
                 assert.match(problem.type, /^urn:detent:problem:\w+$/, about)
                 assert.isAbove(problem.detail.length, 10, about)

@@ -27,6 +27,16 @@ it("every operation has a name and a summary of its own, says what it answers, a
   }
 })
 
+it("types of answers have no parameters, and refusals before routing are described", () => {
+  for (const [path, item] of Object.entries(api.openApi().paths))
+    for (const [method, { responses }] of Object.entries(item) as ReadonlyArray<[string, OpenAPISpecOperation]>) {
+      const types = Object.values(responses).flatMap(({ content }) => Object.keys(content ?? {}))
+      expect(types.filter((type) => type.includes(";"))).toEqual([])
+      const statuses = method === "get" ? ["408", "421", "431"] : ["408", "411", "421", "431"]
+      expect([path, Object.keys(responses)]).toEqual([path, expect.arrayContaining(statuses)])
+    }
+})
+
 it("the file of an upload is described as a file", () => {
   const upload = api.openApi().paths["/api/v1/uploads"]?.post?.requestBody?.content["multipart/form-data"]
   expect(upload?.schema).toMatchObject({ properties: { file: { type: "string", format: "binary" } } })

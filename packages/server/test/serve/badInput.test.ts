@@ -88,6 +88,24 @@ describe("bad input", () => {
     }),
   )
 
+  it.live("refusals before routing have the tag that the description of the operation has for their status", () =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      const large = { ...json({}), body: `{"id":"${"x".repeat(2_000_000)}"}` }
+      const cases = [
+        ["/api/v1/instances/tally/a%00b", {}, 400, "AddressInvalid", "BadRequest"],
+        ["/api/v1/uploads/%ff", {}, 400, "AddressInvalid", "BadRequest"],
+        ["/api/v1/nothing", {}, 404, "RouteNotFound", "NotFound"],
+        ["/api/v1/instances/tally", large, 413, "BodyTooLarge", "TooLarge"],
+        ["/api/v1/machines", { headers: { origin: "https://evil.example" } }, 403, "OtherSite", "Forbidden"],
+      ] as const
+      for (const [path, init, status, kind, tag] of cases) {
+        const answer = yield* request(`${url}${path}`, init)
+        assert.deepStrictEqual([...problemOf(answer), JSON.parse(answer.text)._tag], [status, kind, tag], path)
+      }
+    }),
+  )
+
   it.live("brackets in texts are not nesting", () =>
     Effect.gen(function* () {
       const { address } = yield* startTally
