@@ -25,29 +25,63 @@ const serverFile = "server.json"
 /** The files of servers that are nodes of a cluster: `server-PID.json`. */
 const nodeFile = /^server-\d+\.json$/
 
-/** Publishes the server's address to the workspace's other processes while the server runs. */
-export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> => announcedIn(serverFile, place, url)
+/** Publishes the server's address to the workspace's other processes while the server runs. Fails where another server has done so. */
+export const announced = (place: Place, url: string): Effect.Effect<void, WrongUsage | NotAllowed, Scope.Scope> =>
+  announcedIn(serverFile, place, url)
 
 /** The same for a server that is a node of a cluster, of which several can run in one data folder. */
-export const announcedAsNode = (place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> =>
+export const announcedAsNode = (place: Place, url: string): Effect.Effect<void, WrongUsage | NotAllowed, Scope.Scope> =>
   announcedIn(`server-${process.pid}.json`, place, url)
 
-const announcedIn = (name: string, place: Place, url: string): Effect.Effect<void, WrongUsage, Scope.Scope> => {
+const announcedIn = (name: string, place: Place, url: string): Effect.Effect<void, WrongUsage | NotAllowed, Scope.Scope> => {
   const file = join(localFolderOf(place.data), name)
-  return Effect.acquireRelease(
+  const announcement = { url, pid: process.pid, database: databaseMark(place) }
+  const text = `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`
+  const writing = <A>(write: () => A) =>
     Effect.try({
-      try: () => {
-        const announcement = { url, pid: process.pid, database: databaseMark(place) }
-        writeFileSync(file, `${Schema.encodeSync(AnnouncementJson)(announcement)}\n`)
-      },
+      try: write,
       catch: (cause) =>
         new WrongUsage({
           problem: `${file} cannot be written: ${messageOf(cause)}`,
           nextStep: "give this user write access to the data folder, and free space on its disk",
         }),
+    })
+  const claim = Effect.gen(function* () {
+    // Of servers that start at the same moment, one creates the file; the others find it.
+    while (!(yield* writing(() => isCreated(file, text)))) {
+      const found = yield* Effect.sync(() => announcementIn(file))
+      // The other server may be writing it just now.
+      const other =
+        found ??
+        (yield* Effect.delay(
+          Effect.sync(() => announcementIn(file)),
+          "200 millis",
+        ))
+      if (other !== undefined && isOf(place, other) && (yield* liveServer(place, other.url)) !== undefined)
+        return yield* new NotAllowed({
+          problem: `a server already runs in ${place.data}, at ${other.url}`,
+          nextStep: "stop it first, or name another folder with --data",
+        })
+      yield* writing(() => rmSync(file, { force: true }))
+    }
+  })
+  return Effect.acquireRelease(claim, () =>
+    Effect.sync(() => {
+      const own = announcementIn(file)
+      if (own?.pid === process.pid && own.url === url) rmSync(file, { force: true })
     }),
-    () => Effect.sync(() => rmSync(file, { force: true })),
   )
+}
+
+/** Creates the file, unless it is there. */
+const isCreated = (file: string, text: string): boolean => {
+  try {
+    writeFileSync(file, text, { flag: "wx" })
+    return true
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false
+    throw error
+  }
 }
 
 /** The server failed or did not answer. `problem` is the server's message. */
@@ -107,15 +141,25 @@ const announcements = (place: Place): ReadonlyArray<Pick<RunningServer, "url" | 
   const folder = localFolderOf(place.data)
   const nodes = namesIn(folder).filter((name) => nodeFile.test(name))
   return [serverFile, ...nodes].flatMap((name) => {
-    try {
-      const { url, pid, database } = Schema.decodeSync(AnnouncementJson)(readFileSync(join(folder, name), "utf8"))
-      return database === databaseMark(place) && isAlive(pid) && URL.canParse(url) ? [{ url, isNode: name !== serverFile }] : []
-    } catch {
-      // Without a file, or with an invalid one, such as a file that is being written, no server runs yet.
-      return []
-    }
+    const found = announcementIn(join(folder, name))
+    return found !== undefined && isOf(place, found) ? [{ url: found.url, isNode: name !== serverFile }] : []
   })
 }
+
+type Announcement = (typeof AnnouncementJson)["Type"]
+
+const announcementIn = (file: string): Announcement | undefined => {
+  try {
+    return Schema.decodeSync(AnnouncementJson)(readFileSync(file, "utf8"))
+  } catch {
+    // Without a file, or with an invalid one, such as a file that is being written, no server runs yet.
+    return undefined
+  }
+}
+
+/** Whether a server with this database may run under the announcement: its process is alive. */
+const isOf = (place: Place, { url, pid, database }: Announcement): boolean =>
+  database === databaseMark(place) && isAlive(pid) && URL.canParse(url)
 
 const namesIn = (folder: string): ReadonlyArray<string> => {
   try {
