@@ -6,6 +6,7 @@
 import type { Span } from "../Fact.ts"
 import type { FoundDate } from "../language/Dates.ts"
 import { baseForm } from "../language/Stem.ts"
+import { isUnitName } from "../language/Units.ts"
 import { auxiliaries, isFunctionWord, nameConnectors, prepositions } from "../language/Words.ts"
 import type { Gazetteer } from "./Gazetteer.ts"
 import { type SentenceView, textBetween } from "./SentenceView.ts"
@@ -131,14 +132,17 @@ const addNames = (view: SentenceView, add: Add) => {
 
 const isNamePart = (view: SentenceView, at: number): boolean => {
   const token = view.tokens[at]
-  if (token === undefined || token.kind === "mark") return false
+  if (token === undefined || token.kind === "mark" || isUnit(view, at)) return false
   return view.capital[at] === true || /\d/.test(token.text)
 }
 
 const beginsName = (view: SentenceView, at: number): boolean => {
+  if (isUnit(view, at)) return false
   if (view.capital[at]) return true
   // "2009 Paris Open", "iPhone"
-  return (isNamePart(view, at) && view.capital[at + 1] === true) || /^\p{Ll}+\p{Lu}/u.test(view.tokens[at]?.text ?? "")
+  return (
+    (isNamePart(view, at) && view.capital[at + 1] === true && !isUnit(view, at + 1)) || /^\p{Ll}+\p{Lu}/u.test(view.tokens[at]?.text ?? "")
+  )
 }
 
 /** Where a name that begins here can end: at every capitalised word reached directly, after an initial, or across connectors. */
@@ -169,11 +173,15 @@ const endsInMark = (view: SentenceView, at: number): boolean =>
 
 const abbreviation = /^(?:Bros|Inc|Ltd|Co|Corp|Jr|Sr|Dr|Mr|Mrs|Ms|St|Mt|No|Vol|Prof|Gen|Col|Lt|Sgt|Capt|Rev|Hon)$/
 
+/** Whether a word after a number is a unit: "407.5 MW". It belongs to the value, and is neither a name nor a counted noun. */
+const isUnit = (view: SentenceView, at: number): boolean =>
+  view.tokens[at - 1]?.kind === "number" && isUnitName(view.tokens[at]?.text ?? "")
+
 const addNumbers = (view: SentenceView, add: Add) => {
   view.tokens.forEach((token, at) => {
     if (token.kind !== "number") return
     add("number", at, at)
-    if (view.content[at + 1]) add("number", at, at + 1)
+    if (view.content[at + 1] && !isUnit(view, at + 1)) add("number", at, at + 1)
     if (/^(?:hundred|thousand|million|billion|trillion)$/.test(view.words[at + 1] ?? "") && view.content[at + 2]) add("number", at, at + 2)
   })
 }

@@ -4,6 +4,7 @@ import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { isDateType, isNumberType, owl } from "../../rdf/Vocabulary.ts"
 import { unmarked } from "../language/ProseLanguage.ts"
 import { stem, withoutPlural } from "../language/Stem.ts"
+import { withoutUnit } from "../language/Units.ts"
 import { relatedStems } from "../language/VerbLexicon.ts"
 import { fold, isFunctionWord, labelKey, tokenize } from "../language/Words.ts"
 import type { Candidate } from "./Candidates.ts"
@@ -163,18 +164,17 @@ const verbsOf = (stems: ReadonlySet<string>, expectsPlace: boolean): PropertyVie
 }
 
 const viewProperty = (ontology: OntologyIndex, property: OntologyProperty): PropertyView => {
-  const names = ontology.names(property.iri)
-  const stems = contentStems(names)
-  const range = ontology.rangeOf(property.iri).flat()
   const datatypes = ontology.datatypesOf(property.iri)
+  const numbersOnly = datatypes.length > 0 && datatypes.every(isNumberType)
+  const labels = ontology.names(property.iri).map((name) => (numbersOnly ? withoutUnit(labelKey(name)) : labelKey(name)))
+  const stems = contentStems(labels)
+  const range = ontology.rangeOf(property.iri).flat()
   const classes = range.filter((iri) => !ontology.isDatatype(iri))
   const rangeStems = contentStems(classes.flatMap((iri) => [...ontology.names(iri)]))
   const above = contentStems(classes.flatMap((iri) => [...ontology.ancestors(iri)]).flatMap((iri) => [...ontology.names(iri)]))
   const named = (words: ReadonlySet<string>) => [...words].some((word) => rangeStems.has(word) || above.has(word))
-  const labels = names.map(labelKey)
   const lastWords = englishLabels(property, labels).map((label) => label.split(" ").at(-1) ?? "")
   const datesOnly = datatypes.length > 0 && datatypes.every(isDateType)
-  const numbersOnly = datatypes.length > 0 && datatypes.every(isNumberType)
   const open = range.length === 0
   const expectsPlace = named(placeWords) || (classes.length === 0 && labels.some((label) => placeLabel.test(label)))
   const domain = ontology

@@ -288,8 +288,9 @@ class PlainReader {
   }
 
   private values(from: number, property: PropertyView): ReadonlyArray<number> {
-    if (!property.expects.date) return this.namesFrom(/^(?:in|at)$/.test(this.word(from)) && property.expects.place ? from + 1 : from)
-    const found = this.candidates.findIndex(({ kind, first }) => kind === "date" && first === from)
+    const { date, number, place } = property.expects
+    if (!date && !number) return this.namesFrom(/^(?:in|at)$/.test(this.word(from)) && place ? from + 1 : from)
+    const found = this.candidates.findIndex(({ kind, first }) => kind === (date ? "date" : "number") && first === from)
     return found === -1 ? [] : [found]
   }
 

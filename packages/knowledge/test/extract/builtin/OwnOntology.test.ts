@@ -47,10 +47,7 @@ describe("a heading", () => {
 
 describe("he and she", () => {
   each([
-    [
-      "Lars Holt is employed by Orvane. Ingrid Sund left Fenwick Mills; she now works for Brightwater.",
-      ["Lars Holt | employer | Orvane"],
-    ],
+    ["Lars Holt is employed by Orvane. Ingrid Sund left Fenwick Mills; she now works for Brightwater.", ["Lars Holt | employer | Orvane"]],
     ["Orvane is located in Lisbon. Its CEO, Dylan Pryce, was born on 9 November 1966.", ["Orvane | location | Lisbon"]],
     [
       "Peter Torres was born in Porto. His sister Ana Torres lives in Lisbon. She founded Orvane Systems.",
