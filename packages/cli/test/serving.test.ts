@@ -109,6 +109,18 @@ describe("detent serve", { timeout: 120_000 }, () => {
     await closed.stop("SIGINT")
   })
 
+  it("runs once, though two are started at the same moment in one folder", async () => {
+    const folder = await temporaryFolder()
+    const both = [1, 2].map(() => start(["serve", "--port", "0", "--data", "two servers"], { cwd: folder }))
+    const [refused, other] = await Promise.race(both.map(async (one, index) => [await one.ended, both[1 - index]] as const))
+    assert.strictEqual(refused.code, 4, refused.err)
+    assert.include(refused.err, "a server already runs in two servers")
+    await other?.until("http://")
+    assert.isTrue(existsSync(join(folder, "two servers/server.json")))
+    assert.strictEqual((await other?.stop("SIGTERM"))?.code, 0)
+    assert.isFalse(existsSync(join(folder, "two servers/server.json")))
+  })
+
   it("that was killed is not asked any more", async () => {
     const killed = start(["serve", "--port", "0"], { cwd })
     await killed.until("http://")

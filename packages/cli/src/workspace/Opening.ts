@@ -25,7 +25,10 @@ export type Place = Pick<GlobalValues, "data" | "database">
 
 /** The options to open the same workspace again. The address of a database may contain a password, so it is not repeated. */
 export const placeText = ({ data, database }: Place): string =>
-  `${data === ".detent" ? "" : ` --data ${data}`}${database === undefined ? "" : " --database …"}`
+  `${data === ".detent" ? "" : ` --data ${shellWord(data)}`}${database === undefined ? "" : " --database …"}`
+
+/** A text as one word of a shell. */
+const shellWord = (text: string): string => (/^[\w./:@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** The services of a workspace, or why it could not be opened. */
 export type Opened<S = never> = Layer.Layer<WorkspaceServices | S, unknown>

@@ -193,7 +193,7 @@ const legalForms = wordSet(`inc incorporated ltd limited llc llp lp plc co corp 
 
 const isLegalForm = (word: string): boolean => legalForms.has(word.toLowerCase().replace(/[.()]/g, ""))
 
-/** "& Partners", "and Sons", "und Söhne": the words of a firm's name that join several names. */
+/** "& Partners", "and Sons", `und Söhne`: the words of a firm's name that join several names. */
 const joinsNames =
   /\s&\s|\s(?:and|und|et|y|e|og|och|en)\s+(?:partners?|sons?|daughters?|brothers|associates|company|co|söhne|sohn|töchter|brüder|gebrüder|fils|frères|associés|compagnie|cie|hijos|hermanos|asociados|socios|compañía|zonen|zoon|sønner|söner|figli)(?![\p{L}])/iu
 
@@ -409,7 +409,7 @@ const lacksSubjectOf = ({ subject, keys }: Block, other: Block, isOwn: boolean):
   return isOwn && subject !== undefined ? other.keys.has(subject.key.text) : [...keys].some((key) => other.keys.has(key))
 }
 
-/** The fields of a nested object are about the object that its name names: "maker name: Vestmark", "maker headquarters: Oslo". */
+/** The fields of a nested object are about the object that its name names: "maker name: Halcyon", "maker headquarters: Oslo". */
 const statementsAbout = (topic: Topic, pairs: ReadonlyArray<KeyValue>, names: PropertyNames): ReadonlyArray<StructuralStatement> => {
   const named = new Map<string, KeyValue>()
   for (const pair of pairs) {
