@@ -1,6 +1,7 @@
 /** The pages, with their places in the navigation, their keys and their addresses. Each is loaded when it is first opened. */
-import { type ComponentType, useEffect, useState } from "react"
+import { type ComponentType, useEffect, useRef, useState } from "react"
 import { isServerThere } from "../api/Client.ts"
+import { useLiveMode } from "../live/LiveContext.tsx"
 import type { IconName } from "../parts/Icon.tsx"
 import { Skeleton } from "../parts/Panel.tsx"
 
@@ -54,20 +55,33 @@ const retryMillis = 1000
 export const ShownPage = ({ file, names }: Names & { readonly file: PageFile }) => {
   const [Page, setPage] = useState(file.loaded)
   const [problem, setProblem] = useState<Error>()
+  const liveMode = useLiveMode()
+  const mode = useRef(liveMode)
+  useEffect(() => {
+    mode.current = liveMode
+  }, [liveMode])
   useEffect(() => {
     let isLeft = false
     let timer: ReturnType<typeof setTimeout> | undefined
-    const load = (): Promise<void> =>
-      file.load().then(
+    const later = () => {
+      timer = setTimeout(() => void load(), retryMillis)
+    }
+    const load = async (): Promise<void> => {
+      // Some browsers never request a file again whose request has failed: none is sent while the server may be away.
+      const isAway = file.loaded() === undefined && mode.current === "offline" && !(await isServerThere())
+      if (isLeft) return
+      if (isAway) return later()
+      return file.load().then(
         (page) => setPage(() => page),
         async (reason: unknown) => {
           const isThere = await isServerThere()
           if (isLeft) return
           // The server is restarting and will have the file again.
-          if (!isThere) timer = setTimeout(load, retryMillis)
+          if (!isThere) later()
           else setProblem(reason instanceof Error ? reason : new Error(String(reason)))
         },
       )
+    }
     void load()
     return () => {
       isLeft = true
