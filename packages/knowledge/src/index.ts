@@ -187,7 +187,7 @@ export {
 export { type LineSortOptions, SortFailed, sortLines } from "./rdf/LineSort.ts"
 export * as Rdf from "./rdf/Term.ts"
 export { RdfSyntaxError, readNTriples, readTurtle, type TurtleOptions, writeNTriples, writeTurtle } from "./rdf/Turtle.ts"
-export { detentVocabulary } from "./rdf/Vocabulary.ts"
+export { detentVocabulary, localName } from "./rdf/Vocabulary.ts"
 export type { Merge, MergeReason, NamedMention, Resolution } from "./resolve/Resolver.ts"
 export { Resolver } from "./resolve/Resolver.ts"
 export { ReviewCounts, ReviewedOnce, ReviewItem, ReviewOutcome, ReviewStatus, ReviewVerdict } from "./review/ReviewItem.ts"

@@ -1,9 +1,8 @@
 /** The status of a batch in the output of commands. Field names are those of the HTTP API. */
-import type { BatchEstimate, BatchState, BatchStats, BatchUsage, ReviewCounts } from "@detent/knowledge"
+import { type BatchEstimate, type BatchState, type BatchStats, type BatchUsage, localName, type ReviewCounts } from "@detent/knowledge"
 import { statusOf } from "@detent/workspace/operations/batches"
 import { ExitCode } from "../line/ExitCode.mjs"
 import { counted } from "../output/Count.ts"
-import { localName } from "../output/LocalName.ts"
 import { durationText, momentText } from "../output/Moment.ts"
 import type { Step } from "../output/Progress.ts"
 import type { Style } from "../output/Style.ts"

@@ -7,6 +7,7 @@ import {
   DocumentId,
   exportGraph as exported,
   isFactCursor,
+  localName,
   type Place,
 } from "@detent/knowledge"
 import * as batches from "@detent/workspace/operations/batches"
@@ -24,7 +25,6 @@ import { chooseGraph, chooseVersion, versionIn } from "../graph/chooseGraph.ts"
 import { chooseClass, chooseProperty } from "../graph/chooseTerm.ts"
 import { command } from "../line/Command.ts"
 import { counted } from "../output/Count.ts"
-import { localName } from "../output/LocalName.ts"
 import { momentText } from "../output/Moment.ts"
 import { Output } from "../output/Output.ts"
 import type { Style } from "../output/Style.ts"

@@ -1,8 +1,8 @@
 /** Chooses the property or class of a graph that the user names: by its IRI, the last part of the IRI, or the words of that part. */
+import { localName } from "@detent/knowledge"
 import * as explore from "@detent/workspace/operations/graphExplore"
 import * as Effect from "effect/Effect"
 import { NothingFound, WrongUsage } from "../Failure.ts"
-import { localName } from "../output/LocalName.ts"
 
 type GraphVersion = Parameters<typeof explore.factProperties>[0]
 

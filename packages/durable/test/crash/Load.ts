@@ -18,7 +18,7 @@ export interface LoadOptions {
 /** After so many events come new instances. */
 const generationLength = 300
 
-/** Longer than anything a test does to the workers, in milliseconds: a load that stands still for so long never goes on. */
+/** In milliseconds. Longer than any interruption of a test, so that a load without progress for this time is stuck. */
 const longestWait = 60_000
 
 interface OwnSent extends Sent {

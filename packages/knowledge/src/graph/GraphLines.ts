@@ -175,38 +175,31 @@ const statementsOf = <E, R>(lines: Stream.Stream<string, E, R>) =>
 
 /** The ids of the documents that lines come from. */
 export const documentsOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effect.Effect<ReadonlySet<string>, E, R> =>
-  Effect.gen(function* () {
-    const found = new Set<string>()
-    yield* Stream.runForEachArray(lines, (batch) =>
-      Effect.sync(() => {
-        for (const line of batch) {
-          const { subject, predicate, object } = lineParts(line)
-          if (subject.startsWith(documentStart)) found.add(documentOfIri(iriOf(subject)))
-          else if (predicate === derivedFrom) found.add(documentOfIri(iriOf(object)))
-        }
-      }),
-    )
-    return found
+  documentsBy(lines, (line) => {
+    const { predicate, object } = lineParts(line)
+    return documentOfLine(line) ?? (predicate === derivedFrom ? documentOfIri(iriOf(object)) : undefined)
   })
 
 /** The ids of the documents that lines belong to alone: lines about a document or a statement, and IRIs of a document's entities. */
 export const ownersOfLines = <E, R>(lines: Stream.Stream<string, E, R>): Effect.Effect<ReadonlySet<string>, E, R> =>
-  Effect.gen(function* () {
-    const found = new Set<string>()
-    yield* Stream.runForEachArray(lines, (batch) =>
-      Effect.sync(() => {
-        for (const line of batch) {
-          const { subject, predicate, object } = lineParts(line)
-          const owner =
-            documentOfLine(line) ??
-            documentOfStatement(iriOf(subject)) ??
-            (predicate === sameAs ? entityPlace(iriOf(object))?.document : undefined)
-          if (owner !== undefined) found.add(owner)
-        }
-      }),
-    )
-    return found
+  documentsBy(lines, (line) => {
+    const { subject, predicate, object } = lineParts(line)
+    const entity = predicate === sameAs ? entityPlace(iriOf(object)) : undefined
+    return documentOfLine(line) ?? documentOfStatement(iriOf(subject)) ?? entity?.document
   })
+
+const documentsBy = <E, R>(
+  lines: Stream.Stream<string, E, R>,
+  documentOf: (line: string) => string | undefined,
+): Effect.Effect<ReadonlySet<string>, E, R> =>
+  Stream.runFold(
+    lines,
+    () => new Set<string>(),
+    (found, line) => {
+      const document = documentOf(line)
+      return document === undefined ? found : found.add(document)
+    },
+  )
 
 /** The sorted lines that remain without the given documents. `lines` is read three times, unless no document is given. */
 export const withoutDocuments = <E, R>(lines: Stream.Stream<string, E, R>, documents: ReadonlySet<string>): Stream.Stream<string, E, R> =>

@@ -135,3 +135,6 @@ const numberTypes = /#(?:integer|decimal|double|float|int|long|short|byte|nonNeg
 export const isDateType = (iri: string): boolean => dateTypes.has(iri)
 
 export const isNumberType = (iri: string): boolean => numberTypes.test(iri)
+
+/** The part of an IRI after its last slash or hash. */
+export const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)

@@ -12,6 +12,7 @@ import { labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementType }
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/Turtle.ts"
+import { localName } from "../rdf/Vocabulary.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
 import { type Cluster, type Identifier, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
 
@@ -138,8 +139,6 @@ export const canonicalIri = (base: string, cluster: Cluster): string => {
   const digest = createHash("sha256").update(`${cluster.type}\n${cluster.identity}`).digest("hex").slice(0, 16)
   return `${base}${slugOf(localName(cluster.type))}/${slugOf(cluster.names[0] ?? "")}-${digest}`
 }
-
-const localName = (iri: string): string => iri.slice(Math.max(iri.lastIndexOf("/"), iri.lastIndexOf("#")) + 1)
 
 /** Letters and numbers of any script are allowed in an IRI; any other character becomes a hyphen. */
 const slugOf = (text: string): string => {

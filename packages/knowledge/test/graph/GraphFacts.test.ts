@@ -148,7 +148,7 @@ it.layer(layer, { excludeTestServices: true })("who looks at a graph", (it) => {
     }),
   )
 
-  it.effect("is told that a cursor is malformed", () =>
+  it.effect("gets an error for a malformed cursor", () =>
     Effect.gen(function* () {
       const graph = yield* GraphFacts
       const refused = yield* Effect.flip(graph.relations(yield* version, { after: "garbage" }))

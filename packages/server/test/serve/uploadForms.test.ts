@@ -97,7 +97,7 @@ describe("the form of an upload", () => {
 describe("the same file from several requests at once", () => {
   const running = useServed()
 
-  it.live("is one upload: one request is accepted, and the others are told that it was uploaded before", () =>
+  it.live("is one upload: one request is accepted, and the others fail because it was uploaded before", () =>
     Effect.gen(function* () {
       const { url } = yield* running
       for (let round = 0; round < 5; round++) {
