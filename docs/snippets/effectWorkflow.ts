@@ -3,8 +3,8 @@ import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Activity from "effect/workflow/Activity"
+import * as Workflow from "effect/workflow/Workflow"
 
 const Checkout = Workflow.make("checkout", {
   payload: { order: Schema.String },

@@ -2,12 +2,12 @@ import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 class NotForSale extends Schema.TaggedError<NotForSale>()("NotForSale", { pet: Schema.String }) {}
 
@@ -43,9 +43,9 @@ const log = SqlEventLog.layer(PetLog, PetHandlers, { journal: "pets", replay: pe
 
 const program = Effect.gen(function* () {
   const write = yield* EventLog.makeClient(PetLog)
-  yield* write("PetCreated", { pet: "p1", name: "Rex" })
-  yield* write("PetSold", { pet: "p1", to: "Ann" })
-  const refused = yield* Effect.flip(write("PetSold", { pet: "p1", to: "Bob" }))
+  yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
+  yield* write({ event: "PetSold", payload: { pet: "p1", to: "Ann" } })
+  const refused = yield* Effect.flip(write({ event: "PetSold", payload: { pet: "p1", to: "Bob" } }))
   yield* Console.log(`refused: ${refused._tag}`)
   yield* Stream.runForEach(Stream.take(SqlEventLog.stream(PetLog), 2), ({ position, _tag }) => Console.log(`${position} ${_tag}`))
 })

@@ -1,8 +1,8 @@
 /** The content of the journal at the end, read with plain SQL. */
-import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgClient from "@detent/durable/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export interface Proof {
   readonly journaled: number

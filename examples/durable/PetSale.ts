@@ -8,9 +8,9 @@
 import { Engine } from "@detent/durable"
 import { CommandResult, Event, Machine, Slot, State } from "@detent/machine"
 import * as Effect from "effect/Effect"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
 import { PetLog, petStore, report } from "./PetStore.ts"
 
 const S = State({ Offered: { pet: Schema.String }, Sold: { pet: Schema.String, to: Schema.String } })
@@ -33,7 +33,9 @@ export const Sale = Machine.make({ name: "sale", state: S, event: E, effects, in
     tell: (sold) =>
       Effect.gen(function* () {
         const write = yield* EventLog.makeClient(PetLog)
-        yield* write("PetSold", sold).pipe(Effect.catchTag("NotForSale", () => CommandResult.alreadyExecuted("it is sold already")))
+        yield* write({ event: "PetSold", payload: sold }).pipe(
+          Effect.catchTag("NotForSale", () => CommandResult.alreadyExecuted("it is sold already")),
+        )
         // A journal that does not answer fails the command, which the worker retries.
       }).pipe(Effect.orDie),
   })
@@ -43,7 +45,7 @@ export const saleStore = (filename: string) => Engine.layer().pipe(Layer.provide
 
 const main = Effect.gen(function* () {
   const write = yield* EventLog.makeClient(PetLog)
-  yield* write("PetCreated", { pet: "p1", name: "Rex" })
+  yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
   const sale = yield* (yield* Engine).start(Sale, "sale-1", { pet: "p1" })
   yield* sale.send(E.Buy({ to: "Ann" }))
   // The command is executed a moment after the transition.

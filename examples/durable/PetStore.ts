@@ -8,12 +8,12 @@ import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export class NotForSale extends Schema.TaggedError<NotForSale>()("NotForSale", { pet: Schema.String }) {}
 
@@ -78,13 +78,13 @@ export const main = Effect.gen(function* () {
   const sql = yield* SqlClient
   const [known] = yield* sql`select pet from pets`
   if (known === undefined) {
-    yield* write("PetCreated", { pet: "p1", name: "Rex" })
-    yield* write("PetCreated", { pet: "p2", name: "Tom" })
-    yield* write("PetRenamed", { pet: "p1", name: "Max" })
-    for (const grams of [900, 950, 1000]) yield* write("PetWeighed", { pet: "p1", grams })
-    yield* write("PetSold", { pet: "p1", to: "Ann" })
+    yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
+    yield* write({ event: "PetCreated", payload: { pet: "p2", name: "Tom" } })
+    yield* write({ event: "PetRenamed", payload: { pet: "p1", name: "Max" } })
+    for (const grams of [900, 950, 1000]) yield* write({ event: "PetWeighed", payload: { pet: "p1", grams } })
+    yield* write({ event: "PetSold", payload: { pet: "p1", to: "Ann" } })
   } else {
-    const refused = yield* Effect.flip(write("PetSold", { pet: "p1", to: "Bob" }))
+    const refused = yield* Effect.flip(write({ event: "PetSold", payload: { pet: "p1", to: "Bob" } }))
     yield* Console.log(`p1 was not sold again: ${refused._tag}`)
   }
   yield* report

@@ -13,9 +13,9 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as DurableClock from "effect/unstable/workflow/DurableClock"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Activity from "effect/workflow/Activity"
+import * as DurableClock from "effect/workflow/DurableClock"
+import * as Workflow from "effect/workflow/Workflow"
 
 export class SoldOut extends Schema.TaggedError<SoldOut>()("SoldOut", { what: Schema.String }) {}
 

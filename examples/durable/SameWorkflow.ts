@@ -4,22 +4,21 @@
  *
  * Run it: `npx node examples/durable/SameWorkflow.ts`. Both print the same result, and how long they took.
  */
-import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DurableWorkflow } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
-import * as Crypto from "effect/Crypto"
+import * as ClusterWorkflowEngine from "effect/cluster/ClusterWorkflowEngine"
+import * as SingleRunner from "effect/cluster/SingleRunner"
+import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import * as ClusterWorkflowEngine from "effect/unstable/cluster/ClusterWorkflowEngine"
-import * as SingleRunner from "effect/unstable/cluster/SingleRunner"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as DurableClock from "effect/unstable/workflow/DurableClock"
-import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Activity from "effect/workflow/Activity"
+import * as DurableClock from "effect/workflow/DurableClock"
+import * as DurableDeferred from "effect/workflow/DurableDeferred"
+import * as Workflow from "effect/workflow/Workflow"
 
 export const Approval = DurableDeferred.make("approval", { success: Schema.String })
 
@@ -63,13 +62,8 @@ export const onCluster = (filename: string) =>
     // By default the cluster polls for due durable clocks every ten seconds.
     Layer.provide(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { entityMessagePollInterval: "100 millis" } })),
     Layer.provide(SqliteStore.layer({ filename })),
-    Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),
+    Layer.provide(Digest.layerWebCrypto),
   )
-
-const nodeCrypto = Crypto.make({
-  randomBytes: (size) => randomBytes(size),
-  digest: (algorithm, data) => Effect.sync(() => createHash(algorithm.toLowerCase().replace("-", "")).update(data).digest()),
-})
 
 if (import.meta.main) {
   const folder = mkdtempSync(join(tmpdir(), "same-workflow-"))

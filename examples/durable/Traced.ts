@@ -6,10 +6,10 @@
  */
 import { Engine, MemoryStore } from "@detent/durable"
 import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
-import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
-import * as OtlpSerialization from "effect/unstable/observability/OtlpSerialization"
-import * as OtlpTracer from "effect/unstable/observability/OtlpTracer"
+import * as OtlpSerialization from "effect/observability/OtlpSerialization"
+import * as OtlpTracer from "effect/observability/OtlpTracer"
 import { E, Payment } from "./Payment.ts"
 
 const tracer = (url: string) =>

@@ -6,8 +6,8 @@ import { DatabaseSync } from "node:sqlite"
 import { promisify } from "node:util"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import * as EventLog from "effect/eventlog/EventLog"
+import { SqlClient } from "effect/sql/SqlClient"
 import { PetLog, petStore } from "../durable/PetStore.ts"
 
 const run = promisify(execFile)
@@ -48,10 +48,10 @@ describe("a pet store", () => {
       Effect.runPromise(
         Effect.gen(function* () {
           const write = yield* EventLog.makeClient(PetLog)
-          yield* write("PetCreated", { pet: "p1", name: "Rex" })
+          yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
           const buyers = ["Ann", "Bob", "Eve"]
           const results = yield* Effect.all(
-            buyers.map((to) => Effect.result(write("PetSold", { pet: "p1", to }))),
+            buyers.map((to) => Effect.result(write({ event: "PetSold", payload: { pet: "p1", to } }))),
             { concurrency: "unbounded" },
           )
           expect(results.map(({ _tag }) => _tag)).toEqual(["Success", "Failure", "Failure"])

@@ -8,7 +8,7 @@ import { promisify } from "node:util"
 import { Commands, Engine } from "@detent/durable"
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
+import * as EventLog from "effect/eventlog/EventLog"
 import { Sale, saleStore } from "../durable/PetSale.ts"
 import { PetLog } from "../durable/PetStore.ts"
 
@@ -50,10 +50,10 @@ it.live("a sale becomes a domain event, and one that was published before is not
     const engine = yield* Engine
     const commands = yield* Commands
     const write = yield* EventLog.makeClient(PetLog)
-    yield* write("PetCreated", { pet: "p1", name: "Rex" })
-    yield* write("PetCreated", { pet: "p2", name: "Tom" })
+    yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
+    yield* write({ event: "PetCreated", payload: { pet: "p2", name: "Tom" } })
     // As if a process had died after it published the event, and before the command was completed.
-    yield* write("PetSold", { pet: "p2", to: "Bob" })
+    yield* write({ event: "PetSold", payload: { pet: "p2", to: "Bob" } })
     for (const [pet, to] of [
       ["p1", "Ann"],
       ["p2", "Bob"],

@@ -1,7 +1,7 @@
 /** Reads compose.yaml and the manifests of kubernetes/: the containers of the image, and violations of its rules. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import * as Yaml from "effect/unstable/encoding/Yaml"
+import * as Yaml from "effect/encoding/Yaml"
 import type { Container, Role } from "./variables.ts"
 
 /** A value of a YAML document. Reading below a missing value gives undefined. */

@@ -11,7 +11,7 @@ import { defineConfig, Server, serve, Workspace } from "@detent/server"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const S = State({ Open: { count: Schema.Int }, Done: {} })
 const E = Event({ Add: { by: Schema.Int }, Finish: {} })

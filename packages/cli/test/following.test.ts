@@ -8,8 +8,8 @@ import { workflow } from "@detent/durable/promise"
 import { Event, Machine, State } from "@detent/machine"
 import { defineConfig } from "@detent/workspace/Config"
 import * as Schema from "effect/Schema"
-import * as Workflow from "effect/unstable/workflow/Workflow"
-import * as Activity from "effect/unstable/workflow/Activity"
+import * as Workflow from "effect/workflow/Workflow"
+import * as Activity from "effect/workflow/Activity"
 import * as Effect from "effect/Effect"
 
 const S = State({ Open: { total: Schema.Int }, Paid: { total: Schema.Int }, Lost: {} })

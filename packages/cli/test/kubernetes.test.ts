@@ -1,7 +1,7 @@
 /** The manifests name commands, options, variables and ports: each must be one that `detent` has. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import * as Yaml from "effect/unstable/encoding/Yaml"
+import * as Yaml from "effect/encoding/Yaml"
 import { describe, expect, it } from "vitest"
 import { globalOptions } from "../src/line/options.mjs"
 import { parseLine } from "../src/line/parse.mjs"

@@ -194,7 +194,7 @@ import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Stream from "effect/Stream"
-import * as LanguageModel from "effect/unstable/ai/LanguageModel"
+import * as LanguageModel from "effect/ai/LanguageModel"
 
 const textOf = (content) => (typeof content === "string" ? content : content.map((part) => part.text ?? "").join(""))
 const usage = { inputTokens: { total: 10 }, outputTokens: { total: 5 } }

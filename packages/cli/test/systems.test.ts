@@ -155,7 +155,7 @@ import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 
 const Nightly = workflow({ name: "nightly", input: { day: Schema.String }, events: { go: Schema.String } }, async ({ day }, durable) => {
   await durable.step("prepare", async () => day)

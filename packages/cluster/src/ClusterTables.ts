@@ -5,10 +5,10 @@
 import { DatabaseClock, migrateTables } from "@detent/durable/internal"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 
 /** A node with the lease and the fencing token it currently holds. */
 export interface NodeLife {

@@ -11,7 +11,7 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type * as Scope from "effect/Scope"
-import * as Socket from "effect/unstable/socket/Socket"
+import * as Socket from "effect/socket/Socket"
 import { type Answers, callMessage, type Parcel, path, progressIn } from "./Protocol.ts"
 
 /** The callbacks of a call. */

@@ -5,11 +5,11 @@
  */
 import type { PlacementService } from "@detent/durable"
 import { Batcher, type InstanceKey, type Receiver, type ShardFilter } from "@detent/durable/internal"
+import { PersistenceError } from "effect/cluster/ClusterError"
+import * as RunnerStorage from "effect/cluster/RunnerStorage"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { PersistenceError } from "effect/unstable/cluster/ClusterError"
-import * as RunnerStorage from "effect/unstable/cluster/RunnerStorage"
 import { type ClusterTables, type NodeLife, type NodeSettings, shardCount } from "./ClusterTables.ts"
 
 /** Effect's cluster numbers shards from 1, within a group. */

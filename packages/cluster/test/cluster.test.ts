@@ -1,7 +1,7 @@
 /** Three nodes in one process, on one PostgreSQL: every call works on every node, and each instance is on one. */
 import { Engine, type EngineService, Placement } from "@detent/durable"
+import * as PgClient from "@detent/durable/PgClient"
 import { Event, Machine, reply, State, stay } from "@detent/machine"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"

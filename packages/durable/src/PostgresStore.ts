@@ -3,16 +3,17 @@
  *
  *     Engine.layer().pipe(Layer.provide(PostgresStore.layer({ url: "postgres://user@localhost/orders" })))
  */
-import * as PgClient from "@effect/sql-pg/PgClient"
+
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as PgClient from "./driver/PgClient.ts"
 import { makeWriter } from "./postgres/CommitWriter.ts"
 import { changeNotifications } from "./postgres/changes.ts"
 import { DatabaseClock } from "./postgres/DatabaseClock.ts"

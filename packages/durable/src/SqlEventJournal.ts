@@ -7,11 +7,12 @@
  *
  * The tables are created and upgraded when the layer is built: schema `detent` on PostgreSQL, prefix `detent_` on SQLite.
  */
+
+import type { EventJournal } from "effect/eventlog/EventJournal"
 import type * as Layer from "effect/Layer"
-import type { EventJournal } from "effect/unstable/eventlog/EventJournal"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { EventFeed } from "./eventlog/EventFeed.ts"
 import type { StoreError } from "./eventlog/EventStore.ts"
 import { layerOpen } from "./eventlog/JournalLayer.ts"

@@ -12,16 +12,17 @@
  */
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type * as Event from "effect/eventlog/Event"
+import type * as EventGroup from "effect/eventlog/EventGroup"
+import { EventJournal } from "effect/eventlog/EventJournal"
+import { CurrentStoreId, EventLog, type EventLogSchema, Identity, Registry } from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import type * as Event from "effect/unstable/eventlog/Event"
-import type * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import { EventJournal } from "effect/unstable/eventlog/EventJournal"
-import { CurrentStoreId, EventLog, type EventLogSchema, Identity, Registry } from "effect/unstable/eventlog/EventLog"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { makeCompaction } from "./eventlog/Compaction.ts"
 import type { EventFeed } from "./eventlog/EventFeed.ts"
 import { HandledEvent, makeEventHandlers } from "./eventlog/EventHandlers.ts"
+import { inside } from "./eventlog/EventStore.ts"
 import { EntryRefused, failed, type ReplayFailed } from "./eventlog/errors.ts"
 import { layerOpen, newEntry } from "./eventlog/JournalLayer.ts"
 import { makeLogWriter } from "./eventlog/LogWriter.ts"
@@ -116,6 +117,15 @@ const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "e
     return EventLog.of({
       // The types come from the schema; at run time, all events are written in the same way.
       write: write as EventLog["Service"]["write"],
+      // Inside a transaction, each is written as a part of it.
+      writeMany: (({ events }: { readonly events: ReadonlyArray<{ readonly event: string; readonly payload: unknown }> }) =>
+        inside(
+          Effect.forEach(events, write),
+          (writing) => store.transaction(writing),
+          (error) => Effect.fail(failed("writeMany")(error)),
+        )) as unknown as EventLog["Service"]["writeMany"],
+      // Remotes are not compacted: the journal itself is.
+      compact: () => Effect.succeed([]),
       entries: journal.entries,
       destroy: tables === undefined ? journal.destroy : Effect.andThen(journal.destroy, Effect.mapError(tables.empty, failed("destroy"))),
     })

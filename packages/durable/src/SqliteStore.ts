@@ -3,16 +3,17 @@
  *
  *     Engine.layer().pipe(Layer.provide(SqliteStore.layer({ filename: "orders.db" })))
  */
-import type * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schedule from "effect/Schedule"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type * as SqliteClient from "./driver/SqliteClient.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { commitBatch } from "./sql/commitBatch.ts"
 import type { Dialect } from "./sql/Dialect.ts"

@@ -1,7 +1,7 @@
 /** The listing is brought up to date in steps of bounded size: none keeps commits, or the thread on SQLite, waiting for long. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { foldMoves as foldOnPostgres, manyInstances } from "../src/postgres/foldMoves.ts"
 import { foldInstances } from "../src/sql/Listing.ts"
 import { foldMoves as foldOnSqlite } from "../src/sqlite/foldMoves.ts"

@@ -5,7 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Journal } from "../src/store/Journal.ts"
 import { Timers } from "../src/store/Timers.ts"
 import { postgresLayer } from "./support/Postgres.ts"

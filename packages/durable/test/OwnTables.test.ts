@@ -1,7 +1,7 @@
 /** Tables of a program's own in the database of the store. */
 import { describe, expect, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { OwnTables } from "../src/index.ts"
 import { postgresLayer } from "./support/Postgres.ts"
 import { sqliteLayer } from "./support/Sqlite.ts"

@@ -1,14 +1,14 @@
 /** A row that is larger than the client reads, as a process with another limit may have stored it. */
 
 import { PersistenceFailed } from "@detent/machine"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { inject } from "vitest"
+import * as PgClient from "../src/driver/PgClient.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { commit, freshKey } from "../testing/samples.ts"

@@ -1,5 +1,5 @@
 /** What only PostgreSQL can get wrong about ownership: locks between transactions that run side by side, and what an update costs. */
-import * as PgClient from "@effect/sql-pg/PgClient"
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -8,8 +8,9 @@ import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { inject } from "vitest"
+import * as PgClient from "../src/driver/PgClient.ts"
 import * as PostgresStore from "../src/PostgresStore.ts"
 import type { InstanceSummary } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"

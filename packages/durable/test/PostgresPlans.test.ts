@@ -1,7 +1,7 @@
 /** The statements that store commits find rows by index, also where PostgreSQL plans them while the tables are empty: it keeps such plans. */
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { makeShapes } from "../src/postgres/commit.ts"
 import type { Commit, EventRecord } from "../src/store/Commit.ts"
 import { commit, event } from "../testing/samples.ts"

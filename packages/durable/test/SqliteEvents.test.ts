@@ -1,12 +1,13 @@
 /** How SQLite finds events: by blocks of 32 sequence numbers, whatever was pruned in between; and instances by remembered row keys. */
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { SafeIntegers, SqlClient } from "effect/unstable/sql/SqlClient"
+import { SafeIntegers, SqlClient } from "effect/sql/SqlClient"
+import * as SqliteClient from "../src/driver/SqliteClient.ts"
 import * as SqliteStore from "../src/SqliteStore.ts"
 import { migrateTables } from "../src/sqlite/migrate.ts"
 import { initial } from "../src/sqlite/migrations/0001_initial.ts"

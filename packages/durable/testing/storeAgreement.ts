@@ -1,9 +1,9 @@
 /** Property: whatever is asked of a store, in whatever order, it answers as the memory store does. */
 import { assert, layer } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import * as MemoryStore from "../src/MemoryStore.ts"
 import type { Commit, InstanceKey } from "../src/store/Commit.ts"
 import { Journal } from "../src/store/Journal.ts"

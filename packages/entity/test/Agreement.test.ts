@@ -1,11 +1,11 @@
 /** Random workflows do what their definition says, whatever is asked of them. */
 import { ActorSystem, type Inspection, Machine } from "@detent/machine"
 import { afterAll, describe, expect, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { EntityWorkflow, Processor, Registry, type WorkflowDefinition } from "../src/index.ts"
 import { Endless, Reference, type Tool, type Tools } from "./Reference.ts"
 import { logged, Ticket } from "./tickets.ts"

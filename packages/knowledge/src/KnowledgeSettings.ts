@@ -8,9 +8,10 @@
  * })
  * ```
  */
+
+import type { LanguageModel } from "effect/ai/LanguageModel"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import { type BudgetLimits, PriceTable } from "./extract/model/Cost.ts"
 import { TaskSettings } from "./tasks/Task.ts"
 import { ContentLimitOptions } from "./threads/WorkerPool.ts"

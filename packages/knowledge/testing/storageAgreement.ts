@@ -1,9 +1,9 @@
 /** Model-based test: any sequence of operations has the same results as on a plain map of names to contents. */
 import { assert, type Vitest } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { compareCodePoints } from "../src/rdf/LineSort.ts"
 import {
   blobIn,

@@ -6,7 +6,7 @@
  * it.effect.prop("never loses the order", { events: arbitrary(Order).events() }, ({ events }) => ...)
  * ```
  */
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
+import * as Arbitrary from "effect/Arbitrary"
 import type { EventOf, StateOf } from "../src/define/MachineType.ts"
 import { DefinitionError } from "../src/MachineError.ts"
 import type { TagOf, UntypedUnion } from "../src/schema/Union.ts"

@@ -1,7 +1,8 @@
 /** Values to explore a machine with: generated from its schemas, the same for the same seed. */
+
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Compiled } from "../src/define/Compile.ts"
 import type { Tagged } from "../src/define/Declarations.ts"
 import { eventProblem } from "../src/define/Machine.ts"

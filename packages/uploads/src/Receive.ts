@@ -69,7 +69,7 @@ export const localTarget = (path: string): Target => ({
       )
       yield* failing(name, () => rename(partial, path))
       yield* failing(name, () => syncFolder(dirname(path)))
-    }).pipe(Effect.onError(() => Effect.promise(() => rm(partial, { force: true }))))
+    }).pipe(Effect.onError(() => Effect.ignoreCause(Effect.promise(() => rm(partial, { force: true })))))
   },
 })
 

@@ -1,7 +1,7 @@
 /** A database that has no room left: nothing is half stored, and with room again the batch continues. */
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { writeItemFile } from "../src/generate/index.ts"
 import { Uploads } from "../src/index.ts"
 import { expectedOf, problemsOf } from "./crash/Proof.ts"

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { writeItemFile } from "../src/generate/index.ts"
 import { Uploads } from "../src/index.ts"
 import { breaking, hurrying } from "./support/Breaking.ts"

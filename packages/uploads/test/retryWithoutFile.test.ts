@@ -2,7 +2,7 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Uploads } from "../src/index.ts"
 import { breaking, hurrying } from "./support/Breaking.ts"
 import { databases } from "./support/Databases.ts"

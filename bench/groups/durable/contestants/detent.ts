@@ -5,7 +5,7 @@ import * as SqliteStore from "@detent/durable/SqliteStore"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { E, payload, Toggle } from "../machines/toggle.ts"
 import { type ThroughputOptions, throughputOf } from "../Throughput.ts"
 

@@ -1,8 +1,9 @@
 /** Domain events in Detent's journal, and through Detent's log with a handler that fills a table. */
+
+import * as PgClient from "@detent/durable/PgClient"
 import * as SqlEventJournal from "@detent/durable/SqlEventJournal"
 import * as SqlEventLog from "@detent/durable/SqlEventLog"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as SqliteClient from "@detent/durable/SqliteClient"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { createNotes, NoteHandlers, NoteLog, writingEvents, writingNotes } from "../machines/notes.ts"

@@ -3,20 +3,19 @@
  * defaults of `SingleRunner.layer()`, as documented for a single process, and once tuned: by default messages are encoded and
  * decoded as if they went to another runner, and the runner registers itself in the database.
  */
-import { createHash, randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
-import * as Crypto from "effect/Crypto"
+import * as PgClient from "@detent/durable/PgClient"
+import * as SqliteClient from "@detent/durable/SqliteClient"
+import * as ClusterWorkflowEngine from "effect/cluster/ClusterWorkflowEngine"
+import * as SingleRunner from "effect/cluster/SingleRunner"
+import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as ClusterWorkflowEngine from "effect/unstable/cluster/ClusterWorkflowEngine"
-import * as SingleRunner from "effect/unstable/cluster/SingleRunner"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as Activity from "effect/workflow/Activity"
+import * as Workflow from "effect/workflow/Workflow"
 import { payload } from "../machines/toggle.ts"
 import { type ThroughputOptions, throughputOf } from "../Throughput.ts"
 
@@ -65,7 +64,7 @@ const storing = async <X>(database: Layer.Layer<SqlClient, X>, runner: typeof as
   const engine = ClusterWorkflowEngine.layer.pipe(
     Layer.provideMerge(runner()),
     Layer.provideMerge(database),
-    Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),
+    Layer.provide(Digest.layerWebCrypto),
   )
   const runtime = ManagedRuntime.make(stepsLayer.pipe(Layer.provideMerge(engine)))
   let workflows = 0
@@ -98,9 +97,4 @@ const countActivities = Effect.gen(function* () {
     select count(*) as rows from cluster_messages m
     where m.tag = 'activity' and exists (select 1 from cluster_replies r where r.request_id = m.id)`
   return Number(row?.rows)
-})
-
-const nodeCrypto = Crypto.make({
-  randomBytes: (size) => randomBytes(size),
-  digest: (algorithm, data) => Effect.sync(() => createHash(algorithm.toLowerCase().replace("-", "")).update(data).digest()),
 })

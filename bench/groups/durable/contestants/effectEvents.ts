@@ -1,11 +1,11 @@
 /** Domain events in the journal that comes with Effect, and through Effect's log on it with a handler that fills a table. */
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+import * as SqliteClient from "@detent/durable/SqliteClient"
 import * as Effect from "effect/Effect"
+import * as EventLog from "effect/eventlog/EventLog"
+import * as SqlEventJournal from "effect/eventlog/SqlEventJournal"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import * as SqlEventJournal from "effect/unstable/eventlog/SqlEventJournal"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { createNotes, NoteHandlers, NoteLog, writingEvents, writingNotes } from "../machines/notes.ts"
 import type { ThroughputOptions } from "../Throughput.ts"
 

@@ -1,11 +1,11 @@
 /** Effect's PersistedQueue on PostgreSQL, with elements offered one by one. */
-import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgClient from "@detent/durable/PgClient"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
+import * as PersistedQueue from "effect/persistence/PersistedQueue"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
-import * as PersistedQueue from "effect/unstable/persistence/PersistedQueue"
 import { payload } from "../machines/toggle.ts"
 import { type ThroughputOptions, throughputOf } from "../Throughput.ts"
 import { countRows } from "./detent.ts"

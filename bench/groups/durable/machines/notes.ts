@@ -1,12 +1,12 @@
 /** Events of 200 bytes, each with one of a thousand keys, and a table with the latest text of each key. The same for every contestant. */
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import { EventJournal } from "effect/eventlog/EventJournal"
+import * as EventLog from "effect/eventlog/EventLog"
 import type * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Schema from "effect/Schema"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import { EventJournal } from "effect/unstable/eventlog/EventJournal"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { throughputOf } from "../Throughput.ts"
 
 const Notes = EventGroup.empty.add({
@@ -50,7 +50,10 @@ export const writingNotes = <X>(layer: Layer.Layer<EventLog.EventLog | SqlClient
     layer,
     table,
     concurrency,
-    Effect.map(EventLog.makeClient(NoteLog), (write) => (n: number) => write("Noted", { thing: `thing-${n % things}`, text })),
+    Effect.map(
+      EventLog.makeClient(NoteLog),
+      (write) => (n: number) => write({ event: "Noted", payload: { thing: `thing-${n % things}`, text } }),
+    ),
   )
 
 const writing = async <R, X>(

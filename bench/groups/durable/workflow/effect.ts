@@ -1,15 +1,14 @@
 /** Effect workflows on Effect's own engine: a cluster of one on the same database, as `SingleRunner` is documented. */
-import { createHash, randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
-import * as Crypto from "effect/Crypto"
+import * as PgClient from "@detent/durable/PgClient"
+import * as SqliteClient from "@detent/durable/SqliteClient"
+import * as ClusterWorkflowEngine from "effect/cluster/ClusterWorkflowEngine"
+import * as SingleRunner from "effect/cluster/SingleRunner"
+import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as ManagedRuntime from "effect/ManagedRuntime"
 import * as Redacted from "effect/Redacted"
-import * as ClusterWorkflowEngine from "effect/unstable/cluster/ClusterWorkflowEngine"
-import * as SingleRunner from "effect/unstable/cluster/SingleRunner"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { Steps, stepsLayer } from "./steps.ts"
 import { workflowsOf } from "./Workload.ts"
 
@@ -29,7 +28,7 @@ const running = async <X>(database: Layer.Layer<SqlClient, X>) => {
     // There are no other runners, so serialisation to them is not simulated.
     Layer.provideMerge(SingleRunner.layer({ runnerStorage: "memory", shardingConfig: { simulateRemoteSerialization: false } })),
     Layer.provideMerge(database),
-    Layer.provide(Layer.succeed(Crypto.Crypto, nodeCrypto)),
+    Layer.provide(Digest.layerWebCrypto),
   )
   const runtime = ManagedRuntime.make(stepsLayer.pipe(Layer.provideMerge(engine)))
   await runtime.runPromise(Effect.void)
@@ -48,8 +47,3 @@ const running = async <X>(database: Layer.Layer<SqlClient, X>) => {
     close: () => runtime.dispose(),
   })
 }
-
-const nodeCrypto = Crypto.make({
-  randomBytes: (size) => randomBytes(size),
-  digest: (algorithm, data) => Effect.sync(() => createHash(algorithm.toLowerCase().replace("-", "")).update(data).digest()),
-})

@@ -1,6 +1,6 @@
 /** Uploads a file: node detent.ts FILE DATABASE COUNT. Prints its measurements. */
 // Checks of values against schemas, compiled: what the README of packages/entity recommends for speed.
-import "effect/unstable/schema/SchemaJITCompiler/enable"
+import "effect/schema/SchemaJITCompiler/enable"
 import { Engine } from "@detent/durable"
 import * as SqliteStore from "@detent/durable/SqliteStore"
 import { Uploads } from "@detent/uploads"

@@ -1,11 +1,11 @@
 /** `detent mcp`: a Model Context Protocol server on stdin and stdout. It exits when its client closes stdin. */
 import { createRequire } from "node:module"
 import { Systems } from "@detent/workspace/Systems"
+import * as McpProtocol from "effect/ai/McpProtocol"
+import * as McpServer from "effect/ai/McpServer"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
-import * as McpProtocol from "effect/unstable/ai/McpProtocol"
-import * as McpServer from "effect/unstable/ai/McpServer"
 import { command } from "../line/Command.ts"
 import { messageStdio } from "../mcp/MessageLines.ts"
 import type { Session } from "../mcp/Session.ts"

@@ -1,9 +1,9 @@
 /** The tools of an agent. Tools that change something are refused unless the role is `operate`. */
 import { commandStatuses } from "@detent/workspace/operations/commands"
 import { phases } from "@detent/workspace/operations/executions"
+import * as Tool from "effect/ai/Tool"
+import * as Toolkit from "effect/ai/Toolkit"
 import * as Schema from "effect/Schema"
-import * as Tool from "effect/unstable/ai/Tool"
-import * as Toolkit from "effect/unstable/ai/Toolkit"
 
 /** Why a tool call was refused, with the next step. */
 export class ToolRefused extends Schema.TaggedError<ToolRefused>()("ToolRefused", { reason: Schema.String }) {

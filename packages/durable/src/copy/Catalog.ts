@@ -6,8 +6,8 @@
  * the prefix out on SQLite: see `alignNames`. Others have the same name on both.
  */
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "../sql/Row.ts"
 
 export type DialectName = "sqlite" | "pg"

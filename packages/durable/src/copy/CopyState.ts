@@ -1,9 +1,9 @@
 /** The progress of a copy, stored in the target: each page is written in one transaction with the key of its last row. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { flagOf, optionalTextOf, type Row, textOf, wholeOf } from "../sql/Row.ts"
 import * as OwnTables from "../store/OwnTables.ts"
 import type { KeyValues } from "./TablePair.ts"

@@ -4,8 +4,8 @@
  */
 import { hash } from "node:crypto"
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Row } from "../sql/Row.ts"
 import { type Catalog, type Column, type DialectName, type Kind, quoted, type Table } from "./Catalog.ts"
 

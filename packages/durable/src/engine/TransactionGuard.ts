@@ -6,7 +6,7 @@ import { PersistenceFailed } from "@detent/machine"
 import type { Environment, Host } from "@detent/machine/internal"
 import * as Context from "effect/Context"
 import type * as Fiber from "effect/Fiber"
-import type { TransactionConnection } from "effect/unstable/sql/SqlClient"
+import type { TransactionConnection } from "effect/sql/SqlClient"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { JournalService } from "../store/Journal.ts"
 

@@ -8,8 +8,8 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { Entry } from "effect/unstable/eventlog/EventJournal"
-import type { Registry } from "effect/unstable/eventlog/EventLog"
+import type { Entry } from "effect/eventlog/EventJournal"
+import type { Registry } from "effect/eventlog/EventLog"
 import { inBatches } from "./EntryBatch.ts"
 import { type EventStore, keyOf, type StoreError } from "./EventStore.ts"
 import type { NewEntry, StoredEntry } from "./StoredEntry.ts"

@@ -2,7 +2,7 @@
  * Many events as two parameters of one statement. Payloads are sent as one byte array that the database splits: no base64, and no limit on
  * their number.
  */
-import * as Encoding from "effect/Encoding"
+import * as Hex from "effect/encoding/Hex"
 import type { NewEntry } from "./StoredEntry.ts"
 
 export interface EntryBatch {
@@ -18,11 +18,11 @@ export const batchOf = (entries: ReadonlyArray<NewEntry>): EntryBatch => {
   let begin = 0
   const rows = entries.map(({ entry, origin }) => {
     const row = [
-      Encoding.encodeHex(entry.id),
+      Hex.encode(entry.id),
       entry.event,
       entry.primaryKey,
       entry.createdAtMillis,
-      origin === undefined ? null : Encoding.encodeHex(origin),
+      origin === undefined ? null : Hex.encode(origin),
       begin + 1,
       entry.payload.length,
     ]

@@ -1,7 +1,7 @@
 /** Stores events: those of many fibers in one statement, or as a part of the caller's transaction. */
 import * as Effect from "effect/Effect"
-import * as Encoding from "effect/Encoding"
 import * as Exit from "effect/Exit"
+import * as Hex from "effect/encoding/Hex"
 import type * as Scope from "effect/Scope"
 import { makeBatcher } from "../runtime/Batcher.ts"
 import { isContentProblem } from "../store/StoreFailure.ts"
@@ -15,6 +15,8 @@ import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
 import type { Tail } from "./Tail.ts"
 
 export interface EntryWriter {
+  /** All or none. */
+  readonly writeAll: (entries: ReadonlyArray<NewEntry>) => Effect.Effect<void, StoreError>
   readonly write: (entry: NewEntry) => Effect.Effect<void, StoreError | JournalClosed>
   /** Stores events inside a transaction that holds the journal's lock, after the position that the lock returned. */
   readonly append: (position: number, entries: ReadonlyArray<NewEntry>) => Effect.Effect<ReadonlyArray<StoredEntry>, StoreError>
@@ -60,7 +62,7 @@ export const makeEntryWriter = (
 
     const storeMissing = (entries: ReadonlyArray<NewEntry>) =>
       Effect.flatMap(store.storedIds(entries.map(({ entry }) => entry.id)), (stored) => {
-        const missing = entries.filter(({ entry }) => !stored.has(Encoding.encodeHex(entry.id)))
+        const missing = entries.filter(({ entry }) => !stored.has(Hex.encode(entry.id)))
         if (missing.length < entries.length) follower.poke()
         return missing.length === 0 ? Effect.succeed([]) : storeAll(missing)
       })
@@ -100,7 +102,16 @@ export const makeEntryWriter = (
         yield* store.announce(stored.at(-1)?.position ?? 0)
       })
 
+    const writeAll = (entries: ReadonlyArray<NewEntry>) =>
+      Effect.gen(function* () {
+        const isPart = yield* store.isInTransaction
+        const stored = yield* locked(entries)
+        if (isPart) yield* store.announce(stored.at(-1)?.position ?? 0)
+        else committed(stored)
+      })
+
     return {
+      writeAll,
       write: (entry) =>
         Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? writeInTransaction(entry) : writing.submit(entry))),
       append,

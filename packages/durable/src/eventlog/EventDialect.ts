@@ -1,9 +1,9 @@
 /** The parts of the SQL of domain events in which SQLite and PostgreSQL differ. */
 import type * as Effect from "effect/Effect"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { MigrationError } from "effect/sql/Migrator"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import type { Row } from "../sql/Row.ts"
 import type { EntryBatch } from "./EntryBatch.ts"
 

@@ -2,9 +2,9 @@
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import type { Entry } from "effect/eventlog/EventJournal"
+import { CurrentStoreId, Identity, type Registry } from "effect/eventlog/EventLog"
 import * as Schema from "effect/Schema"
-import type { Entry } from "effect/unstable/eventlog/EventJournal"
-import { CurrentStoreId, Identity, type Registry } from "effect/unstable/eventlog/EventLog"
 import { EntryRefused, HandlerTimeout } from "./errors.ts"
 
 /** The event whose handler runs: handlers must not write events, since a replay would write them again. */

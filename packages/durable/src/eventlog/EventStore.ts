@@ -4,11 +4,11 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Encoding from "effect/Encoding"
-import type { Entry, EntryId, RemoteId } from "effect/unstable/eventlog/EventJournal"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import { isSqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import * as Hex from "effect/encoding/Hex"
+import type { Entry, EntryId, RemoteId } from "effect/eventlog/EventJournal"
+import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
@@ -99,7 +99,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
 
     /** The same without the events that a remote has sent itself. */
     pageFor: (remote: RemoteId, after: number) =>
-      typed(Effect.map(page(after, sql`(origin is null or origin <> ${dialect.idOfHex(Encoding.encodeHex(remote))})`), readRows)),
+      typed(Effect.map(page(after, sql`(origin is null or origin <> ${dialect.idOfHex(Hex.encode(remote))})`), readRows)),
 
     /** Which of these are stored, as hex. */
     storedIds: (ids: ReadonlyArray<EntryId>) =>
@@ -107,9 +107,21 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         Effect.map(
           sql<Row>`
             select ${dialect.bytesOfId("id")} as id from ${events} where journal = ${journal} and id in (
-              select ${dialect.idOfExpression("value ->> 0")} from ${dialect.elements(JSON.stringify(ids.map((id) => [Encoding.encodeHex(id)])))}
+              select ${dialect.idOfExpression("value ->> 0")} from ${dialect.elements(JSON.stringify(ids.map((id) => [Hex.encode(id)])))}
             )`,
-          (rows): ReadonlySet<string> => new Set(rows.map((row) => Encoding.encodeHex(idOf(row, "id")))),
+          (rows): ReadonlySet<string> => new Set(rows.map((row) => Hex.encode(idOf(row, "id")))),
+        ),
+      ),
+
+    /** Those of these that are stored, by their id as hex. */
+    byIds: (ids: ReadonlyArray<EntryId>) =>
+      typed(
+        Effect.map(
+          sql<Row>`
+            select ${columns} from ${events} where journal = ${journal} and id in (
+              select ${dialect.idOfExpression("value ->> 0")} from ${dialect.elements(JSON.stringify(ids.map((id) => [Hex.encode(id)])))}
+            )`,
+          (rows): ReadonlyMap<string, Entry> => new Map(readRows(rows).map(({ entry }) => [Hex.encode(entry.id), entry])),
         ),
       ),
 
@@ -120,8 +132,8 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
           sql<Row>`
             select ${columns} from ${events}
             where journal = ${journal} and event = ${entry.event} and primary_key = ${entry.primaryKey}
-            and at > ${entry.createdAtMillis} and position < ${before}
-            order by at, position`,
+            and at >= ${entry.createdAtMillis} and id > ${dialect.idOfHex(Hex.encode(entry.id))} and position < ${before}
+            order by id`,
           (rows) => readRows(rows).map((stored) => stored.entry),
         ),
       ),
@@ -155,7 +167,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
     /** Replaces the event at a position. */
     replace: (position: number, { id, event, primaryKey, payload, createdAtMillis }: Entry) =>
       typed(sql`
-        update ${events} set id = ${dialect.idOfHex(Encoding.encodeHex(id))}, origin = null, at = ${createdAtMillis}, event = ${event},
+        update ${events} set id = ${dialect.idOfHex(Hex.encode(id))}, origin = null, at = ${createdAtMillis}, event = ${event},
           primary_key = ${primaryKey}, payload = ${dialect.bytes(payload)}
         where journal = ${journal} and position = ${position}`),
 
@@ -168,7 +180,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         Effect.map(
           sql<Row>`
             select sequence, sent from ${remotes}
-            where journal = ${journal} and remote = ${dialect.idOfHex(Encoding.encodeHex(remote))}`,
+            where journal = ${journal} and remote = ${dialect.idOfHex(Hex.encode(remote))}`,
           ([row]) => (row === undefined ? { sequence: 0, sent: 0 } : { sequence: wholeOf(row, "sequence"), sent: wholeOf(row, "sent") }),
         ),
       ),
@@ -177,7 +189,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
     advanceRemote: (remote: RemoteId, { sequence, sent }: { readonly sequence: number; readonly sent: number }) =>
       typed(sql`
         insert into ${remotes} as known (journal, remote, sequence, sent)
-        values (${journal}, ${dialect.idOfHex(Encoding.encodeHex(remote))}, ${sequence}, ${sent})
+        values (${journal}, ${dialect.idOfHex(Hex.encode(remote))}, ${sequence}, ${sent})
         on conflict (journal, remote) do update set sequence = ${dialect.greatest}(known.sequence, excluded.sequence),
           sent = ${dialect.greatest}(known.sent, excluded.sent)`),
 

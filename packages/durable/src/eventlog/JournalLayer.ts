@@ -1,13 +1,15 @@
 /** Effect's `EventJournal` on a journal in a database. It behaves as `EventJournal.makeMemory` does, and is durable. */
+import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Hex from "effect/encoding/Hex"
+import { Entry, EventJournal, makeEntryIdUnsafe } from "effect/eventlog/EventJournal"
 import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
-import { Entry, EventJournal, makeEntryIdUnsafe } from "effect/unstable/eventlog/EventJournal"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { layerListener } from "../postgres/PgListener.ts"
 import { EventFeed, followFeed, makeEventFeed } from "./EventFeed.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
@@ -34,6 +36,33 @@ export const makeJournal = (open: OpenJournal["Service"], feed: EventFeed["Servi
           return value
         }),
       ),
+    entriesById: (ids) =>
+      Effect.mapBoth(store.byIds(ids), {
+        onFailure: failed("entriesById"),
+        onSuccess: (found) => ids.map((id) => found.get(Hex.encode(id))),
+      }),
+    writeMany: ({ entries, effect }) =>
+      Effect.uninterruptibleMask((restore) =>
+        Effect.gen(function* () {
+          const made: Array<Entry> = []
+          for (const { event, primaryKey, payload } of entries) {
+            const entry = yield* newEntry(event, primaryKey, payload)
+            const refused = checkEntry(store.journal, entry)
+            if (refused !== undefined) return yield* failed("writeMany")(refused)
+            made.push(entry)
+          }
+          const value = yield* restore(effect(made as unknown as Arr.NonEmptyReadonlyArray<Entry>))
+          yield* Effect.mapError(writer.writeAll(made.map((entry) => ({ entry, origin: undefined }))), failed("writeMany"))
+          return value
+        }),
+      ),
+    writeRemoteAcks: ({ remoteId, acks, firstSequence }) =>
+      Effect.gen(function* () {
+        const { sequence } = yield* store.remote(remoteId)
+        let next = Math.max(sequence, firstSequence ?? 0)
+        for (const ack of acks.map((each) => each.sequence).sort((one, other) => one - other)) if (ack === next) next++
+        if (next > sequence) yield* store.advanceRemote(remoteId, { sequence: next, sent: 0 })
+      }).pipe(Effect.mapError(failed("writeRemoteAcks"))),
     writeFromRemote: (options) =>
       Effect.mapBoth(writeFromRemote(open, options), {
         onFailure: failed("writeFromRemote"),

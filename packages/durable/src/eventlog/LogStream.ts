@@ -1,10 +1,10 @@
 /** The events of a log with decoded payloads, as a stream from any position. */
 import * as Effect from "effect/Effect"
+import type * as Event from "effect/eventlog/Event"
+import type * as EventGroup from "effect/eventlog/EventGroup"
+import type { EventLogSchema } from "effect/eventlog/EventLog"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import type * as Event from "effect/unstable/eventlog/Event"
-import type * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import type { EventLogSchema } from "effect/unstable/eventlog/EventLog"
 import { EventFeed, type FeedError } from "./EventFeed.ts"
 import { EntryUnreadable } from "./errors.ts"
 import type { StoredEntry } from "./StoredEntry.ts"

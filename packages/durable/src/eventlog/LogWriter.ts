@@ -7,11 +7,11 @@ import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Encoding from "effect/Encoding"
 import * as Exit from "effect/Exit"
+import * as Hex from "effect/encoding/Hex"
+import type { Entry } from "effect/eventlog/EventJournal"
 import * as Option from "effect/Option"
 import type * as Scope from "effect/Scope"
-import type { Entry } from "effect/unstable/eventlog/EventJournal"
 import { makeBatcher } from "../runtime/Batcher.ts"
 import type { Compaction } from "./Compaction.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
@@ -97,7 +97,7 @@ export const makeLogWriter = (
     const missing = (waiting: ReadonlyArray<Waiting>) =>
       Effect.map(store.storedIds(waiting.map(({ entry }) => entry.id)), (stored) => {
         if (stored.size > 0) follower.poke()
-        return waiting.filter(({ entry }) => !stored.has(Encoding.encodeHex(entry.id)))
+        return waiting.filter(({ entry }) => !stored.has(Hex.encode(entry.id)))
       })
 
     const transact = (waiting: ReadonlyArray<Waiting>, isRepeated: boolean, handleOne: Handle) =>

@@ -1,10 +1,10 @@
 /** Effect's registry of handlers, in which `EventLog.groupReactivity` also invalidates keys when another process stores an event. */
 import * as Effect from "effect/Effect"
+import { layerRegistry, Registry } from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
+import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import { layerRegistry, Registry } from "effect/unstable/eventlog/EventLog"
-import * as Reactivity from "effect/unstable/reactivity/Reactivity"
 import { EventFeed, followFeed } from "./EventFeed.ts"
 import type { StoredEntry } from "./StoredEntry.ts"
 

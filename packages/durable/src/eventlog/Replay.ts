@@ -4,10 +4,10 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import * as Encoding from "effect/Encoding"
+import * as Hex from "effect/encoding/Hex"
+import type { EntryId } from "effect/eventlog/EventJournal"
 import * as Semaphore from "effect/Semaphore"
-import type { EntryId } from "effect/unstable/eventlog/EventJournal"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import type { EventHandlers } from "./EventHandlers.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { ReplayFailed } from "./errors.ts"
@@ -70,8 +70,8 @@ export const volatileProgress = (): Progress => {
       current = Math.max(current, position)
     },
     isBehind: (last) => Effect.sync(() => current < last),
-    handled: (id) => handled.add(Encoding.encodeHex(id)),
-    wasHandled: (id) => handled.delete(Encoding.encodeHex(id)),
+    handled: (id) => handled.add(Hex.encode(id)),
+    wasHandled: (id) => handled.delete(Hex.encode(id)),
   }
 }
 

@@ -3,13 +3,13 @@
  */
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
-import * as Encoding from "effect/Encoding"
+import * as Hex from "effect/encoding/Hex"
+import { Entry, type EventJournal, type EventJournalError, type RemoteEntry, type RemoteId } from "effect/eventlog/EventJournal"
+import type { Identity } from "effect/eventlog/EventLog"
+import type { StoreId } from "effect/eventlog/EventLogMessage"
+import type { EventLogRemote } from "effect/eventlog/EventLogRemote"
 import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
-import type { Entry, EventJournal, EventJournalError, RemoteEntry, RemoteId } from "effect/unstable/eventlog/EventJournal"
-import type { Identity } from "effect/unstable/eventlog/EventLog"
-import type { StoreId } from "effect/unstable/eventlog/EventLogMessage"
-import type { EventLogRemote } from "effect/unstable/eventlog/EventLogRemote"
 import { backgroundLoop, forkLoop } from "../runtime/BackgroundLoop.ts"
 import type { Compaction } from "./Compaction.ts"
 import type { EventHandlers } from "./EventHandlers.ts"
@@ -38,13 +38,15 @@ export const replicate =
         const { store, tail, follower } = open
 
         /** Without a replay, the handlers run while the event is stored. With one, the replay runs them. */
-        const effect = ({ entry, conflicts }: { readonly entry: Entry; readonly conflicts: ReadonlyArray<Entry> }) =>
+        const handle = ({ entry, conflicts }: { readonly entry: Entry; readonly conflicts: ReadonlyArray<Entry> }) =>
           replay !== undefined || !handlers.has(entry.event)
             ? Effect.void
             : Effect.mapError(
                 Effect.flatMap(handlers.decode(entry), (payload) => handlers.handle({ entry, payload, conflicts })),
                 failed("writeFromRemote"),
               )
+
+        const effect: FromRemote["effect"] = (entries) => Effect.forEach(entries, handle, { discard: true })
 
         const take = (remoteId: RemoteId, entries: ReadonlyArray<RemoteEntry>) =>
           Effect.gen(function* () {
@@ -82,7 +84,7 @@ export const replicate =
             yield* follower.passed(position)
           })
 
-        const name = `journal ${store.journal} with remote ${Encoding.encodeHex(remote.id).slice(0, 8)}`
+        const name = `journal ${store.journal} with remote ${Hex.encode(remote.id).slice(0, 8)}`
         // The last events are sent before the scope ends, if the remote answers within a second.
         yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(sendMissing, "1 second")))
         yield* forkLoop(`receiving of ${name}`, receive)
@@ -106,10 +108,11 @@ export const writeFromRemote = ({ store, writer }: OpenJournal["Service"], { rem
         const known = yield* store.storedIds(entries.map(({ entry }) => entry.id))
         const { fresh, duplicates } = separate(entries, known)
         const handled = compact === undefined ? fresh.map(({ entry }) => entry) : yield* compact(fresh)
-        for (const entry of handled) {
-          const conflicts = yield* store.conflicts(entry, position + 1)
-          yield* effect({ entry, conflicts })
+        const conflicting: Array<{ readonly entry: Entry; readonly conflicts: ReadonlyArray<Entry> }> = []
+        for (const entry of handled.toSorted(Entry.Order)) {
+          conflicting.push({ entry, conflicts: yield* store.conflicts(entry, position + 1) })
         }
+        if (conflicting.length > 0) yield* effect(conflicting)
         const foreign = fresh.map(({ entry }) => ({ entry, origin: remoteId }))
         const stored = yield* writer.append(position, foreign)
         const sequence = entries.reduce((next, { remoteSequence }) => Math.max(next, remoteSequence + 1), 0)
@@ -128,7 +131,7 @@ const separate = (entries: ReadonlyArray<RemoteEntry>, known: ReadonlySet<string
   const fresh: Array<RemoteEntry> = []
   const duplicates: Array<Entry> = []
   for (const one of entries) {
-    const id = Encoding.encodeHex(one.entry.id)
+    const id = Hex.encode(one.entry.id)
     if (seen.has(id)) duplicates.push(one.entry)
     else fresh.push(one)
     seen.add(id)

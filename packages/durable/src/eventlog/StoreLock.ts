@@ -4,8 +4,8 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { EventJournal } from "effect/unstable/eventlog/EventJournal"
-import type { StoreId } from "effect/unstable/eventlog/EventLogMessage"
+import type { EventJournal } from "effect/eventlog/EventJournal"
+import type { StoreId } from "effect/eventlog/EventLogMessage"
 import { Turns } from "../runtime/Turns.ts"
 import { type EventStore, inside } from "./EventStore.ts"
 import { failed } from "./errors.ts"

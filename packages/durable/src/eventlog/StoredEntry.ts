@@ -1,5 +1,5 @@
 /** An event of a journal with its position. Checks events before they are stored, and reads them from database rows. */
-import { Entry, EntryId, RemoteId } from "effect/unstable/eventlog/EventJournal"
+import { Entry, EntryId, RemoteId } from "effect/eventlog/EventJournal"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"

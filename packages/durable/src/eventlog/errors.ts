@@ -1,6 +1,7 @@
 /** The failures of domain events. Each says where it happened and what to do; none contains a payload, which may be secret. */
+
+import { EventJournalError } from "effect/eventlog/EventJournal"
 import * as Schema from "effect/Schema"
-import { EventJournalError } from "effect/unstable/eventlog/EventJournal"
 
 /** A stored row that is not an event. It is never skipped: each reader fails with this until the row is repaired. */
 export class EntryUnreadable extends Schema.TaggedError<EntryUnreadable>()("EntryUnreadable", {

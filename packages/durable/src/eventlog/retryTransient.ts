@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
 import * as Schedule from "effect/Schedule"
-import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import { retryFailed } from "../runtime/retryFailed.ts"
 
 /** 20, 40, 80, 160 and 320 ms: longer than a new connection takes. */

@@ -1,7 +1,7 @@
 /** Writes batches of commits to PostgreSQL, finds out why a commit was refused, and copies journals for forks. */
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { isDeliveryId } from "../instance/SelfSentEvents.ts"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"

@@ -5,8 +5,8 @@
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 
 /** The time in milliseconds since 1970 as a part of a statement. */
 type TimeIn = (sql: SqlClient) => Effect.Effect<Fragment>

@@ -3,8 +3,7 @@
  * failure. A message that is sent while the listener is not connected is lost: `connected` tells the subscriber when to check for missed
  * messages.
  */
-import type * as PgClient from "@effect/sql-pg/PgClient"
-import * as PgConnection from "@effect/sql-pg/PgConnection"
+
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -17,8 +16,10 @@ import * as Predicate from "effect/Predicate"
 import * as Queue from "effect/Queue"
 import * as Random from "effect/Random"
 import * as Scope from "effect/Scope"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type * as PgClient from "../driver/PgClient.ts"
+import * as PgConnection from "../driver/PgConnection.ts"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 import { Wakeup } from "../runtime/Wakeup.ts"
 
@@ -86,8 +87,7 @@ export const makeListener = (
 
     const open = Effect.gen(function* () {
       // A separate connection: one of the pool would be missing there, and a pool of one would be left without any.
-      const own = yield* PgConnection.make({ ...client.config, applicationName: `${client.config.applicationName ?? "detent"} listener` })
-      return yield* own.pin
+      return yield* PgConnection.make({ ...client.config, applicationName: `${client.config.applicationName ?? "detent"} listener` })
     })
 
     /** Fails when the connection does. */
@@ -109,7 +109,7 @@ export const makeListener = (
           const answered = Deferred.makeUnsafe<void, SqlError>()
           beat = answered
           // Forked, so that the timeout does not interrupt it: the interruption would wait for an answer of the connection.
-          const asking = connection.query("select pg_notify($1, '')::text", [beats])
+          const asking = connection.run("select pg_notify($1, '')::text", [beats])
           yield* Effect.forkScoped(Effect.tapError(asking, (error) => Deferred.fail(answered, error)))
           yield* Effect.timeout(Deferred.await(answered), heartbeat.patience)
         })

@@ -1,7 +1,7 @@
 /** Brings the listing up to date on PostgreSQL, for tables in a schema. One process at a time; the others wait for it. */
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { foldRows } from "../sql/Listing.ts"
 import { flagOf, type Row, wholeOf } from "../sql/Row.ts"
 

@@ -1,8 +1,8 @@
 /** Makes and upgrades the tables on PostgreSQL. Forward only; any number of processes may start at the same time. */
 import * as Effect from "effect/Effect"
-import * as Migrator from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import * as Migrator from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { areDone, type Migrations, migrating } from "../sql/migrating.ts"
 import { initial } from "./migrations/0001_initial.ts"
 import { commands } from "./migrations/0002_commands.ts"

@@ -1,6 +1,6 @@
 /** Explains why a PostgreSQL server cannot be used, by the error codes of the operating system and of the server. */
 import * as Predicate from "effect/Predicate"
-import { isSqlError } from "effect/unstable/sql/SqlError"
+import { isSqlError } from "effect/sql/SqlError"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 const starting = "start PostgreSQL there, or correct the address"

@@ -8,7 +8,7 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
-import type { WorkflowEngine, WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import type { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
 
 type Services = WorkflowEngine | WorkflowInstance
 

@@ -3,8 +3,8 @@
  * the speed of a database (commit, fork, reading events) are not shared; see sqlite/ and postgres/.
  */
 import type * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 import type { ShardFilter } from "../store/Commit.ts"
 
 /** The parts of a statement that updates instances and reads them. All parts see the tables as they were before the statement. */

@@ -1,6 +1,6 @@
 /** Reads the events of instances, in each database by the queries that suit its index. */
 import type * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import type { InstanceLife } from "../store/Journal.ts"
 import type { Row } from "./Row.ts"
 

@@ -9,7 +9,7 @@
 import * as Effect from "effect/Effect"
 import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
 
 /**

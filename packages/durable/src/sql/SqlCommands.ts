@@ -1,7 +1,7 @@
 /** The SQL of commands that SQLite and PostgreSQL share: reading them, and the operations of operators. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Fragment } from "effect/sql/Statement"
 import { unlimited } from "../command/QueueLimits.ts"
 import {
   type Claim,

@@ -1,8 +1,8 @@
 /** The journal's operations that are the same SQL on SQLite and PostgreSQL. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import { isDeliveryId, raisedPrefix } from "../instance/SelfSentEvents.ts"
 import type { EventRecord, InstanceKey, InstanceStatus, Json, SnapshotRecord } from "../store/Commit.ts"
 import { canBeStored, instanceName } from "../store/CommitCheck.ts"

@@ -10,8 +10,8 @@
  */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import type { Lease, LeaseResult, LeasesService } from "../store/Leases.ts"
 import { persisting } from "../store/StoreFailure.ts"
 import type { Dialect } from "./Dialect.ts"

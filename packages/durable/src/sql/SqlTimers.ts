@@ -1,7 +1,7 @@
 /** Durable deadlines in SQL. */
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Fragment } from "effect/sql/Statement"
 import type { ShardFilter, TimerRecord } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
 import { anyMachine, persisting } from "../store/StoreFailure.ts"

@@ -1,7 +1,7 @@
 /** Writes a batch in SQL: refuses malformed commits, and lets one bad commit fail alone. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { checkCommits } from "../store/CommitCheck.ts"
 import { failingTyped, isContentProblem, isUndone, persistenceFailed, subjectOf } from "../store/StoreFailure.ts"

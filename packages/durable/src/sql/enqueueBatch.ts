@@ -1,7 +1,7 @@
 /** Enqueues a batch of commands in SQL: one statement if all keys are new, and a second that finds the existing ones. */
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import type { EnqueueOutcome, NewCommand } from "../store/Commands.ts"
 import { anyMachine, failingTyped, isContentProblem, isUndone, persistenceFailed, RowProblem } from "../store/StoreFailure.ts"
 import { newCommandRow } from "./CommandRows.ts"

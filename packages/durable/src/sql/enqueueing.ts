@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Metric from "effect/Metric"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { commandsEnqueued } from "../command/CommandMetrics.ts"
 import type { CommandSignal } from "../command/CommandSignal.ts"
 import { enqueuingTogether } from "../command/Enqueuer.ts"

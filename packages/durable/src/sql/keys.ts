@@ -1,5 +1,5 @@
 /** How statements refer to instances. */
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Fragment } from "effect/sql/Statement"
 import type { InstanceKey } from "../store/Commit.ts"
 import type { InstanceLife } from "../store/Journal.ts"
 import type { Dialect } from "./Dialect.ts"

@@ -1,9 +1,9 @@
 /** The part of migrations that SQLite and PostgreSQL share. */
 import * as Effect from "effect/Effect"
-import { MigrationError } from "effect/unstable/sql/Migrator"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import { isSqlError } from "effect/unstable/sql/SqlError"
+import { MigrationError } from "effect/sql/Migrator"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError } from "effect/sql/SqlError"
 import { type Row, wholeOf } from "./Row.ts"
 
 /** The steps of one part of the package, by names that begin with their number. */

@@ -1,7 +1,7 @@
 /** Removes instances that ended long ago, with all their rows, and leases that have ended. */
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import type { Dialect } from "./Dialect.ts"
 import type { Row } from "./Row.ts"
 import { wholeOf } from "./Row.ts"

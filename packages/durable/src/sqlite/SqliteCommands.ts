@@ -1,7 +1,7 @@
 /** Commands on SQLite. There is one writer at a time, so counts stay valid until the claim. */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { CommandSignal } from "../command/CommandSignal.ts"
 import { begun, roomIn, type Start, unlimited } from "../command/QueueLimits.ts"
 import { byTurn, claimedCommandOf, finishedRow, queueOf } from "../sql/CommandRows.ts"

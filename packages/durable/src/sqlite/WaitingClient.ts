@@ -3,20 +3,19 @@
  * sleeps on the thread that serves everything else: with it, a lock that another process held for 19 seconds froze this one for as
  * long. Here each try is short, and between tries the fiber sleeps.
  */
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Random from "effect/Random"
-import * as Scope from "effect/Scope"
-import * as Semaphore from "effect/Semaphore"
-import * as Reactivity from "effect/unstable/reactivity/Reactivity"
-import * as Client from "effect/unstable/sql/SqlClient"
-import type { Connection } from "effect/unstable/sql/SqlConnection"
-import { classifySqliteError, SqlError } from "effect/unstable/sql/SqlError"
-import * as Statement from "effect/unstable/sql/Statement"
+import * as Reactivity from "effect/reactivity/Reactivity"
+import type * as Scope from "effect/Scope"
+import * as Client from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
+import * as SqliteClient from "../driver/SqliteClient.ts"
 import { CurrentFileGuard, FileGuard } from "./FileGuard.ts"
 import { hasFolder, isLockedElsewhere, isRolledBack } from "./opening.ts"
 
@@ -34,22 +33,24 @@ const clock = Clock.Clock.defaultValue()
 const nowMillis = (): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 /** Tries again while another process holds the write lock. SQLite has then executed nothing. */
-export const retryWhileLocked = <A, R>(effect: Effect.Effect<A, SqlError, R>): Effect.Effect<A, SqlError, R> =>
+export const retryWhileLocked = <A, E, R>(effect: Effect.Effect<A, E | SqlError, R>): Effect.Effect<A, E | SqlError, R> =>
   Effect.catch(effect, (error) =>
-    isLockedElsewhere(error) ? waitAndRetry(effect, error, nowMillis() + patienceMillis, 1) : Effect.fail(error),
+    isSqlError(error) && isLockedElsewhere(error) ? waitAndRetry(effect, error, nowMillis() + patienceMillis, 1) : Effect.fail(error),
   )
 
-const waitAndRetry = <A, R>(
-  effect: Effect.Effect<A, SqlError, R>,
+const waitAndRetry = <A, E, R>(
+  effect: Effect.Effect<A, E | SqlError, R>,
   error: SqlError,
   deadline: number,
   pauseMillis: number,
-): Effect.Effect<A, SqlError, R> =>
+): Effect.Effect<A, E | SqlError, R> =>
   Effect.flatMap(Random.next, (random) => {
     if (nowMillis() >= deadline) return Effect.fail(error)
     const pause = Effect.provideService(Effect.sleep(pauseMillis * (0.5 + random)), Clock.Clock, clock)
     const again = Effect.catch(effect, (next) =>
-      isLockedElsewhere(next) ? waitAndRetry(effect, next, deadline, Math.min(pauseMillis * 2, longestPauseMillis)) : Effect.fail(next),
+      isSqlError(next) && isLockedElsewhere(next)
+        ? waitAndRetry(effect, next, deadline, Math.min(pauseMillis * 2, longestPauseMillis))
+        : Effect.fail(next),
     )
     return Effect.andThen(pause, again)
   })
@@ -67,27 +68,15 @@ export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>)
     return Effect.tap(effect, () => Effect.sync(() => guard.check()))
   })
 
-/**
- * The client prepares these statements before it returns an Effect, and throws the errors of SQLite, for example that the file is locked
- * while another process creates it.
- */
-const failingTyped = (connection: Connection): Connection => {
-  const prepared = <A>(prepare: () => Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.flatten(Effect.try({ try: prepare, catch: notPrepared }))
-  return {
-    ...connection,
-    executeUnprepared: (sql, parameters, transformRows) => prepared(() => connection.executeUnprepared(sql, parameters, transformRows)),
-    executeValuesUnprepared: (sql, parameters) => prepared(() => connection.executeValuesUnprepared(sql, parameters)),
-  }
-}
-
-const notPrepared = (cause: unknown): SqlError =>
-  new SqlError({ reason: classifySqliteError(cause, { message: "Failed to prepare statement", operation: "prepare" }) })
-
-const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Connection => {
+/** In a transaction, the connection waits itself. For a single statement it must not: see `SqliteClient.over`. */
+const guardedConnection = (
+  plain: Connection,
+  guard: FileGuard | undefined,
+  wait: <A>(effect: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
+): Connection => {
   /** Reads from a replaced file must not confirm writes to the original one. */
   const waitingFor = <A>(effect: Effect.Effect<A, SqlError>): Effect.Effect<A, SqlError> =>
-    Effect.suspend(() => (guard?.problem === undefined ? retryWhileLocked(effect) : Effect.die(guard.problem)))
+    Effect.suspend(() => (guard?.problem === undefined ? wait(effect) : Effect.die(guard.problem)))
   const waiting: Connection = {
     execute: (sql, parameters, transformRows) => waitingFor(plain.execute(sql, parameters, transformRows)),
     executeRaw: (sql, parameters) => waitingFor(plain.executeRaw(sql, parameters)),
@@ -106,37 +95,21 @@ const waitingConnection = (plain: Connection, guard: FileGuard | undefined): Con
   return waiting
 }
 
-/** The one connection of the client, lent for one statement, or taken for a transaction until its scope closes. */
+/** The client would switch to WAL before there is a busy_timeout, and fail when another process is starting too. */
 const make = (
   filename: string,
   guard: FileGuard | undefined,
-): Effect.Effect<SqliteClient.SqliteClient, never, Scope.Scope | Reactivity.Reactivity> =>
+): Effect.Effect<SqliteClient.SqliteClient, SqlError, Scope.Scope | Reactivity.Reactivity> =>
   Effect.gen(function* () {
-    // The client would switch to WAL before there is a busy_timeout, and die when another process is starting too.
-    const inner = yield* SqliteClient.make({ filename, disableWAL: true })
-    const connection = waitingConnection(failingTyped(yield* Effect.scoped(Effect.orDie(inner.reserve))), guard)
-    const semaphore = yield* Semaphore.make(1)
-    const client = yield* Client.make({
-      acquirer: semaphore.withPermits(1)(Effect.succeed(connection)),
-      transactionAcquirer: Effect.uninterruptibleMask((restore) =>
-        Effect.flatMap(Effect.scope, (scope) =>
-          Effect.as(Effect.andThen(restore(semaphore.take(1)), Scope.addFinalizer(scope, semaphore.release(1))), connection),
-        ),
-      ),
-      compiler: Statement.makeCompilerSqlite(),
-      spanAttributes: [["db.system.name", "sqlite"]],
-    })
-    const { config, backup, loadExtension } = inner
-    return Object.assign(client, {
-      [SqliteClient.TypeId]: SqliteClient.TypeId,
-      config,
-      backup,
-      loadExtension,
-    }) as SqliteClient.SqliteClient
+    const config = { filename, disableWAL: true }
+    const plain = yield* SqliteClient.open(config)
+    const waiting = guardedConnection(plain, guard, retryWhileLocked)
+    const once = guardedConnection(plain, guard, (effect) => effect)
+    return yield* SqliteClient.over(waiting, plain, config, (lend) => (f) => retryWhileLocked(lend(() => f(once))))
   })
 
 /** Opens the file. Also provides its guard, unless the database has no file. */
-export const layer = (filename: string): Layer.Layer<SqliteClient.SqliteClient | Client.SqlClient> =>
+export const layer = (filename: string): Layer.Layer<SqliteClient.SqliteClient | Client.SqlClient, SqlError> =>
   Layer.effectContext(
     Effect.suspend(() => {
       const guard = hasFolder(filename) ? new FileGuard(filename) : undefined

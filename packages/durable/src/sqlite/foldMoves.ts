@@ -1,7 +1,7 @@
 /** Brings the listing up to date on SQLite, in one transaction. */
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { foldInstances, foldRows } from "../sql/Listing.ts"
 import type { Row } from "../sql/Row.ts"
 import { textOf, wholeOf } from "../sql/Row.ts"

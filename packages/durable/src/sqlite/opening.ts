@@ -3,7 +3,7 @@ import { mkdirSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 /** Databases in memory have no folder, and only SQLite knows which part of a `file:` address is the path. */

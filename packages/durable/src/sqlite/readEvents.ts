@@ -5,8 +5,8 @@
  * The statements name the index instead of relying on statistics: those of a nearly empty file make SQLite read the whole table when it has
  * grown.
  */
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 import type { Dialect } from "../sql/Dialect.ts"
 import type { EventReading } from "../sql/EventReading.ts"
 import { livesOf, surrogateOfLife } from "../sql/keys.ts"

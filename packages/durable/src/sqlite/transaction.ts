@@ -4,9 +4,9 @@
  */
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Connection } from "effect/unstable/sql/SqlConnection"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { Connection } from "effect/sql/SqlConnection"
+import type { SqlError } from "effect/sql/SqlError"
 import type { Row } from "../sql/Row.ts"
 import { RowProblem } from "../store/StoreFailure.ts"
 import type { FileGuard } from "./FileGuard.ts"

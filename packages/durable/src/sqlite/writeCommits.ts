@@ -1,6 +1,6 @@
 /** Writes a batch of commits inside a transaction that holds the write lock: checks stay valid until its end. */
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
 import { lifeOf } from "../sql/life.ts"

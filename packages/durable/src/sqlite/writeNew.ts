@@ -3,7 +3,7 @@
  * only in ids, times and first states: each shared value is one parameter of the statement.
  */
 import * as Effect from "effect/Effect"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
 import { textOf, wholeOf } from "../sql/Row.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"

@@ -4,7 +4,7 @@ import type { PersistenceFailed } from "@detent/machine"
 import * as Context from "effect/Context"
 import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
-import type { TransactionConnection } from "effect/unstable/sql/SqlClient"
+import type { TransactionConnection } from "effect/sql/SqlClient"
 import type {
   Commit,
   CommitOutcome,

@@ -3,9 +3,9 @@
  * once, however many processes start at the same time.
  */
 import * as Effect from "effect/Effect"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { migrateTables as migratePostgres } from "../postgres/migrate.ts"
 import { migrateTables as migrateSqlite } from "../sqlite/migrate.ts"
 

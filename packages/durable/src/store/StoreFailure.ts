@@ -2,8 +2,8 @@
 import { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Predicate from "effect/Predicate"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import { isSqlError } from "effect/unstable/sql/SqlError"
+import type { SqlError } from "effect/sql/SqlError"
+import { isSqlError } from "effect/sql/SqlError"
 import type { Commit, InstanceKey } from "./Commit.ts"
 
 interface RowProblemOptions extends ErrorOptions {

@@ -5,8 +5,8 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 
 export class StoreNotOpened extends Schema.TaggedError<StoreNotOpened>()("StoreNotOpened", {
   store: Schema.Literals(["SQLite", "PostgreSQL"]),

@@ -11,8 +11,8 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Scope from "effect/Scope"
-import type * as Workflow from "effect/unstable/workflow/Workflow"
-import { WorkflowInstance } from "effect/unstable/workflow/WorkflowEngine"
+import type * as Workflow from "effect/workflow/Workflow"
+import { WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import { compensationKey } from "./ExecutionState.ts"
 
 type Finalizer = (exit: Exit.Exit<unknown, unknown>) => Effect.Effect<unknown>
@@ -35,7 +35,7 @@ export class Compensations {
     const scope = Scope.makeUnsafe()
     const register = (finalizer: Finalizer) => this.#register(finalizer)
     scope.state = { _tag: "Open", finalizerKey: undefined, finalizer: undefined, finalizers: new Finalizers(register) }
-    this.instance = WorkflowInstance.initial(workflow, executionId, scope)
+    this.instance = WorkflowInstance.initial(workflow, executionId, { scope })
     // A finalizer of `Workflow.addFinalizer` reads `abandoned` before it does anything. A finalizer of the process alone, such as
     // one that closes a file, does not. That distinguishes the two.
     Object.defineProperty(this.instance, "abandoned", {

@@ -1,5 +1,5 @@
 /** An execution of an Effect workflow is an instance of the machine `workflow/NAME`, under its execution id. */
-import type * as Workflow from "effect/unstable/workflow/Workflow"
+import type * as Workflow from "effect/workflow/Workflow"
 import type { InstanceKey } from "../store/Commit.ts"
 
 /** The machine under which the executions of a workflow are listed. */

@@ -1,5 +1,5 @@
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { commandsConformance } from "../../testing/commandsConformance.ts"
 import { sqliteLayer } from "../support/Sqlite.ts"
 

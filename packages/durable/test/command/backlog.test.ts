@@ -1,7 +1,7 @@
 /** A long history slows neither claims, which read as many pages with hundreds of thousands of finished commands as without, nor counts and lists. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { openCommands as postgresCommands } from "../../src/postgres/exchangeFunction.ts"
 import { openCommands as sqliteCommands } from "../../src/sqlite/commandStatements.ts"
 import { Commands } from "../../src/store/Commands.ts"

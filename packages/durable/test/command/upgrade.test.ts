@@ -1,10 +1,11 @@
 /** Commands of a store from before commands were executed are kept by the upgrade, and can be claimed. */
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as PgClient from "../../src/driver/PgClient.ts"
+import * as SqliteClient from "../../src/driver/SqliteClient.ts"
 import * as PostgresStore from "../../src/PostgresStore.ts"
 import { migrateTables as migratePostgres } from "../../src/postgres/migrate.ts"
 import { initial as firstPostgres } from "../../src/postgres/migrations/0001_initial.ts"

@@ -1,9 +1,9 @@
 /** Faults of PostgreSQL: restarts, lost connections, lost answers. */
 import { setTimeout as sleep } from "node:timers/promises"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as PgClient from "../../src/driver/PgClient.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { startRestartable } from "../support/RestartableServer.ts"
 import type { StoreAddress } from "./Protocol.ts"

@@ -1,13 +1,13 @@
 /** The databases on which domain events are tested: a SQLite file and a PostgreSQL database of the test. */
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import { describe } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import * as PgClient from "../../src/driver/PgClient.ts"
+import * as SqliteClient from "../../src/driver/SqliteClient.ts"
 import { freshDatabase } from "../support/Postgres.ts"
 import { freshFile } from "../support/Sqlite.ts"
 

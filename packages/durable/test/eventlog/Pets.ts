@@ -1,9 +1,9 @@
 /** A small domain to test logs with: pets are created, renamed, weighed often, and sold once. */
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Schema from "effect/Schema"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as SqlEventLog from "../../src/SqlEventLog.ts"
 
 const pet = Schema.String

@@ -2,20 +2,13 @@
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { Entry, EventJournal, EventJournalError, makeEntryIdUnsafe, makeRemoteIdUnsafe, RemoteEntry } from "effect/eventlog/EventJournal"
+import { StoreId } from "effect/eventlog/EventLogMessage"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
 import * as Stream from "effect/Stream"
-import {
-  Entry,
-  EventJournal,
-  EventJournalError,
-  makeEntryIdUnsafe,
-  makeRemoteIdUnsafe,
-  RemoteEntry,
-} from "effect/unstable/eventlog/EventJournal"
-import { StoreId } from "effect/unstable/eventlog/EventLogMessage"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import { clientOf, type Database, onEachDatabase } from "./Databases.ts"

@@ -1,8 +1,8 @@
 /** Code that must not compile, checked with the types of the tests: a line that compiles although it should not is an error there. */
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Schema from "effect/Schema"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
 import * as SqlEventLog from "../../src/SqlEventLog.ts"
 
 const primaryKey = ({ pet }: { readonly pet: string }) => pet
@@ -47,6 +47,6 @@ export const writing = Effect.gen(function* () {
   const write = yield* EventLog.makeClient(EventLog.schema(Pets))
   // @ts-expect-error its payload is missing
   yield* write("PetSold", {})
-  const sold: number = yield* write("PetSold", { pet: "p1" })
+  const sold: number = yield* write({ event: "PetSold", payload: { pet: "p1" } })
   return sold
 })

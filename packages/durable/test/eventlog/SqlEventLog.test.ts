@@ -2,14 +2,14 @@
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import type { EventJournal } from "effect/eventlog/EventJournal"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import type { EventJournal } from "effect/unstable/eventlog/EventJournal"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import * as SqlEventLog from "../../src/SqlEventLog.ts"
@@ -31,9 +31,9 @@ onEachDatabase("event log", (database) => {
       yield* program(
         Effect.gen(function* () {
           const write = yield* petClient
-          yield* write("PetCreated", { pet: "p1", name: "Rex" })
-          yield* write("PetRenamed", { pet: "p1", name: "Max" })
-          assert.strictEqual(yield* write("PetSold", { pet: "p1", to: "Ann" }), "p1 belongs to Ann")
+          yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
+          yield* write({ event: "PetRenamed", payload: { pet: "p1", name: "Max" } })
+          assert.strictEqual(yield* write({ event: "PetSold", payload: { pet: "p1", to: "Ann" } }), "p1 belongs to Ann")
           assert.deepStrictEqual(yield* petRows, [{ pet: "p1", name: "Max", owner: "Ann", grams: null, changes: 3 }])
           const entries = yield* (yield* EventLog.EventLog).entries
           assert.deepStrictEqual(
@@ -56,9 +56,11 @@ onEachDatabase("event log", (database) => {
       yield* program(
         Effect.gen(function* () {
           const write = yield* petClient
-          for (const pet of ["p1", "p2", "p3"]) yield* write("PetCreated", { pet, name: pet })
+          for (const pet of ["p1", "p2", "p3"]) yield* write({ event: "PetCreated", payload: { pet, name: pet } })
           const exits = yield* Effect.all(
-            ["p1", "p2", "p1", "p3", "nobody"].map((pet, index) => Effect.exit(write("PetSold", { pet, to: `owner ${index}` }))),
+            ["p1", "p2", "p1", "p3", "nobody"].map((pet, index) =>
+              Effect.exit(write({ event: "PetSold", payload: { pet, to: `owner ${index}` } })),
+            ),
             { concurrency: "unbounded" },
           )
           assert.deepStrictEqual(exits, [
@@ -91,8 +93,8 @@ onEachDatabase("event log", (database) => {
           const names = Array.from({ length: 180 }, (_, index) => `p${index}`)
           const isNobody = (index: number) => [3, 49, 50, 101, 179].includes(index)
           const created = names.filter((_, index) => !isNobody(index))
-          yield* Effect.forEach(created, (pet) => write("PetCreated", { pet, name: pet }), { concurrency: "unbounded" })
-          const exits = yield* Effect.forEach(names, (pet) => Effect.exit(write("PetSold", { pet, to: "somebody" })), {
+          yield* Effect.forEach(created, (pet) => write({ event: "PetCreated", payload: { pet, name: pet } }), { concurrency: "unbounded" })
+          const exits = yield* Effect.forEach(names, (pet) => Effect.exit(write({ event: "PetSold", payload: { pet, to: "somebody" } })), {
             concurrency: "unbounded",
           })
           exits.forEach((exit, index) => {
@@ -113,12 +115,12 @@ onEachDatabase("event log", (database) => {
   it.live("nothing is replayed at a start when the tables have everything", () =>
     Effect.gen(function* () {
       const program = yield* programs
-      yield* program(Effect.flatMap(petClient, (write) => write("PetCreated", { pet: "p1", name: "Rex" })))
+      yield* program(Effect.flatMap(petClient, (write) => write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })))
       for (let start = 0; start < 3; start++) {
         const rows = yield* program(
           Effect.gen(function* () {
             const write = yield* petClient
-            yield* write("PetRenamed", { pet: "p1", name: `name ${start}` })
+            yield* write({ event: "PetRenamed", payload: { pet: "p1", name: `name ${start}` } })
             return yield* petRows
           }),
         )
@@ -135,9 +137,9 @@ onEachDatabase("event log", (database) => {
           const write = yield* petClient
           const each = (count: number, one: (n: number) => Effect.Effect<unknown, unknown>) =>
             Effect.forEach(Array.from({ length: count }).keys(), one, { concurrency: "unbounded" })
-          yield* each(400, (n) => write("PetCreated", { pet: `p${n}`, name: `name ${n}` }))
-          yield* each(400, (n) => write("PetRenamed", { pet: `p${n}`, name: `new name ${n}` }))
-          yield* each(200, (n) => write("PetSold", { pet: `p${n}`, to: "Ann" }))
+          yield* each(400, (n) => write({ event: "PetCreated", payload: { pet: `p${n}`, name: `name ${n}` } }))
+          yield* each(400, (n) => write({ event: "PetRenamed", payload: { pet: `p${n}`, name: `new name ${n}` } }))
+          yield* each(200, (n) => write({ event: "PetSold", payload: { pet: `p${n}`, to: "Ann" } }))
           const rows = yield* petRows
           yield* (yield* SqlClient)`drop table pets`
           return rows
@@ -154,11 +156,11 @@ onEachDatabase("event log", (database) => {
       yield* program(
         Effect.gen(function* () {
           const write = yield* petClient
-          yield* write("PetCreated", { pet: "p1", name: "Rex" })
-          yield* write("PetCreated", { pet: "p2", name: "Max" })
-          for (let grams = 1; grams <= 20; grams++) yield* write("PetWeighed", { pet: "p1", grams })
+          yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
+          yield* write({ event: "PetCreated", payload: { pet: "p2", name: "Max" } })
+          for (let grams = 1; grams <= 20; grams++) yield* write({ event: "PetWeighed", payload: { pet: "p1", grams } })
           yield* Effect.all(
-            Array.from({ length: 20 }, (_, grams) => write("PetWeighed", { pet: "p2", grams })),
+            Array.from({ length: 20 }, (_, grams) => write({ event: "PetWeighed", payload: { pet: "p2", grams } })),
             { concurrency: "unbounded" },
           )
           const entries = yield* (yield* EventLog.EventLog).entries
@@ -192,18 +194,24 @@ onEachDatabase("event log", (database) => {
         Effect.gen(function* () {
           const sql = yield* SqlClient
           const write = yield* petClient
-          const both = Effect.andThen(write("PetCreated", { pet: "p1", name: "Rex" }), write("PetRenamed", { pet: "p1", name: "Max" }))
+          const both = Effect.andThen(
+            write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } }),
+            write({ event: "PetRenamed", payload: { pet: "p1", name: "Max" } }),
+          )
           yield* Effect.flip(sql.withTransaction(Effect.andThen(both, Effect.fail("no"))))
           assert.deepStrictEqual(yield* petRows, [])
           yield* sql.withTransaction(both)
-          yield* write("PetRenamed", { pet: "p1", name: "Moritz" })
+          yield* write({ event: "PetRenamed", payload: { pet: "p1", name: "Moritz" } })
           assert.deepStrictEqual(
             (yield* petRows).map(({ name, changes }) => [name, changes]),
             [["Moritz", 3]],
           )
           // A refusal inside it rolls back only the refused event.
           const refused = yield* sql.withTransaction(
-            Effect.andThen(write("PetRenamed", { pet: "p1", name: "Fritz" }), Effect.exit(write("PetSold", { pet: "nobody", to: "Ann" }))),
+            Effect.andThen(
+              write({ event: "PetRenamed", payload: { pet: "p1", name: "Fritz" } }),
+              Effect.exit(write({ event: "PetSold", payload: { pet: "nobody", to: "Ann" } })),
+            ),
           )
           assert.deepStrictEqual(refused, Exit.fail(new NotForSale({ pet: "nobody" })))
           assert.deepStrictEqual(
@@ -226,14 +234,14 @@ onEachDatabase("event log", (database) => {
       yield* Effect.gen(function* () {
         const write = yield* EventLog.makeClient(EventLog.schema(Calls))
         const results = yield* Effect.all(
-          ["one", "hangs", "two"].map((text) => Effect.result(write("Called", text))),
+          ["one", "hangs", "two"].map((text) => Effect.result(write({ event: "Called", payload: text }))),
           { concurrency: "unbounded" },
         )
         assert.deepStrictEqual(
           results.map((result) => (result._tag === "Failure" ? result.failure.cause instanceof SqlEventLog.HandlerTimeout : "stored")),
           ["stored", true, "stored"],
         )
-        yield* write("Called", "three")
+        yield* write({ event: "Called", payload: "three" })
         assert.deepStrictEqual(
           (yield* (yield* EventLog.EventLog).entries).map(({ primaryKey }) => primaryKey),
           ["one", "two", "three"],
@@ -248,9 +256,9 @@ onEachDatabase("event log", (database) => {
       yield* program(
         Effect.gen(function* () {
           const write = yield* petClient
-          yield* write("PetCreated", { pet: "p1", name: "Rex" })
-          yield* write("PetWeighed", { pet: "p1", grams: 900 })
-          yield* write("PetSold", { pet: "p1", to: "Ann" })
+          yield* write({ event: "PetCreated", payload: { pet: "p1", name: "Rex" } })
+          yield* write({ event: "PetWeighed", payload: { pet: "p1", grams: 900 } })
+          yield* write({ event: "PetSold", payload: { pet: "p1", to: "Ann" } })
           const told = Stream.map(SqlEventLog.stream(PetLog, { after: 1 }), (event) => {
             switch (event._tag) {
               case "PetCreated":
@@ -290,9 +298,11 @@ onEachDatabase("event log", (database) => {
       yield* Effect.gen(function* () {
         yield* pets.create
         const write = yield* petClient
-        yield* Effect.forEach(["p1", "p2", "p3"], (pet) => write("PetCreated", { pet, name: pet }), { concurrency: "unbounded" })
-        assert.strictEqual(yield* write("PetSold", { pet: "p1", to: "Ann" }), "p1 belongs to Ann")
-        assert.instanceOf(yield* Effect.flip(write("PetSold", { pet: "p1", to: "Bob" })), NotForSale)
+        yield* Effect.forEach(["p1", "p2", "p3"], (pet) => write({ event: "PetCreated", payload: { pet, name: pet } }), {
+          concurrency: "unbounded",
+        })
+        assert.strictEqual(yield* write({ event: "PetSold", payload: { pet: "p1", to: "Ann" } }), "p1 belongs to Ann")
+        assert.instanceOf(yield* Effect.flip(write({ event: "PetSold", payload: { pet: "p1", to: "Bob" } })), NotForSale)
         assert.strictEqual((yield* (yield* EventLog.EventLog).entries).length, 4)
         assert.deepStrictEqual(
           (yield* petRows).map(({ owner }) => owner),

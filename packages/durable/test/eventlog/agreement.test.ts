@@ -1,13 +1,9 @@
 /** Property: the journal answers any operations, in any order, as the journal in memory does. */
 import { afterAll, assert, beforeAll, layer } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Layer from "effect/Layer"
-import * as Option from "effect/Option"
-import * as PubSub from "effect/PubSub"
-import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import {
   Entry,
   EventJournal,
@@ -16,8 +12,12 @@ import {
   makeMemory,
   makeRemoteIdUnsafe,
   RemoteEntry,
-} from "effect/unstable/eventlog/EventJournal"
-import { StoreId } from "effect/unstable/eventlog/EventLogMessage"
+} from "effect/eventlog/EventJournal"
+import { StoreId } from "effect/eventlog/EventLogMessage"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as PubSub from "effect/PubSub"
+import * as Schema from "effect/Schema"
 import { vi } from "vitest"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import { freshName, postgres, sqlite } from "./Databases.ts"
@@ -87,10 +87,12 @@ class Recorded {
             operation.outcome === "compacted"
               ? (uncommitted) => Effect.succeed(uncommitted.slice(-1).map(({ entry }) => entry))
               : undefined,
-          effect: ({ entry, conflicts }) =>
+          effect: (batch) =>
             operation.outcome === "fails"
               ? Effect.fail(new EventJournalError({ method: "effect", cause: "no" }))
-              : Effect.sync(() => handled.push([content(entry), conflicts.map(content)])),
+              : Effect.sync(() => {
+                  for (const { entry, conflicts } of batch) handled.push([content(entry), conflicts.map(content)])
+                }),
         })
         return Effect.map(Effect.exit(written), (exit) => {
           if (Exit.isSuccess(exit)) for (const { entry } of foreign) this.seen.push(entry)

@@ -1,14 +1,15 @@
 /** How processes learn of each other's events on PostgreSQL without polling. */
-import * as PgClient from "@effect/sql-pg/PgClient"
+
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { EventJournal } from "effect/eventlog/EventJournal"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as References from "effect/References"
 import * as Stream from "effect/Stream"
-import { EventJournal } from "effect/unstable/eventlog/EventJournal"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as PgClient from "../../src/driver/PgClient.ts"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import * as SqlEventJournal from "../../src/SqlEventJournal.ts"
 import { freshDatabase } from "../support/Postgres.ts"

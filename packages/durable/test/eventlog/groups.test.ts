@@ -2,16 +2,16 @@
 import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import type { Entry, RemoteId } from "effect/eventlog/EventJournal"
+import { EventJournal, makeRemoteIdUnsafe, RemoteEntry } from "effect/eventlog/EventJournal"
+import * as EventLog from "effect/eventlog/EventLog"
+import type { EventLogRemote } from "effect/eventlog/EventLogRemote"
 import * as Layer from "effect/Layer"
 import * as Queue from "effect/Queue"
 import * as Redacted from "effect/Redacted"
+import * as Reactivity from "effect/reactivity/Reactivity"
 import * as Schema from "effect/Schema"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import type { Entry, RemoteId } from "effect/unstable/eventlog/EventJournal"
-import { EventJournal, makeRemoteIdUnsafe, RemoteEntry } from "effect/unstable/eventlog/EventJournal"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import type { EventLogRemote } from "effect/unstable/eventlog/EventLogRemote"
-import * as Reactivity from "effect/unstable/reactivity/Reactivity"
 import * as SqlEventLog from "../../src/SqlEventLog.ts"
 import { clientOf, onEachDatabase } from "./Databases.ts"
 
@@ -81,8 +81,8 @@ onEachDatabase("event groups", (database) => {
       const context = yield* Layer.build(layer)
       const write = yield* Effect.provideContext(client, context)
       for (const cart of ["a", "b"]) {
-        yield* write("Opened", { cart })
-        for (let items = 1; items <= 5; items++) yield* write("Added", { cart, items })
+        yield* write({ event: "Opened", payload: { cart } })
+        for (let items = 1; items <= 5; items++) yield* write({ event: "Added", payload: { cart, items } })
       }
       const entries = yield* Context.get(context, EventJournal).entries
       const decode = Schema.decodeUnknownEffect(Carts.events["Added"]?.payloadSchemaBinary ?? Schema.Unknown)
@@ -115,7 +115,7 @@ onEachDatabase("event groups", (database) => {
       })
       const write = yield* Effect.provideContext(client, writing)
       assert.strictEqual(invalidations, 0)
-      yield* write("Opened", { cart: "a" })
+      yield* write({ event: "Opened", payload: { cart: "a" } })
       while (invalidations === 0) yield* Effect.sleep("10 millis")
       unregister()
     }),
@@ -137,10 +137,10 @@ onEachDatabase("event groups", (database) => {
         })
       const [north, south]: [Array<Handled>, Array<Handled>] = [[], []]
       const one = yield* open("north", north, "everyStart")
-      yield* one.write("Opened", { cart: "before" })
+      yield* one.write({ event: "Opened", payload: { cart: "before" } })
       const two = yield* open("south", south, "none")
-      yield* one.write("Opened", { cart: "from north" })
-      yield* two.write("Opened", { cart: "from south" })
+      yield* one.write({ event: "Opened", payload: { cart: "from north" } })
+      yield* two.write({ event: "Opened", payload: { cart: "from south" } })
       while (north.length < 3 || south.length < 3) yield* Effect.sleep("10 millis")
       yield* Effect.sleep("100 millis")
       assert.deepStrictEqual(north.map(({ cart }) => cart).sort(), ["before", "from north", "from south"])

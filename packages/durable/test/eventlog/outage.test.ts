@@ -1,17 +1,17 @@
 /** A database that is away for a while: failures are typed, no acknowledged event is lost, and readers and writers continue after it. */
 import { DatabaseSync } from "node:sqlite"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { EventJournal, EventJournalError } from "effect/eventlog/EventJournal"
+import type { EventLog } from "effect/eventlog/EventLog"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
-import { EventJournal, EventJournalError } from "effect/unstable/eventlog/EventJournal"
-import type { EventLog } from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
+import * as PgClient from "../../src/driver/PgClient.ts"
 import { EventFeed } from "../../src/eventlog/EventFeed.ts"
 import { startProxy } from "../crash/Proxy.ts"
 import { freshDatabase } from "../support/Postgres.ts"
@@ -26,7 +26,7 @@ const names = (count: number, prefix = "p") => Array.from({ length: count }, (_,
 
 const create = (program: Context.Context<Services>, pet: string): Effect.Effect<void, EventJournalError> =>
   Effect.provideContext(
-    Effect.flatMap(petClient, (write) => write("PetCreated", { pet, name: pet })),
+    Effect.flatMap(petClient, (write) => write({ event: "PetCreated", payload: { pet, name: pet } })),
     program,
   )
 
@@ -131,9 +131,9 @@ describe("a commit whose answer is lost", () => {
         const program = yield* Layer.build(petLayer().pipe(Layer.provideMerge(client)))
         const write = yield* Effect.provideContext(petClient, program)
         for (const pet of names(3)) {
-          yield* write("PetCreated", { pet, name: pet })
+          yield* write({ event: "PetCreated", payload: { pet, name: pet } })
           const cut = proxy.cutAfter("COMMIT")
-          assert.strictEqual(yield* write("PetSold", { pet, to: "Ann" }), `${pet} belongs to Ann`)
+          assert.strictEqual(yield* write({ event: "PetSold", payload: { pet, to: "Ann" } }), `${pet} belongs to Ann`)
           yield* Effect.promise(() => cut)
         }
         assert.strictEqual((yield* Context.get(program, EventJournal).entries).length, 6)

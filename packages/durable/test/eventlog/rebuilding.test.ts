@@ -1,14 +1,14 @@
 /** Property: after any writes, by any process, the tables that a replay creates equal the tables before. */
 import { assert, layer } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { EventLog } from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import { EventLog } from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { freshName, postgres, sqlite } from "./Databases.ts"
 import { petClient, petLayer, petRows } from "./Pets.ts"
 
@@ -31,13 +31,13 @@ const Round = Schema.Struct({
 const perform = (write: Effect.Success<typeof petClient>, operation: Operation, n: number): Effect.Effect<unknown, unknown> => {
   switch (operation._tag) {
     case "Create":
-      return write("PetCreated", { pet: operation.pet, name: `name ${n}` })
+      return write({ event: "PetCreated", payload: { pet: operation.pet, name: `name ${n}` } })
     case "Rename":
-      return write("PetRenamed", { pet: operation.pet, name: `name ${n}` })
+      return write({ event: "PetRenamed", payload: { pet: operation.pet, name: `name ${n}` } })
     case "Weigh":
-      return write("PetWeighed", { pet: operation.pet, grams: n })
+      return write({ event: "PetWeighed", payload: { pet: operation.pet, grams: n } })
     case "Sell":
-      return write("PetSold", { pet: operation.pet, to: `owner ${n}` })
+      return write({ event: "PetSold", payload: { pet: operation.pet, to: `owner ${n}` } })
   }
 }
 

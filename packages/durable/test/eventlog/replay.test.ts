@@ -3,14 +3,14 @@ import { assert, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import { EventJournal, EventJournalError } from "effect/eventlog/EventJournal"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import * as Scope from "effect/Scope"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import { EventJournal, EventJournalError } from "effect/unstable/eventlog/EventJournal"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as SqlEventLog from "../../src/SqlEventLog.ts"
 import { clientOf, type Database, onEachDatabase } from "./Databases.ts"
 import { PetEvents, PetLog, petClient, petLayer, petRows, pets } from "./Pets.ts"
@@ -64,7 +64,7 @@ const programsOn = (database: Database) =>
 
 const create = (program: { readonly context: Context.Context<EventLog.EventLog> }, pet: string, name = pet) =>
   Effect.provideContext(
-    Effect.flatMap(petClient, (write) => write("PetCreated", { pet, name })),
+    Effect.flatMap(petClient, (write) => write({ event: "PetCreated", payload: { pet, name } })),
     program.context,
   )
 
@@ -252,8 +252,8 @@ onEachDatabase("replay", (database) => {
       )
       const { context } = yield* open(SqlEventLog.layer(EchoLog, handlers, { journal: "echo" }))
       const client = yield* Effect.provideContext(EventLog.makeClient(EchoLog), context)
-      write = (text) => client("Said", text)
-      const failure = yield* Effect.flip(client("Said", "hello"))
+      write = (text) => client({ event: "Said", payload: text })
+      const failure = yield* Effect.flip(client({ event: "Said", payload: "hello" }))
       assert.include(String(failure), "the handler of Said writes it")
       assert.deepStrictEqual(yield* Context.get(context, EventJournal).entries, [])
     }),

@@ -1,13 +1,13 @@
 /** A database of its own in the PostgreSQL of the test run. */
 import { randomBytes } from "node:crypto"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Scope from "effect/Scope"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import { inject } from "vitest"
+import * as PgClient from "../../src/driver/PgClient.ts"
 import * as PostgresStore from "../../src/PostgresStore.ts"
 import { layerListener, type PgListener } from "../../src/postgres/PgListener.ts"
 

@@ -1,6 +1,6 @@
 /** How the conformance kit reaches behind the stores in SQL. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import type { InstanceKey } from "../../src/store/Commit.ts"
 import type { StoreHooks } from "../../testing/index.ts"
 

@@ -1,7 +1,7 @@
 /** What an operation of a store asks of its database. */
 import * as Effect from "effect/Effect"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as Tracer from "effect/Tracer"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
 
 /** The statements that an operation of a store runs. */
 export const statementsOf = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<readonly [A, ReadonlySet<string>], E, R> =>

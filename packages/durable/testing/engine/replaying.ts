@@ -2,11 +2,11 @@
 import { Event, Machine, Slot, type SnapshotPolicy, State, stay, stop } from "@detent/machine"
 import { arbitrary } from "@detent/machine/testing"
 import { expect } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as DateTime from "effect/DateTime"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Kit } from "./Rig.ts"
 
 const S = State({

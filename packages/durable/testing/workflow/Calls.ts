@@ -1,7 +1,7 @@
 /** Records what activities and compensations of a test did, in order, so that tests can count how often each ran. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Activity from "effect/unstable/workflow/Activity"
+import * as Activity from "effect/workflow/Activity"
 
 export class Calls {
   readonly all: Array<string> = []

@@ -2,10 +2,10 @@
 import { expect } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as PersistedQueue from "effect/persistence/PersistedQueue"
 import * as Schema from "effect/Schema"
-import * as PersistedQueue from "effect/unstable/persistence/PersistedQueue"
-import * as DurableQueue from "effect/unstable/workflow/DurableQueue"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as DurableQueue from "effect/workflow/DurableQueue"
+import * as Workflow from "effect/workflow/Workflow"
 import { Calls } from "./Calls.ts"
 import type { Kit } from "./Rig.ts"
 

@@ -7,15 +7,16 @@ import * as SqlEventLog from "@detent/durable/SqlEventLog"
 import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as EventGroup from "effect/eventlog/EventGroup"
+import type { EventJournalError } from "effect/eventlog/EventJournal"
+import * as EventLog from "effect/eventlog/EventLog"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as EventGroup from "effect/unstable/eventlog/EventGroup"
-import type { EventJournalError } from "effect/unstable/eventlog/EventJournal"
-import * as EventLog from "effect/unstable/eventlog/EventLog"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import { SqlClient } from "effect/sql/SqlClient"
+import type { Fragment } from "effect/sql/Statement"
 import { countEvent, exposeCounters } from "../KnowledgeMetrics.ts"
+import { atLeastOne } from "../runs/atLeastOne.ts"
 import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -78,7 +79,14 @@ const handlers = EventLog.group(BatchEvents, (group) =>
         documentIds.length === 0
           ? Effect.void
           : Effect.orDie(sql`insert into ${documents} as d ${sql.insert(
-              documentIds.map((id) => ({ batch_id: batchId, document_id: id, status: "completed", error: null, round: 0, updated_at: at })),
+              Arr.map(atLeastOne(documentIds), (id) => ({
+                batch_id: batchId,
+                document_id: id,
+                status: "completed",
+                error: null,
+                round: 0,
+                updated_at: at,
+              })),
             )} on conflict (batch_id, document_id) do update set status = excluded.status, error = excluded.error,
               round = excluded.round, updated_at = excluded.updated_at where d.status <> 'completed'`),
       )
@@ -192,7 +200,7 @@ const make = Effect.gen(function* () {
   const events = (after = 0) => Stream.provideContext(SqlEventLog.stream(BatchLogSchema, { after }), context)
   return {
     // The payload belongs to the tag, which TypeScript cannot infer through the union.
-    emit: (event) => Effect.andThen(write(event._tag, event as never), countEvent(event)),
+    emit: (event) => Effect.andThen(write({ event: event._tag, payload: event as never }), countEvent(event)),
     events,
     position: feed.position,
     page: (after) =>

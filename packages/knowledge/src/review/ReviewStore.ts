@@ -4,16 +4,18 @@
  * the decision where the same words state the same fact.
  */
 import { OwnTables } from "@detent/durable"
+import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { BatchState } from "../batch/BatchState.ts"
 import { StoredFact, surenessOf } from "../extract/Fact.ts"
+import { atLeastOne } from "../runs/atLeastOne.ts"
 import { contentOf } from "../runs/RunArtifacts.ts"
 import { RunStore, type StoredReview } from "../runs/RunStore.ts"
 import { defaultPatience, type RunStoreFailed, rowReader, runStoreFailed, storePatience } from "../runs/RunTables.ts"
@@ -321,7 +323,9 @@ const make = (patience: Duration.Input) =>
 
     /** Adds decisions to the history, in the transaction that stores them. */
     const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
-      rows.length === 0 ? Effect.void : Effect.asVoid(sql`insert into ${log} ${sql.insert(rows.map((row) => ({ ...row })))}`)
+      rows.length === 0
+        ? Effect.void
+        : Effect.asVoid(sql`insert into ${log} ${sql.insert(Arr.map(atLeastOne(rows), (row) => ({ ...row })))}`)
 
     const keyOf = ({ factId, fact: { documentId, contentHash } }: FactKey): string => `${documentId} ${contentHash} ${factId}`
 
@@ -354,7 +358,7 @@ const make = (patience: Duration.Input) =>
           (page) =>
             writing(
               sql`insert into ${facts} ${sql.insert(
-                page.map((one) => ({
+                Arr.map(atLeastOne(page), (one) => ({
                   batch_id: batch,
                   document_id: one.documentId,
                   span_start: one.fact.span.start,
@@ -413,7 +417,7 @@ const make = (patience: Duration.Input) =>
         Effect.map(
           Effect.forEach(chunked(made), (page) =>
             Effect.gen(function* () {
-              const rows = page.map(rowOf)
+              const rows = Arr.map(atLeastOne(page), rowOf)
               // The first decision on a fact is kept. A fact whose decision was refused or reversed can be decided again.
               yield* writing(
                 sql.withTransaction(
@@ -459,7 +463,7 @@ const make = (patience: Duration.Input) =>
               writing(
                 sql.withTransaction(
                   Effect.flatMap(
-                    sql<object>`insert into ${decisions} ${sql.insert(page)} on conflict do nothing
+                    sql<object>`insert into ${decisions} ${sql.insert(atLeastOne(page))} on conflict do nothing
                     returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`,
                     logged,
                   ),

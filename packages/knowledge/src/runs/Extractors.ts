@@ -3,6 +3,8 @@
  * the built-in extractor learns from the examples of its batch. All batches share one rate limit and one circuit breaker per model; all
  * documents of a batch share one budget.
  */
+
+import type { LanguageModel } from "effect/ai/LanguageModel"
 import * as Cache from "effect/Cache"
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -13,7 +15,6 @@ import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
-import type { LanguageModel } from "effect/unstable/ai/LanguageModel"
 import * as BuiltIn from "../extract/builtin/BuiltIn.ts"
 import { checkExamples, type ExamplesRefused, readExamples } from "../extract/builtin/Example.ts"
 import * as PooledBuiltIn from "../extract/builtin/PooledBuiltIn.ts"

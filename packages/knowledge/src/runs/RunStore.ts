@@ -2,6 +2,7 @@
  * The store of runs, in the tables of the specification. All changes of one step of a run are one write, and the writes of
  * many runs share a transaction.
  */
+
 import * as Arr from "effect/Array"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -15,11 +16,12 @@ import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
-import type { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
-import { isSqlError, type SqlError } from "effect/unstable/sql/SqlError"
+import type { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
+import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
+import { atLeastOne } from "./atLeastOne.ts"
 import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
 import {
   type AnswerRow,
@@ -250,7 +252,8 @@ const make = (patience: Duration.Input) =>
       queue: (queued) =>
         Effect.forEach(
           Arr.chunksOf(queued, queuedAtOnce),
-          (some) => patiently(failing("write")(sql`insert into ${runs} ${sql.insert(some.map(rowOfRun))} on conflict (run_id) do nothing`)),
+          (some) =>
+            patiently(failing("write")(sql`insert into ${runs} ${sql.insert(Arr.map(some, rowOfRun))} on conflict (run_id) do nothing`)),
           { discard: true },
         ),
       create: (run) =>
@@ -465,14 +468,14 @@ const runWrites = (sql: SqlClient) => {
       ? Effect.succeed([])
       : sql<{
           readonly run_id: string
-        }>`insert into ${tables.runs} as r ${sql.insert(runs.map(rowOfRun))} on conflict (run_id) do update
+        }>`insert into ${tables.runs} as r ${sql.insert(Arr.map(atLeastOne(runs), rowOfRun))} on conflict (run_id) do update
           set status = excluded.status, status_version = excluded.status_version, started_at = excluded.started_at
           where r.status = 'queued' returning run_id`
 
   const upsertArtifacts = (rows: ReadonlyArray<ArtifactRow>) =>
     rows.length === 0
       ? Effect.void
-      : sql`insert into ${tables.artifacts} ${sql.insert(rows.map((row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
+      : sql`insert into ${tables.artifacts} ${sql.insert(Arr.map(atLeastOne(rows), (row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
           set content_path = excluded.content_path, content_hash = excluded.content_hash, content = excluded.content,
             packed = excluded.packed`
 
@@ -482,7 +485,7 @@ const runWrites = (sql: SqlClient) => {
       ? Effect.succeed([])
       : Effect.map(
           sql<{ readonly run_id: string; readonly batch_index: number | bigint }>`insert into ${tables.checkpoints} ${sql.insert(
-            [...steps.values()].map(({ checkpoint }) => ({ ...checkpoint })),
+            Arr.map(atLeastOne([...steps.values()]), ({ checkpoint }) => ({ ...checkpoint })),
           )} on conflict (run_id, batch_index) do nothing returning run_id, batch_index`,
           (rows) => rows.flatMap((row) => steps.get(stepKey(row)) ?? []),
         )
@@ -491,7 +494,7 @@ const runWrites = (sql: SqlClient) => {
     steps.length === 0
       ? Effect.void
       : sql`insert into ${tables.graphs} ${sql.insert(
-          steps.map(({ checkpoint, graph }) => ({
+          Arr.map(atLeastOne(steps), ({ checkpoint, graph }) => ({
             run_id: checkpoint.run_id,
             batch_index: checkpoint.batch_index,
             turtle_path: graph.path,
@@ -578,7 +581,7 @@ const purgeRuns = (sql: SqlClient, batch: BatchId, kept: ReadonlySet<string>): E
   Effect.gen(function* () {
     const tables = runTables(sql)
     const found = yield* sql<{ readonly run_id: string }>`select run_id from ${tables.runs} where batch_id = ${batch} order by run_id`
-    const [gone, shown] = Arr.partition(
+    const [shown, gone] = Arr.partition(
       found.map(({ run_id }) => run_id),
       (id) => (kept.has(id) ? Result.succeed(id) : Result.fail(id)),
     )

@@ -9,9 +9,9 @@
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as KeyValueStore from "effect/persistence/KeyValueStore"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
-import * as KeyValueStore from "effect/unstable/persistence/KeyValueStore"
 import { describe } from "./Describe.ts"
 import { type Blob, blobIn, ifGeneration, Storage, type StorageError, type StorageFolder, type StorageUri } from "./Storage.ts"
 
@@ -51,6 +51,10 @@ export const make = (folder: StorageFolder): Effect.Effect<KeyValueStore.KeyValu
       has: (key) => at("has", key, (uri) => Effect.map(storage.info(uri), Option.isSome)),
       modify: (key, change) => at("modify", key, (uri) => modified(uri, textOf, change)),
       modifyUint8Array: (key, change) => at("modifyUint8Array", key, (uri) => modified(uri, (bytes) => bytes, change)),
+      keys: Effect.mapError(
+        Effect.map(Stream.runCollect(storage.list(folder)), (blobs) => blobs.map(({ uri }) => keyOf(uri.slice(folder.length)))),
+        failed("keys"),
+      ),
       size: Effect.mapError(Stream.runCount(storage.list(folder)), failed("size")),
       isEmpty: Effect.mapError(Effect.map(Stream.runHead(storage.list(folder)), Option.isNone), failed("isEmpty")),
       clear: Effect.mapError(
@@ -65,6 +69,12 @@ export const layer = (folder: StorageFolder): Layer.Layer<KeyValueStore.KeyValue
   Layer.effect(KeyValueStore.KeyValueStore, make(folder))
 
 const textOf = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
+
+/** The key of a name; blobs of a `file:` address have their names encoded twice. */
+const keyOf = (name: string): string => {
+  const plain = name.startsWith("%25") ? decodeURIComponent(name) : name
+  return plain === "%empty" ? "" : decodeURIComponent(plain)
+}
 
 /** Encodes any key as one segment of an address, without collisions. `%empty`, to which no other key encodes, is the empty key. */
 const nameOf = (key: string): string => {

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { Engine, Placement } from "@detent/durable"
 import { assert, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import * as Knowledge from "../../src/Knowledge.ts"
 import { makeWorkerPool, WorkerPool } from "../../src/threads/WorkerPool.ts"
 

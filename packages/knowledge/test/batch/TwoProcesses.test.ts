@@ -1,5 +1,5 @@
+import * as SqliteClient from "@detent/durable/SqliteClient"
 import { simulate } from "@detent/machine/testing"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { chunkStream, chunkText, splitSentences } from "../../src/document/Sentences.ts"
 
 const sentences = (text: string) => splitSentences(text).map(({ start, end }) => text.slice(start, end))

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { decodeBytes, startDecoding } from "../../src/document/TextDecoding.ts"
 
 const decode = (bytes: Uint8Array | ReadonlyArray<number>) => Result.getOrThrow(decodeBytes("test.txt", Uint8Array.from(bytes)))

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Fact, Mention } from "../../src/extract/Fact.ts"
 import { splitByConfidence } from "../../src/extract/Fact.ts"
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { cyclesOf, Hierarchy } from "../../src/ontology/Hierarchy.ts"
 import { findJsonFault } from "../../src/ontology/JsonFault.ts"
 import { OntologyIndex } from "../../src/ontology/OntologyIndex.ts"

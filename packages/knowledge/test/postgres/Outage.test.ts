@@ -1,6 +1,7 @@
 /** A batch whose PostgreSQL goes away while its documents are extracted. */
+
+import * as PgClient from "@detent/durable/PgClient"
 import * as PostgresStore from "@detent/durable/PostgresStore"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { describe, expect, it } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"

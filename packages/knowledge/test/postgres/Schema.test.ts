@@ -1,5 +1,5 @@
+import * as PgClient from "@detent/durable/PgClient"
 import * as PostgresStore from "@detent/durable/PostgresStore"
-import * as PgClient from "@effect/sql-pg/PgClient"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

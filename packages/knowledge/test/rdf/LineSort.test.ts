@@ -4,10 +4,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { compareCodePoints, mergeParts, sortLines } from "../../src/rdf/LineSort.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "detent-sort-test-"))

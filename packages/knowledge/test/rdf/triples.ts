@@ -1,6 +1,7 @@
 /** Triples for property tests: any Unicode, any legal IRI, blank nodes. */
+
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { blankNode, languageLiteral, literal, namedNode, type Triple } from "../../src/rdf/Term.ts"
 
 /** Characters that have a meaning somewhere in Turtle, at the edges of Unicode, or in other scripts. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Equal from "effect/Equal"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { EntityRef, EntityRegistryJson, emptyRegistry, register } from "../../src/runs/ExtractStep.ts"
 
 const iri = Schema.Literals(["urn:a", "urn:b", "urn:c"])

@@ -1,6 +1,7 @@
 /** Machines declared like those of users: rules for states and for groups, where a later rule overrides an earlier one. */
+
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Trace } from "../../src/actor/Trace.ts"
 import type { Blueprint, TransitionBlueprint } from "../../src/define/Blueprint.ts"
 import { after, always, blueprint, group, on, postpone, state, stay, step, stop, traceOf } from "./fixtures.ts"

@@ -1,6 +1,7 @@
 /** Machines whose every name is hostile: for the property that any name can be drawn. */
+
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import type { Trace } from "../../src/actor/Trace.ts"
 import type { Blueprint } from "../../src/define/Blueprint.ts"
 import { after, always, blueprint, event, group, on, postpone, state, stay, step, stop, traceOf } from "./fixtures.ts"

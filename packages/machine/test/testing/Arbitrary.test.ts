@@ -1,8 +1,8 @@
 import { DefinitionError, Machine } from "@detent/machine"
 import { arbitrary } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { Order, OrderState } from "./machines.ts"
 
 const sample = <A>(values: Arbitrary.Arbitrary<A>, seed = 1) => Effect.runSync(Arbitrary.sampleEffect(values, { count: 50, seed }))

@@ -9,9 +9,9 @@ import {
   simulateEffect,
 } from "@detent/machine/testing"
 import { describe, expect, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { Counter, Lamp, Order, Session, start } from "./machines.ts"
 
 const minutes = Arbitrary.map(Arbitrary.schema(Schema.Literals([1, 2, 5, 9, 10, 30, 60])), (count) => advance(`${count} minutes`))

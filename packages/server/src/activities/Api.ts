@@ -1,9 +1,9 @@
 /** Runs one activity of a batch when a queue calls it. */
 import { ActivityName } from "@detent/knowledge/schemas"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
-import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { problems } from "../api/Problem.ts"
 
 export const ActivityAnswer = Schema.Union([

@@ -1,5 +1,5 @@
 /** Describes answers whose content type only the handler knows, such as exports and artifacts. */
-import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
+import type { OpenAPISpecOperation } from "effect/http-api/OpenApi"
 
 /** An OpenAPI transform that sets the content of the 200 answer, by content type. */
 export const answersWith =

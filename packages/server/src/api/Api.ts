@@ -1,6 +1,6 @@
 /** The HTTP API of a server with all systems. The typed client and the OpenAPI file are generated from this definition. */
-import type * as HttpApi from "effect/unstable/httpapi/HttpApi"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import type * as HttpApi from "effect/http-api/HttpApi"
+import * as OpenApi from "effect/http-api/OpenApi"
 import { CoreApi } from "./CoreApi.ts"
 import { KnowledgePart } from "./KnowledgePart.ts"
 import { UploadPart } from "./UploadPart.ts"

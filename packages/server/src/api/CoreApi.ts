@@ -1,6 +1,6 @@
 /** The part of the API that every server offers: machines, instances, executions, commands, nodes, health. */
-import * as HttpApi from "effect/unstable/httpapi/HttpApi"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import * as HttpApi from "effect/http-api/HttpApi"
+import * as OpenApi from "effect/http-api/OpenApi"
 import { ClusterApi } from "../cluster/Api.ts"
 import { CommandApi } from "../commands/Api.ts"
 import { ExecutionApi } from "../executions/Api.ts"

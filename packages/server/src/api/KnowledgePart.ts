@@ -1,5 +1,5 @@
 /** The part of the API that a server with knowledge offers. */
-import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import * as HttpApi from "effect/http-api/HttpApi"
 import { ActivityApi } from "../activities/Api.ts"
 import { BatchApi } from "../batches/Api.ts"
 import { KnowledgeApi } from "../knowledge/Api.ts"

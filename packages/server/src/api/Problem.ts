@@ -2,8 +2,9 @@
  * Every refusal and failure is answered with problem details (RFC 9457, `application/problem+json`): the cause and the next step.
  * There is one class for each status, so that the typed client can distinguish them by their tag.
  */
+
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
 import * as Schema from "effect/Schema"
-import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
 
 const fields = {
   /** Names the kind of problem, such as `urn:detent:problem:InstanceNotFound`. */

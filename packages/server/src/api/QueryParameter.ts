@@ -2,8 +2,9 @@
  * Query parameters that were added to endpoints without a `query`. Callers of the typed client pass no `query` to these endpoints, and
  * their code must still compile. So the handler reads the parameters from the request, and the OpenAPI document describes them.
  */
+
+import type { OpenAPISpecOperation } from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
 
 export interface QueryParameter<A> {
   readonly name: string

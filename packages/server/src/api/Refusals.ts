@@ -1,5 +1,5 @@
 /** How the OpenAPI document describes refusals before routing, which every operation can answer with, and the types of answers. */
-import type * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import type * as OpenApi from "effect/http-api/OpenApi"
 import { problemType } from "./Problem.ts"
 
 type Responses = OpenApi.OpenAPISpecOperation["responses"]

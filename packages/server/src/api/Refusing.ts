@@ -1,5 +1,5 @@
 /** Refuses input that does not fit its schema, with a problem that names the part of the request and the reason. */
-import * as HttpApiMiddleware from "effect/unstable/httpapi/HttpApiMiddleware"
+import * as HttpApiMiddleware from "effect/http-api/HttpApiMiddleware"
 import { problems } from "./Problem.ts"
 
 export class Refusing extends HttpApiMiddleware.Service<Refusing>()("@detent/server/Refusing", { error: problems }) {}

@@ -1,6 +1,7 @@
 /** The role that the caller of a procedure needs. The middleware also refuses calls beyond the limit in flight, and ends late ones. */
+
+import * as RpcMiddleware from "effect/rpc/RpcMiddleware"
 import * as Schema from "effect/Schema"
-import * as RpcMiddleware from "effect/unstable/rpc/RpcMiddleware"
 import { Forbidden, TimedOut, Unavailable } from "./Problem.ts"
 
 const error = Schema.Union([Forbidden, Unavailable, TimedOut])

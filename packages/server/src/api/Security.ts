@@ -1,5 +1,5 @@
 /** How the OpenAPI document describes tokens and idempotency keys. */
-import type * as OpenApi from "effect/unstable/httpapi/OpenApi"
+import type * as OpenApi from "effect/http-api/OpenApi"
 
 /** Describes the token. RequestGuard checks it before any operation. */
 export const withSecurity = (document: Record<string, unknown>): Record<string, unknown> => {

@@ -1,5 +1,5 @@
 /** The part of the API that a server with uploads offers. */
-import * as HttpApi from "effect/unstable/httpapi/HttpApi"
+import * as HttpApi from "effect/http-api/HttpApi"
 import { UploadApi } from "../uploads/Api.ts"
 import { Refusing } from "./Refusing.ts"
 

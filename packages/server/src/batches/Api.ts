@@ -13,11 +13,11 @@ import {
   StorageUri,
   UnreadProse,
 } from "@detent/knowledge/schemas"
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
-import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
-import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { answersWith, bytes, text } from "../api/Answers.ts"
 import { IdempotencyHeaders, LiveHeaders } from "../api/Headers.ts"
 import { InstanceCursor, Limit, Millis, Opaque, pageOf, paging } from "../api/Paging.ts"

@@ -1,10 +1,10 @@
 /** The procedures on batches where knowledge is off: each is refused with the next step. Does not load the code of knowledge. */
 import { SystemOff } from "@detent/workspace/errors"
 import * as Effect from "effect/Effect"
+import * as Rpc from "effect/rpc/Rpc"
+import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import * as Rpc from "effect/unstable/rpc/Rpc"
-import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import { problems } from "../api/Problem.ts"
 import { Reading } from "../api/RpcRoles.ts"
 import { problemOf } from "../serve/ProblemOf.ts"

@@ -1,8 +1,9 @@
 /** The nodes of a cluster: list the live nodes with their shards, and drain a node. */
+
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
-import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { Millis } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 

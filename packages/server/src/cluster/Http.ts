@@ -1,7 +1,7 @@
 /** Handlers of the API of nodes. */
 import * as cluster from "@detent/workspace/operations/cluster"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { makeChanging, makeOperating } from "../serve/Operating.ts"
 

@@ -1,9 +1,10 @@
 /** Commands, queues and timers: list, retry, skip, pause, limit. */
+
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
-import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
-import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { Count, Limit, Millis, pageOf, paging } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 import { CommandStatus, StoredCommand } from "./StoredCommand.ts"

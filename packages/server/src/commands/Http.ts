@@ -1,7 +1,7 @@
 /** Handlers of the API of commands, queues and timers. */
 import * as commands from "@detent/workspace/operations/commands"
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { pageSize } from "../api/Paging.ts"
 import { makeChanging, makeOperating, refuseUnknownKeys } from "../serve/Operating.ts"

@@ -1,7 +1,8 @@
 /** The operations on commands as remote procedures, over HTTP and WebSocket. */
+
+import * as Rpc from "effect/rpc/Rpc"
+import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
-import * as Rpc from "effect/unstable/rpc/Rpc"
-import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import { IdempotencyKey } from "../api/Headers.ts"
 import { type Problem, problems } from "../api/Problem.ts"
 import { Operating } from "../api/RpcRoles.ts"

@@ -1,8 +1,8 @@
 /** The procedures on commands. */
 import * as commands from "@detent/workspace/operations/commands"
 import * as Effect from "effect/Effect"
+import * as RpcGroup from "effect/rpc/RpcGroup"
 import * as Schema from "effect/Schema"
-import * as RpcGroup from "effect/unstable/rpc/RpcGroup"
 import { makeOperating } from "../serve/Operating.ts"
 import { payloadOf } from "../serve/RpcPayload.ts"
 import { retry } from "./Rpc.ts"

@@ -1,7 +1,7 @@
 /** The routes of a server with knowledge: batches, the graph, live streams of batches, procedures. Imported only where knowledge is on. */
 import { Systems } from "@detent/workspace/Systems"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { activityHandlers } from "../activities/Http.ts"
 import { KnowledgePart } from "../api/KnowledgePart.ts"
 import { BatchFeed } from "../batches/BatchFeed.ts"

@@ -1,6 +1,6 @@
 /** Handler of the live stream of all changes. */
 import * as Effect from "effect/Effect"
-import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import { CoreApi } from "../api/CoreApi.ts"
 import { liveResponse } from "../serve/live/liveResponse.ts"
 import { LiveFeed, type LiveTopic, liveTopics } from "./LiveFeed.ts"

@@ -2,9 +2,9 @@
 import { promisify } from "node:util"
 import { brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from "node:zlib"
 import * as Effect from "effect/Effect"
-import * as HttpBody from "effect/unstable/http/HttpBody"
-import { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
-import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpBody from "effect/http/HttpBody"
+import { HttpServerRequest } from "effect/http/HttpServerRequest"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 
 /** Smaller answers fit into one packet uncompressed. */
 const leastBytes = 1400

@@ -2,7 +2,7 @@
  * Limits how deeply a request nests JSON. Decoding, comparing and storing a value recurse on each level, so that a body of a few
  * thousand brackets exhausts the stack.
  */
-import type { HttpServerRequest } from "effect/unstable/http/HttpServerRequest"
+import type { HttpServerRequest } from "effect/http/HttpServerRequest"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 import { pathOf } from "./RequestGuard.ts"
 

@@ -1,9 +1,9 @@
 /** Logs as lines of JSON unless standard output is a terminal; traces, metrics and logs over OTLP if a collector is configured. */
 import { randomUUID } from "node:crypto"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as Layer from "effect/Layer"
 import * as Logger from "effect/Logger"
-import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
-import * as Otlp from "effect/unstable/observability/Otlp"
+import * as Otlp from "effect/observability/Otlp"
 
 export interface ObservabilityOptions {
   /** Whether standard output is a terminal. */

@@ -1,7 +1,7 @@
 /** Refuses a request before routing: writes a problem directly to the connection. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import { problemBody, problemType } from "../api/Problem.ts"
 
 export interface ProblemResponse {

@@ -4,8 +4,8 @@
  */
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
+import * as RpcSerialization from "effect/rpc/RpcSerialization"
 import * as Schema from "effect/Schema"
-import * as RpcSerialization from "effect/unstable/rpc/RpcSerialization"
 import { deepestNesting, isNestedTooDeeply } from "./Nesting.ts"
 import type { ProblemResponse } from "./ProblemResponse.ts"
 

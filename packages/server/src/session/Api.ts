@@ -1,9 +1,10 @@
 /** Sessions of browsers: a token is exchanged for a cookie that scripts cannot read. */
+
+import * as HttpApiEndpoint from "effect/http-api/HttpApiEndpoint"
+import * as HttpApiGroup from "effect/http-api/HttpApiGroup"
+import * as HttpApiSchema from "effect/http-api/HttpApiSchema"
+import * as OpenApi from "effect/http-api/OpenApi"
 import * as Schema from "effect/Schema"
-import * as HttpApiEndpoint from "effect/unstable/httpapi/HttpApiEndpoint"
-import * as HttpApiGroup from "effect/unstable/httpapi/HttpApiGroup"
-import * as HttpApiSchema from "effect/unstable/httpapi/HttpApiSchema"
-import * as OpenApi from "effect/unstable/httpapi/OpenApi"
 import { Millis } from "../api/Paging.ts"
 import { problems } from "../api/Problem.ts"
 

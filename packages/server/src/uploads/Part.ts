@@ -1,7 +1,7 @@
 /** The routes of a server with uploads. Imported only where uploads are on. */
 import { Systems } from "@detent/workspace/Systems"
+import * as HttpApiBuilder from "effect/http-api/HttpApiBuilder"
 import * as Layer from "effect/Layer"
-import * as HttpApiBuilder from "effect/unstable/httpapi/HttpApiBuilder"
 import { UploadPart } from "../api/UploadPart.ts"
 import { uploadHandlers } from "./Http.ts"
 import { UploadFeed } from "./UploadFeed.ts"

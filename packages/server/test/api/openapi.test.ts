@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { api } from "@detent/server"
 import { expect, it } from "@effect/vitest"
-import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
+import type { OpenAPISpecOperation } from "effect/http-api/OpenApi"
 
 const file = join(import.meta.dirname, "../../openapi.json")
 

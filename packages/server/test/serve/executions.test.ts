@@ -5,7 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Workflow from "effect/workflow/Workflow"
 import { Gate, Ship, shipLayer } from "../support/Ship.ts"
 import { json, request, served } from "../support/served.ts"
 

@@ -61,7 +61,7 @@ describe("lists of instances", () => {
       const walk = (query: { readonly order?: "newest"; readonly search?: string; readonly state?: ReadonlyArray<string> }) =>
         Effect.gen(function* () {
           const found: Array<string> = []
-          for (let after: Effect.Success<ReturnType<typeof client.instances.list>>["next"]; ; ) {
+          for (let after: Extract<Effect.Success<ReturnType<typeof client.instances.list>>, { readonly instances: unknown }>["next"]; ; ) {
             const page = yield* client.instances.list({ query: { ...query, limit: 2, ...(after === undefined ? {} : { after }) } })
             found.push(...page.instances.map(({ id }) => id))
             if (page.next === undefined) return found

@@ -1,5 +1,5 @@
 import { client as clients } from "@detent/server"
-import { NodeWS } from "@effect/platform-node/NodeSocket"
+import * as NodeWS from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { corpusFolder, smallManifest } from "../support/manifest.ts"

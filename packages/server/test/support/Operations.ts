@@ -1,11 +1,11 @@
 /** Requests made up from an OpenAPI document: right ones as it describes them, and wrong ones as it does not. */
 import type { api } from "@detent/server"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
+import type { OpenAPISpecOperation } from "effect/http-api/OpenApi"
 import type * as JsonSchema from "effect/JsonSchema"
 import * as Schema from "effect/Schema"
 import * as SchemaRepresentation from "effect/SchemaRepresentation"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
-import type { OpenAPISpecOperation } from "effect/unstable/httpapi/OpenApi"
 
 type Document = ReturnType<typeof api.openApi>
 

@@ -1,9 +1,9 @@
 /** A workflow that packs a parcel and then waits. The parcel alone tells which execution it is. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Activity from "effect/workflow/Activity"
+import * as DurableDeferred from "effect/workflow/DurableDeferred"
+import * as Workflow from "effect/workflow/Workflow"
 
 export const Gate = DurableDeferred.make("gate", { success: Schema.String })
 

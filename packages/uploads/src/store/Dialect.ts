@@ -1,8 +1,8 @@
 /** The differences between SQLite and PostgreSQL in otherwise equal SQL. */
 import type * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
+import type { Fragment } from "effect/sql/Statement"
 import type { HNItem } from "../item/HNItem.ts"
 import type { KindContent } from "../item/ItemKind.ts"
 import type { SearchTerm } from "./SearchText.ts"

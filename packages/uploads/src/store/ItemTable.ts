@@ -2,7 +2,7 @@
 import type { PersistenceFailed } from "@detent/machine"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { Fragment } from "effect/unstable/sql/Statement"
+import type { Fragment } from "effect/sql/Statement"
 import { notACursor, type QueryRefused } from "../batch/BatchProblem.ts"
 import { type FieldValue, tokenOf } from "../item/FieldToken.ts"
 import { ItemType } from "../item/HNItem.ts"

@@ -1,7 +1,7 @@
 /** What must hold when a batch is over, proved from the tables with plain SQL: nothing of the package is trusted. */
 import { readFileSync } from "node:fs"
 import { DatabaseSync } from "node:sqlite"
-import * as PgClient from "@effect/sql-pg/PgClient"
+import * as PgClient from "@detent/durable/PgClient"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type { Address } from "../support/Databases.ts"

@@ -1,7 +1,7 @@
 import { expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { storedEntries } from "../../src/store/Entries.ts"
 import { UploadStore } from "../../src/store/UploadStore.ts"
 import { databases, storeLayer } from "../support/Databases.ts"

@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib"
 import type { Engine } from "@detent/durable"
 import * as Effect from "effect/Effect"
 import type * as Layer from "effect/Layer"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Uploads, UploadsOptions } from "../../src/index.ts"
 import { type Address, type Database, freshFolder, uploadsLayer } from "./Databases.ts"
 

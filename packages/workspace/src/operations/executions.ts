@@ -9,9 +9,9 @@ import * as Option from "effect/Option"
 import * as Predicate from "effect/Predicate"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
-import type * as Workflow from "effect/unstable/workflow/Workflow"
-import { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import type * as DurableDeferred from "effect/workflow/DurableDeferred"
+import type * as Workflow from "effect/workflow/Workflow"
+import { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import {
   ExecutionEnded,
   ExecutionEventInvalid,

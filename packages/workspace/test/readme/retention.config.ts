@@ -1,7 +1,7 @@
 import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Workflow from "effect/workflow/Workflow"
 import { Order } from "./Order.ts"
 
 const Invoice = Workflow.make("invoice", { payload: { order: Schema.String }, idempotencyKey: ({ order }) => order })

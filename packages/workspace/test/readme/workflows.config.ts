@@ -3,9 +3,9 @@ import { Event, Machine, Slot, State } from "@detent/machine"
 import { defineConfig } from "@detent/workspace/Config"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Activity from "effect/unstable/workflow/Activity"
-import * as DurableDeferred from "effect/unstable/workflow/DurableDeferred"
-import * as Workflow from "effect/unstable/workflow/Workflow"
+import * as Activity from "effect/workflow/Activity"
+import * as DurableDeferred from "effect/workflow/DurableDeferred"
+import * as Workflow from "effect/workflow/Workflow"
 
 const Checkout = Workflow.make("checkout", {
   payload: { order: Schema.String },

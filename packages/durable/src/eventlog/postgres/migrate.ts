@@ -1,6 +1,6 @@
 /** The tables of domain events on PostgreSQL. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { migrateTables } from "../../postgres/migrate.ts"
 
 const statements = (schema: string) => [

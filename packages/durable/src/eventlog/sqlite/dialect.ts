@@ -1,6 +1,6 @@
 /** Domain events on SQLite. */
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
+import type { SqlClient } from "effect/sql/SqlClient"
 import type { Row } from "../../sql/Row.ts"
 import { wholeOf } from "../../sql/Row.ts"
 import type { EventDialect } from "../EventDialect.ts"

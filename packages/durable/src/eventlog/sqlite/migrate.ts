@@ -1,7 +1,7 @@
 /** The tables of domain events on SQLite. */
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { migrateTables } from "../../sqlite/migrate.ts"
 
 const statements = [

@@ -1,6 +1,6 @@
 /** The first tables of the store on PostgreSQL. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 // Names are compared by bytes: that is faster than by the rules of a language, and the same on every server.
 const statements = (schema: string) => [

@@ -10,7 +10,7 @@
  * - Ended commands are found by a BRIN index: it costs next to nothing to keep, and old ones lie together.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { exchangeFunction, withoutRounds } from "../exchangeFunction.ts"
 
 const statements = (schema: string) => [

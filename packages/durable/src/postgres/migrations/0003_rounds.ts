@@ -4,7 +4,7 @@
  * theirs.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { exchangeFunction, withRounds } from "../exchangeFunction.ts"
 
 export const rounds = (schema: string) =>

@@ -4,7 +4,7 @@
  * deadlines are kept. With this setting it vacuums at about every check.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export const vacuum = (schema: string) =>
   Effect.gen(function* () {

@@ -3,7 +3,7 @@
  * It has a new name: processes of the previous version continue to call theirs.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { exchangeFunction, withOrder } from "../exchangeFunction.ts"
 
 export const order = (schema: string) =>

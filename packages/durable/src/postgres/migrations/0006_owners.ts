@@ -3,7 +3,7 @@
  * changes when the owner does, so that other commits remain HOT updates, which write to no index.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = (schema: string) => [
   `create index instances_owner on ${schema}.instances (machine, reason, id) where resident`,

@@ -3,7 +3,7 @@
  * are claimed, so that the claims of a node end with its lease.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = (schema: string) => [
   `alter table ${schema}.timers add column machine text collate "C", add column claim_lease text collate "C", add column claim_token bigint`,

@@ -1,6 +1,6 @@
 /** The listing: the tables by which instances are listed and counted, see sql/Listing.ts. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = (schema: string) => [
   `create table ${schema}.moves (instances bigint[] not null)

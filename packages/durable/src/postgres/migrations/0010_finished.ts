@@ -6,7 +6,7 @@
  * few; the count is their sum, and one row alone may be negative.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { countFinished, exchangeFunction, withOrder, withoutRounds, withRounds } from "../exchangeFunction.ts"
 
 const statements = (schema: string) => [

@@ -3,7 +3,7 @@
  * version continue to call theirs. Commands whose failure was handled are counted as finished.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { countFinished, exchangeFunction, withErrors } from "../exchangeFunction.ts"
 
 const statements = (schema: string) => [

@@ -3,7 +3,7 @@
  * needed. Maintaining them took half the cost of bringing the listing up to date.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export const listingIndexes = (schema: string) =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** The ids under which nodes send events to one another. They have no index; see commit.ts. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export const deliveries = (schema: string) =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** How often events of an instance were rewritten: nodes that decided on the events before are refused. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export const revisions = (schema: string) =>
   Effect.gen(function* () {

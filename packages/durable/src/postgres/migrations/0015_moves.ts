@@ -3,7 +3,7 @@
  * of CPU for each flush of that size, which are 1 µs for each of its commits.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export const moves = (schema: string) =>
   Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /** The first tables of the store on SQLite. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   `create table detent_instances (

@@ -6,7 +6,7 @@
  * can no longer finish the command.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   // SQLite cannot change a column: the table is rebuilt.

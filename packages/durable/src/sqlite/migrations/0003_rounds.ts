@@ -3,7 +3,7 @@
  * round.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export const rounds = Effect.gen(function* () {
   const sql = yield* SqlClient

@@ -6,7 +6,7 @@
  * pruned events are skipped in one step.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { rebuildTable } from "./rebuildTable.ts"
 
 const table = `create table detent_events_new (

@@ -3,7 +3,7 @@
  * changes when the owner does, so that most commits touch neither index.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   `create index detent_instances_owner on detent_instances (machine, reason, id) where resident`,

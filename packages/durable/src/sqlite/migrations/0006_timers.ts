@@ -3,7 +3,7 @@
  * are claimed, so that the claims of a node end with its lease.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   `alter table detent_timers add column machine text`,

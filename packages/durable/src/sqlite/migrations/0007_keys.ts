@@ -1,6 +1,6 @@
 /** Keys of commands are unique within their queue, no longer in all queues together. The index also finds a key in any queue. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 import { rebuildTable } from "./rebuildTable.ts"
 
 const table = `create table detent_commands_new (

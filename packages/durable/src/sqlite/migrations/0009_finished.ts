@@ -3,7 +3,7 @@
  * once per queue: a trigger for each command would add 1.5 µs to 13 µs. Triggers count commands that any statement skips or removes.
  */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   `create table detent_finished (

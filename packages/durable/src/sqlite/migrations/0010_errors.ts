@@ -1,6 +1,6 @@
 /** The errors of a command's latest executions, as JSON. Commands whose failure was handled are counted as finished. */
 import * as Effect from "effect/Effect"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { SqlClient } from "effect/sql/SqlClient"
 
 const statements = [
   `alter table detent_commands add column errors text`,

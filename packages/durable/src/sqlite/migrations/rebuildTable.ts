@@ -3,8 +3,8 @@
  * so do the user's own indexes and triggers on it.
  */
 import * as Effect from "effect/Effect"
-import { MigrationError } from "effect/unstable/sql/Migrator"
-import { SqlClient } from "effect/unstable/sql/SqlClient"
+import { MigrationError } from "effect/sql/Migrator"
+import { SqlClient } from "effect/sql/SqlClient"
 
 export interface Rebuilt {
   readonly name: string

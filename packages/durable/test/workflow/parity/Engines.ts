@@ -1,14 +1,14 @@
 /** The two engines, each on a SQLite file; ours on PostgreSQL too. */
-import { createHash, randomBytes } from "node:crypto"
-import * as SqliteClient from "@effect/sql-sqlite-node/SqliteClient"
-import * as Crypto from "effect/Crypto"
+
+import * as ClusterWorkflowEngine from "effect/cluster/ClusterWorkflowEngine"
+import * as SingleRunner from "effect/cluster/SingleRunner"
+import * as Digest from "effect/crypto/Digest"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as ClusterWorkflowEngine from "effect/unstable/cluster/ClusterWorkflowEngine"
-import * as SingleRunner from "effect/unstable/cluster/SingleRunner"
-import * as PersistedQueue from "effect/unstable/persistence/PersistedQueue"
-import type { WorkflowEngine } from "effect/unstable/workflow/WorkflowEngine"
+import * as PersistedQueue from "effect/persistence/PersistedQueue"
+import type { WorkflowEngine } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
+import * as SqliteClient from "../../../src/driver/SqliteClient.ts"
 import * as PostgresStore from "../../../src/PostgresStore.ts"
 import * as SqliteStore from "../../../src/SqliteStore.ts"
 import { Journal } from "../../../src/store/Journal.ts"
@@ -16,14 +16,6 @@ import { Deeds } from "./Deeds.ts"
 import { type Program, programs } from "./Programs.ts"
 
 export type EngineName = "detent" | "effect"
-
-const nodeCrypto = Layer.succeed(
-  Crypto.Crypto,
-  Crypto.make({
-    randomBytes: (size) => randomBytes(size),
-    digest: (algorithm, data) => Effect.sync(() => createHash(algorithm.toLowerCase().replace("-", "")).update(data).digest()),
-  }),
-)
 
 const queues = PersistedQueue.layer.pipe(
   Layer.provide(PersistedQueue.layerStoreSql({ pollInterval: 50, lockRefreshInterval: 200, lockExpiration: 1000 })),
@@ -48,7 +40,7 @@ export const engineOn = (name: EngineName, folder: string, url?: string): Layer.
       Layer.provideMerge(ClusterWorkflowEngine.layer),
       Layer.provide(queues),
       Layer.provide(cluster),
-      Layer.provide(nodeCrypto),
+      Layer.provide(Digest.layerWebCrypto),
       Layer.provide(SqliteClient.layer({ filename: `${folder}/effect.db` })),
       Layer.orDie,
     )

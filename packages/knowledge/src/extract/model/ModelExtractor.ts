@@ -1,4 +1,8 @@
 /** An extractor that calls any model: the prompt, the guarded call, and the check of every answer. */
+
+import { type AiError, isAiError } from "effect/ai/AiError"
+import * as LanguageModel from "effect/ai/LanguageModel"
+import { ModelName, ProviderName } from "effect/ai/Model"
 import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -6,9 +10,6 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { type AiError, isAiError } from "effect/unstable/ai/AiError"
-import * as LanguageModel from "effect/unstable/ai/LanguageModel"
-import { ModelName, ProviderName } from "effect/unstable/ai/Model"
 import type { OntologyIndex } from "../../ontology/OntologyIndex.ts"
 import { describe } from "../../storage/Describe.ts"
 import {

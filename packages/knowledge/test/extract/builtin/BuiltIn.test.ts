@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import * as BuiltIn from "../../../src/extract/builtin/BuiltIn.ts"
 import { BuiltInModel } from "../../../src/extract/builtin/BuiltInModel.ts"
 import { objectText } from "../../../src/extract/builtin/FoundFact.ts"

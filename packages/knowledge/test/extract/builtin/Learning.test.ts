@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { calibrate, calibrationPrior, chancesOf, confidenceOf, trainRanking } from "../../../src/extract/builtin/BuiltInModel.ts"
 import { Evidence } from "../../../src/extract/builtin/Evidence.ts"
 

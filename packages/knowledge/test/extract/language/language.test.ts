@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { findDates, lexicalDate } from "../../../src/extract/language/Dates.ts"
 import { readNumber } from "../../../src/extract/language/Numbers.ts"
 import { stem } from "../../../src/extract/language/Stem.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Schema from "effect/Schema"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { QuoteFinder } from "../../../src/extract/model/Answer.ts"
 
 const found = (text: string, quote: string) => new QuoteFinder(text).findAll(quote).map(({ start, end }) => text.slice(start, end))

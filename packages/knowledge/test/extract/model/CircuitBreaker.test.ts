@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { type CircuitBreaker, makeCircuitBreaker, type Verdict } from "../../../src/extract/model/CallGuard.ts"
 
 const judge = (exit: Exit.Exit<unknown, string>): Verdict =>

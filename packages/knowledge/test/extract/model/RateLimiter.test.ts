@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import * as Arbitrary from "effect/Arbitrary"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Schema from "effect/Schema"
 import * as TestClock from "effect/testing/TestClock"
-import * as Arbitrary from "effect/unstable/arbitrary/Arbitrary"
 import { makeRateLimiter, type RateLimiter } from "../../../src/extract/model/CallGuard.ts"
 
 interface Call {

@@ -5,9 +5,9 @@ import { brotliCompressSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
 import * as Stream from "effect/Stream"
-import * as FetchHttpClient from "effect/unstable/http/FetchHttpClient"
-import * as HttpClient from "effect/unstable/http/HttpClient"
 import { clientTransport, makeNodeTransport, nodeTransport, type Transport } from "../../../src/storage/cloud/ObjectHttp.ts"
 
 const serving = (listener: RequestListener) =>

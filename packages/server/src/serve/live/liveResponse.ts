@@ -1,5 +1,5 @@
 /** The response of a live stream. */
-import * as HttpServerResponse from "effect/unstable/http/HttpServerResponse"
+import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import type { Frame } from "./Channel.ts"
 import type { LiveReader } from "./LiveReader.ts"
 

@@ -1,7 +1,7 @@
 /** Uploads on SQLite. */
 import * as Effect from "effect/Effect"
-import type { SqlClient } from "effect/unstable/sql/SqlClient"
-import type { SqlError } from "effect/unstable/sql/SqlError"
+import type { SqlClient } from "effect/sql/SqlClient"
+import type { SqlError } from "effect/sql/SqlError"
 import { searchText } from "../../item/PlainText.ts"
 import {
   addItemValues,
