@@ -22,7 +22,7 @@ import { createServer } from "node:http"
 import { Leases, Placement, type PlacementService } from "@detent/durable"
 import { forkLoop, listenerOf, makeShardOf, nodeLeasePrefix, type Routing } from "@detent/durable/internal"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import * as NodeSocket from "@effect/platform-node/NodeSocket"
+import * as NodeWS from "@effect/platform-node/NodeWS"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as MessageStorage from "effect/cluster/MessageStorage"
@@ -524,7 +524,7 @@ const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) 
       clock: yield* Clock.Clock,
       silenceMillis,
     })
-  }).pipe(Effect.provide(NodeSocket.layerWebSocketConstructor))
+  }).pipe(Effect.provide(NodeWS.layerWebSocketConstructor))
 
 /** The path that returns the name of a node. */
 const namePath = `${path}/name`

@@ -31,7 +31,6 @@ import { makeProjectionTables, type Projection, type ProjectionRefused } from ".
 import { layerReactiveRegistry } from "./eventlog/ReactiveRegistry.ts"
 import { makeReplay, type Replay, storedProgress, volatileProgress } from "./eventlog/Replay.ts"
 import { replicate } from "./eventlog/Replication.ts"
-import { checkEntry } from "./eventlog/StoredEntry.ts"
 import { forkLoop } from "./runtime/BackgroundLoop.ts"
 import type * as SqlEventJournal from "./SqlEventJournal.ts"
 
@@ -108,9 +107,7 @@ const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "e
           return yield* refuse(`the handler of ${handled} writes it, and would again at every replay; write it where ${handled} is written`)
         if (!handlers.has(event)) return yield* refuse("no handler is registered for it")
         const encoded = yield* Effect.mapError(handlers.encode(event, payload), failed("write"))
-        const entry = yield* newEntry(event, encoded.primaryKey, encoded.payload)
-        const refused = checkEntry(store.journal, entry)
-        if (refused !== undefined) return yield* failed("write")(refused)
+        const entry = yield* Effect.mapError(newEntry(open, event, encoded.primaryKey, encoded.payload), failed("write"))
         return yield* writer.write({ entry, payload })
       })
 
@@ -124,8 +121,10 @@ const makeLog = (schema: EventLogSchema<EventGroup.Any>, replay: Projection | "e
           (writing) => store.transaction(writing),
           (error) => Effect.fail(failed("writeMany")(error)),
         )) as unknown as EventLog["Service"]["writeMany"],
-      // Remotes are not compacted: the journal itself is.
-      compact: () => Effect.succeed([]),
+      compact: () =>
+        [...registry.compactors.values()].some(({ remote }) => remote === true)
+          ? failed("compact")("remotes are not compacted by this log: use EventLog.layer of Effect on SqlEventJournal")
+          : Effect.succeed([]),
       entries: journal.entries,
       destroy: tables === undefined ? journal.destroy : Effect.andThen(journal.destroy, Effect.mapError(tables.empty, failed("destroy"))),
     })

@@ -8,7 +8,8 @@
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
-import type { Entry } from "effect/eventlog/EventJournal"
+import * as Hex from "effect/encoding/Hex"
+import { Entry } from "effect/eventlog/EventJournal"
 import type { Registry } from "effect/eventlog/EventLog"
 import { inBatches } from "./EntryBatch.ts"
 import { type EventStore, keyOf, type StoreError } from "./EventStore.ts"
@@ -86,16 +87,16 @@ export const appendLatest = (store: EventStore, keepLatest: ReadonlySet<string>,
 export const placed = (after: number, entries: ReadonlyArray<NewEntry>): ReadonlyArray<StoredEntry> =>
   entries.map((one, index) => ({ ...one, position: after + index + 1 }))
 
-/** Events of a remote may be older than stored ones. Events written here count as newer even if the clock is wrong. */
+/** Events of a remote may be older than stored ones. Of events written here, the one stored last is the latest. */
 const lateOnes = (store: EventStore, entries: ReadonlyArray<NewEntry>) =>
   Effect.gen(function* () {
     const foreign = entries.filter(({ origin }) => origin !== undefined)
     if (foreign.length === 0) return new Set<NewEntry>()
-    const newest = yield* store.newest(foreign.map(({ entry }) => entry))
-    return new Set(foreign.filter((one) => (newest.get(nameOf(one)) ?? 0) > one.entry.createdAtMillis))
+    const outdated = yield* store.outdated(foreign.map(({ entry }) => entry))
+    return new Set(foreign.filter(({ entry }) => outdated.has(Hex.encode(entry.id))))
   })
 
 const laterOf = (known: NewEntry | undefined, one: NewEntry): NewEntry =>
-  known !== undefined && one.origin !== undefined && known.entry.createdAtMillis > one.entry.createdAtMillis ? known : one
+  known !== undefined && one.origin !== undefined && Entry.Order(known.entry, one.entry) > 0 ? known : one
 
 const nameOf = ({ entry }: NewEntry): string => keyOf(entry.event, entry.primaryKey)

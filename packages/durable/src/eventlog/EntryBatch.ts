@@ -7,7 +7,7 @@ import type { NewEntry } from "./StoredEntry.ts"
 
 export interface EntryBatch {
   readonly count: number
-  /** JSON rows: id, event, primary key, at, origin, the start of its payload (from 1), the length of its payload. */
+  /** JSON rows: id, event, primary key, origin, the start of its payload (from 1), the length of its payload. */
   readonly rows: string
   readonly payloads: Uint8Array
 }
@@ -21,7 +21,6 @@ export const batchOf = (entries: ReadonlyArray<NewEntry>): EntryBatch => {
       Hex.encode(entry.id),
       entry.event,
       entry.primaryKey,
-      entry.createdAtMillis,
       origin === undefined ? null : Hex.encode(origin),
       begin + 1,
       entry.payload.length,

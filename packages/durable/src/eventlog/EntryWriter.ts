@@ -15,13 +15,14 @@ import type { NewEntry, StoredEntry } from "./StoredEntry.ts"
 import type { Tail } from "./Tail.ts"
 
 export interface EntryWriter {
-  /** All or none. */
-  readonly writeAll: (entries: ReadonlyArray<NewEntry>) => Effect.Effect<void, StoreError>
   readonly write: (entry: NewEntry) => Effect.Effect<void, StoreError | JournalClosed>
-  /** Stores events inside a transaction that holds the journal's lock, after the position that the lock returned. */
+  /** Stores all events or none. */
+  readonly writeAll: (entries: ReadonlyArray<NewEntry>) => Effect.Effect<void, StoreError>
+  /**
+   * Stores events inside a transaction that holds the journal's lock, after the position that the lock returned. Readers get them when the
+   * transaction has been committed.
+   */
   readonly append: (position: number, entries: ReadonlyArray<NewEntry>) => Effect.Effect<ReadonlyArray<StoredEntry>, StoreError>
-  /** Call it when the transaction of appended events has been committed. */
-  readonly committed: (entries: ReadonlyArray<StoredEntry>) => void
 }
 
 export const makeEntryWriter = (
@@ -49,7 +50,8 @@ export const makeEntryWriter = (
       if (store.dialect.announce !== undefined) announcing.add(last.position)
     }
 
-    const append = (position: number, entries: ReadonlyArray<NewEntry>) => appendLatest(store, keepLatest, position, entries)
+    const append = (position: number, entries: ReadonlyArray<NewEntry>) =>
+      Effect.tap(appendLatest(store, keepLatest, position, entries), (stored) => store.afterCommit(Effect.sync(() => committed(stored))))
 
     const locked = (entries: ReadonlyArray<NewEntry>) =>
       store.transaction(Effect.flatMap(store.lock, (position) => append(position, entries)))
@@ -58,7 +60,11 @@ export const makeEntryWriter = (
     const storeAll = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<StoredEntry>, StoreError> =>
       entries.some(({ entry }) => keepLatest.has(entry.event))
         ? locked(entries)
-        : Effect.map(store.append(entries), (position) => placed(position - entries.length, entries))
+        : Effect.map(store.append(entries), (position) => {
+            const stored = placed(position - entries.length, entries)
+            committed(stored)
+            return stored
+          })
 
     const storeMissing = (entries: ReadonlyArray<NewEntry>) =>
       Effect.flatMap(store.storedIds(entries.map(({ entry }) => entry.id)), (stored) => {
@@ -69,10 +75,7 @@ export const makeEntryWriter = (
 
     /** One exit for each entry. */
     const flush = (entries: ReadonlyArray<NewEntry>): Effect.Effect<ReadonlyArray<Exit.Exit<void, StoreError>>> => {
-      const stored = Effect.tap(
-        retryTransient((isRepeated) => (isRepeated ? storeMissing(entries) : storeAll(entries))),
-        (all) => Effect.sync(() => committed(all)),
-      )
+      const stored = retryTransient((isRepeated) => (isRepeated ? storeMissing(entries) : storeAll(entries)))
       return Effect.matchCauseEffect(stored, {
         onSuccess: () => Effect.succeed(entries.map(() => Exit.void)),
         onFailure: (cause) => {
@@ -95,27 +98,13 @@ export const makeEntryWriter = (
       closed: () => Exit.fail(new JournalClosed({ journal: store.journal })),
     })
 
-    const writeInTransaction = (entry: NewEntry) =>
-      Effect.gen(function* () {
-        const stored = yield* append(yield* store.lock, [entry])
-        // NOTIFY is delivered when the transaction is committed.
-        yield* store.announce(stored.at(-1)?.position ?? 0)
-      })
-
-    const writeAll = (entries: ReadonlyArray<NewEntry>) =>
-      Effect.gen(function* () {
-        const isPart = yield* store.isInTransaction
-        const stored = yield* locked(entries)
-        if (isPart) yield* store.announce(stored.at(-1)?.position ?? 0)
-        else committed(stored)
-      })
+    const writeAll = (entries: ReadonlyArray<NewEntry>) => Effect.asVoid(locked(entries))
 
     return {
-      writeAll,
       write: (entry) =>
-        Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? writeInTransaction(entry) : writing.submit(entry))),
+        Effect.flatMap(store.isInTransaction, (isInTransaction) => (isInTransaction ? writeAll([entry]) : writing.submit(entry))),
+      writeAll,
       append,
-      committed,
     }
   })
 

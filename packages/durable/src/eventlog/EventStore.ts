@@ -5,7 +5,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
-import type { Entry, EntryId, RemoteId } from "effect/eventlog/EventJournal"
+import { type Entry, EntryId, type RemoteId } from "effect/eventlog/EventJournal"
 import type { SqlError } from "effect/sql/SqlError"
 import { isSqlError } from "effect/sql/SqlError"
 import type { Fragment } from "effect/sql/Statement"
@@ -60,7 +60,7 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
       sql`insert into ${journals} (journal, position) values (${journal}, 0) on conflict (journal) do nothing`,
     ),
 
-    /** Runs an effect in a transaction. A failed COMMIT, which Effect SQL reports as a defect, is a typed failure. */
+    /** Runs an effect in a transaction. */
     transaction: <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | StoreError, R> => typed(sql.withTransaction(effect)),
 
     /** Runs an effect in a transaction, one at a time per name. */
@@ -90,6 +90,9 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
 
     /** Stores events at the next positions, all or none, and returns the last position. */
     append: (entries: ReadonlyArray<NewEntry>) => typed(Effect.map(dialect.append(journal, batchOf(entries)), positionIn)),
+
+    /** Runs an effect when the transaction that it is in has been committed: now, if it is in none. */
+    afterCommit: (effect: Effect.Effect<void>) => sql.afterCommit(effect),
 
     /** Announces the last position to other processes, if the database can. */
     announce: (position: number) => (dialect.announce === undefined ? Effect.void : typed(dialect.announce(journal, position))),
@@ -125,28 +128,39 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
         ),
       ),
 
-    /** Events of the same kind and primary key that were created later but stored before. */
+    /** The latest id; undefined in an empty journal. */
+    latestId: typed(
+      Effect.map(
+        sql<Row>`select ${dialect.bytesOfId("id")} as id from ${events} where journal = ${journal} order by id desc limit 1`,
+        ([row]) => (row === undefined ? undefined : EntryId.make(idOf(row, "id"), { disableChecks: true })),
+      ),
+    ),
+
+    /** Events of the same kind and primary key that have a later id but were stored before. */
     conflicts: (entry: Entry, before: number) =>
       typed(
         Effect.map(
           sql<Row>`
             select ${columns} from ${events}
             where journal = ${journal} and event = ${entry.event} and primary_key = ${entry.primaryKey}
-            and at >= ${entry.createdAtMillis} and id > ${dialect.idOfHex(Hex.encode(entry.id))} and position < ${before}
+            and id > ${dialect.idOfHex(Hex.encode(entry.id))} and position < ${before}
             order by id`,
           (rows) => readRows(rows).map((stored) => stored.entry),
         ),
       ),
 
-    /** The creation time of the newest stored event of each kind and primary key, by `keyOf`. */
-    newest: (keys: ReadonlyArray<Entry>) =>
+    /** The ids, as hex, of the entries for which an event of the same kind and primary key with a later id is stored. */
+    outdated: (entries: ReadonlyArray<Entry>) =>
       typed(
         Effect.map(
           sql<Row>`
-            select event, primary_key, max(at) as at from ${events}
-            where journal = ${journal} and ${isOneOf(dialect, keys)} group by event, primary_key`,
-          (rows): ReadonlyMap<string, number> =>
-            new Map(rows.map((row) => [keyOf(textOf(row, "event"), textOf(row, "primary_key")), wholeOf(row, "at")])),
+            select value ->> 0 as id
+            from ${dialect.elements(JSON.stringify(entries.map(({ id, event, primaryKey }) => [Hex.encode(id), event, primaryKey])))}
+            where exists (
+              select 1 from ${events}
+              where journal = ${journal} and event = value ->> 1 and primary_key = value ->> 2 and id > ${dialect.idOfExpression("value ->> 0")}
+            )`,
+          (rows): ReadonlySet<string> => new Set(rows.map((row) => textOf(row, "id"))),
         ),
       ),
 
@@ -165,10 +179,10 @@ export const makeEventStore = (dialect: EventDialect, journal: string) => {
       ),
 
     /** Replaces the event at a position. */
-    replace: (position: number, { id, event, primaryKey, payload, createdAtMillis }: Entry) =>
+    replace: (position: number, { id, event, primaryKey, payload }: Entry) =>
       typed(sql`
-        update ${events} set id = ${dialect.idOfHex(Hex.encode(id))}, origin = null, at = ${createdAtMillis}, event = ${event},
-          primary_key = ${primaryKey}, payload = ${dialect.bytes(payload)}
+        update ${events} set id = ${dialect.idOfHex(Hex.encode(id))}, origin = null, event = ${event}, primary_key = ${primaryKey},
+          payload = ${dialect.bytes(payload)}
         where journal = ${journal} and position = ${position}`),
 
     remove: (positions: ReadonlyArray<number>) =>

@@ -9,6 +9,7 @@ import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Semaphore from "effect/Semaphore"
 import { forkLoop } from "../runtime/BackgroundLoop.ts"
+import type { EntryIds } from "./EntryIds.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
 import { EntryUnreadable } from "./errors.ts"
 import type { Tail } from "./Tail.ts"
@@ -35,6 +36,7 @@ const longestBackoff = 1_000
 export const makeFollower = (
   store: EventStore,
   tail: Tail,
+  ids: EntryIds,
   emptied: number,
   pollInterval: Duration.Input,
   announcements: FollowAnnouncements | undefined,
@@ -51,6 +53,7 @@ export const makeFollower = (
         while (tail.isAwaited && tail.position < position) {
           const known = tail.position
           const page = yield* store.page(known)
+          for (const { entry } of page) ids.observe(entry.id)
           // An empty page means that compaction or a reset deleted all events up to the position.
           if (known === tail.position) tail.extend(page.at(-1)?.position ?? position, page)
         }

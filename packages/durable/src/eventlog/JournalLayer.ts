@@ -1,10 +1,8 @@
 /** Effect's `EventJournal` on a journal in a database. It behaves as `EventJournal.makeMemory` does, and is durable. */
-import type * as Arr from "effect/Array"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import * as Hex from "effect/encoding/Hex"
-import { Entry, EventJournal, makeEntryIdUnsafe } from "effect/eventlog/EventJournal"
+import { Entry, EventJournal } from "effect/eventlog/EventJournal"
 import * as Layer from "effect/Layer"
 import * as PubSub from "effect/PubSub"
 import type { MigrationError } from "effect/sql/Migrator"
@@ -13,10 +11,10 @@ import type { SqlError } from "effect/sql/SqlError"
 import { layerListener } from "../postgres/PgListener.ts"
 import { EventFeed, followFeed, makeEventFeed } from "./EventFeed.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
-import { failed } from "./errors.ts"
+import { type EntryRefused, failed } from "./errors.ts"
 import { type JournalOptions, OpenJournal, openJournal } from "./OpenJournal.ts"
-import { withUncommitted, writeFromRemote } from "./Replication.ts"
-import { byCreation, checkEntry, type StoredEntry } from "./StoredEntry.ts"
+import { entriesById, withUncommitted, writeFromRemote, writeRemoteAcks } from "./Replication.ts"
+import { byId, checkEntry, type StoredEntry } from "./StoredEntry.ts"
 import { makeStoreLock } from "./StoreLock.ts"
 
 type Service = EventJournal["Service"]
@@ -25,44 +23,28 @@ export const makeJournal = (open: OpenJournal["Service"], feed: EventFeed["Servi
   const { store, writer, follower } = open
   return EventJournal.of({
     entries: Effect.mapError(allEntries(store), failed("entries")),
+    entriesById: entriesById(store),
     write: ({ event, primaryKey, payload, effect }) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const entry = yield* newEntry(event, primaryKey, payload)
-          const refused = checkEntry(store.journal, entry)
-          if (refused !== undefined) return yield* failed("write")(refused)
+          const entry = yield* Effect.mapError(newEntry(open, event, primaryKey, payload), failed("write"))
           const value = yield* restore(effect(entry))
           yield* Effect.mapError(writer.write({ entry, origin: undefined }), failed("write"))
           return value
         }),
       ),
-    entriesById: (ids) =>
-      Effect.mapBoth(store.byIds(ids), {
-        onFailure: failed("entriesById"),
-        onSuccess: (found) => ids.map((id) => found.get(Hex.encode(id))),
-      }),
     writeMany: ({ entries, effect }) =>
       Effect.uninterruptibleMask((restore) =>
         Effect.gen(function* () {
-          const made: Array<Entry> = []
-          for (const { event, primaryKey, payload } of entries) {
-            const entry = yield* newEntry(event, primaryKey, payload)
-            const refused = checkEntry(store.journal, entry)
-            if (refused !== undefined) return yield* failed("writeMany")(refused)
-            made.push(entry)
-          }
-          const value = yield* restore(effect(made as unknown as Arr.NonEmptyReadonlyArray<Entry>))
-          yield* Effect.mapError(writer.writeAll(made.map((entry) => ({ entry, origin: undefined }))), failed("writeMany"))
+          const written = yield* Effect.forEach(entries, ({ event, primaryKey, payload }) =>
+            Effect.mapError(newEntry(open, event, primaryKey, payload), failed("writeMany")),
+          )
+          const value = yield* restore(effect(written))
+          yield* Effect.mapError(writer.writeAll(written.map((entry) => ({ entry, origin: undefined }))), failed("writeMany"))
           return value
         }),
       ),
-    writeRemoteAcks: ({ remoteId, acks, firstSequence }) =>
-      Effect.gen(function* () {
-        const { sequence } = yield* store.remote(remoteId)
-        let next = Math.max(sequence, firstSequence ?? 0)
-        for (const ack of acks.map((each) => each.sequence).sort((one, other) => one - other)) if (ack === next) next++
-        if (next > sequence) yield* store.advanceRemote(remoteId, { sequence: next, sent: 0 })
-      }).pipe(Effect.mapError(failed("writeRemoteAcks"))),
+    writeRemoteAcks: (options) => Effect.mapError(writeRemoteAcks(store, options), failed("writeRemoteAcks")),
     writeFromRemote: (options) =>
       Effect.mapBoth(writeFromRemote(open, options), {
         onFailure: failed("writeFromRemote"),
@@ -88,21 +70,26 @@ export const layerOpen = (
     }),
   ).pipe(Layer.provide(layerListener))
 
-/** Returns an entry with the current time. */
-export const newEntry = (event: string, primaryKey: string, payload: Uint8Array): Effect.Effect<Entry> =>
-  Effect.map(
-    Clock.currentTimeMillis,
-    (msecs) => new Entry({ id: makeEntryIdUnsafe({ msecs }), event, primaryKey, payload }, { disableChecks: true }),
-  )
+/** Returns an entry that is later than all others of the journal that this process knows. Fails if it cannot be stored. */
+export const newEntry = (
+  { store, ids }: OpenJournal["Service"],
+  event: string,
+  primaryKey: string,
+  payload: Uint8Array,
+): Effect.Effect<Entry, EntryRefused> =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const entry = new Entry({ id: ids.next(now), event, primaryKey, payload }, { disableChecks: true })
+    const refused = checkEntry(store.journal, entry)
+    return refused === undefined ? Effect.succeed(entry) : Effect.fail(refused)
+  })
 
-/** By creation time: events of a remote may be older than those stored before them. */
 const allEntries = (store: EventStore) =>
   Effect.gen(function* () {
     const entries: Array<Entry> = []
     for (let after = 0; ; ) {
       const page = yield* store.page(after)
       const last = page.at(-1)
-      if (last === undefined) return byCreation(entries)
+      if (last === undefined) return byId(entries)
       for (const { entry } of page) entries.push(entry)
       after = last.position
     }

@@ -120,7 +120,6 @@ export const makeLogWriter = (
       Effect.flatMap(transact(waiting, isRepeated, handleOne), ({ stored, reached, isCompacted }) => {
         replay?.progress.reached(reached)
         if (stored === undefined) return Effect.fail(new Behind())
-        writer.committed(stored)
         if (isCompacted) tail.forget()
         return Effect.void
       })
@@ -177,10 +176,9 @@ export const makeLogWriter = (
             if (replay?.progress.isStored) while ((yield* replay.approach(last)) < last);
             const value = yield* handling
             const stored = yield* writer.append(last, [entry])
-            yield* compaction.compact(stored)
+            if (yield* compaction.compact(stored)) yield* store.afterCommit(Effect.sync(() => tail.forget()))
             if (replay?.progress.isStored) yield* replay.progress.advance(last + stored.length)
             else replay?.progress.handled(written.entry.id)
-            yield* store.announce(last + stored.length)
             return value
           }),
         )

@@ -1,4 +1,4 @@
-/** A journal of domain events that is open in this process: its store, its tail, its follower and its writer. */
+/** A journal of domain events that is open in this process: its store, its tail, its follower, its writer and its ids. */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -7,6 +7,7 @@ import type { MigrationError } from "effect/sql/Migrator"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
 import { listenerOf } from "../postgres/PgListener.ts"
+import { EntryIds } from "./EntryIds.ts"
 import type { EntryWriter } from "./EntryWriter.ts"
 import { makeEntryWriter } from "./EntryWriter.ts"
 import type { EventStore, StoreError } from "./EventStore.ts"
@@ -35,6 +36,7 @@ export class OpenJournal extends Context.Service<
     readonly tail: Tail
     readonly follower: JournalFollower
     readonly writer: EntryWriter
+    readonly ids: EntryIds
   }
 >()("@detent/durable/domain/OpenJournal") {}
 
@@ -64,10 +66,13 @@ export const openJournal = ({
     const latest = new Set(keepLatest)
     const { position, emptied } = yield* store.state
     const tail = new Tail(position, latest)
+    const ids = new EntryIds()
+    const latestId = yield* store.latestId
+    if (latestId !== undefined) ids.observe(latestId)
     const subscribe = dialect.announce === undefined ? undefined : (yield* listenerOf(client)).subscribe
     const announcements = subscribe === undefined ? undefined : announcementsOf(subscribe, schema, journal)
     const interval = pollInterval ?? (announcements === undefined ? "100 millis" : "1 second")
-    const follower = yield* makeFollower(store, tail, emptied, interval, announcements)
+    const follower = yield* makeFollower(store, tail, ids, emptied, interval, announcements)
     const writer = yield* makeEntryWriter(store, tail, follower, latest)
-    return { store, tail, follower, writer }
+    return { store, tail, follower, writer, ids }
   }).pipe(Effect.withTracerEnabled(false))

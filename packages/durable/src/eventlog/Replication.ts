@@ -4,7 +4,7 @@
 import * as Arr from "effect/Array"
 import * as Effect from "effect/Effect"
 import * as Hex from "effect/encoding/Hex"
-import { Entry, type EventJournal, type EventJournalError, type RemoteEntry, type RemoteId } from "effect/eventlog/EventJournal"
+import type { Entry, EventJournal, EventJournalError, RemoteEntry, RemoteId } from "effect/eventlog/EventJournal"
 import type { Identity } from "effect/eventlog/EventLog"
 import type { StoreId } from "effect/eventlog/EventLogMessage"
 import type { EventLogRemote } from "effect/eventlog/EventLogRemote"
@@ -17,7 +17,7 @@ import type { EventStore } from "./EventStore.ts"
 import { failed } from "./errors.ts"
 import type { OpenJournal } from "./OpenJournal.ts"
 import type { Replay } from "./Replay.ts"
-import { byCreation, checkEntry } from "./StoredEntry.ts"
+import { byId, checkEntry } from "./StoredEntry.ts"
 
 export interface Replication {
   readonly open: OpenJournal["Service"]
@@ -62,7 +62,7 @@ export const replicate =
           Effect.scoped(
             Effect.gen(function* () {
               const { sequence } = yield* store.remote(remote.id)
-              const arriving = yield* remote.changes({ identity, storeId, startSequence: sequence })
+              const arriving = yield* remote.changes({ identity, storeId, startSequence: sequence, knownEntries: entriesById(store) })
               if (!isRefusing) yield* works
               for (;;) {
                 const entries = yield* Queue.takeAll(arriving)
@@ -74,7 +74,12 @@ export const replicate =
             }),
           )
 
-        const sendMissing = withUncommitted(store, remote.id, (entries) => remote.write({ identity, storeId, entries }))
+        /** A remote that acknowledges events does not send them back. */
+        const sendMissing = withUncommitted(store, remote.id, (entries) =>
+          Effect.flatMap(remote.write({ identity, storeId, entries }), (acks) =>
+            acks === undefined ? Effect.void : writeRemoteAcks(store, { remoteId: remote.id, acks, firstSequence: remote.firstSequence }),
+          ),
+        )
 
         const send = (works: Effect.Effect<void>) =>
           Effect.gen(function* () {
@@ -93,50 +98,63 @@ export const replicate =
     )
 
 type FromRemote = Parameters<EventJournal["Service"]["writeFromRemote"]>[0]
+type RemoteAcks = Parameters<EventJournal["Service"]["writeRemoteAcks"]>[0]
 
 /** One transaction: the events, the writes of their effects in the same database, and the sequence up to which the remote was read. */
-export const writeFromRemote = ({ store, writer }: OpenJournal["Service"], { remoteId, entries, compact, effect }: FromRemote) =>
+export const writeFromRemote = ({ store, writer, ids }: OpenJournal["Service"], { remoteId, entries, compact, effect }: FromRemote) =>
   Effect.gen(function* () {
     for (const { entry } of entries) {
       const refused = checkEntry(store.journal, entry)
       if (refused !== undefined) return yield* refused
     }
-    const isPart = yield* store.isInTransaction
-    const { stored, duplicates } = yield* store.transaction(
+    return yield* store.transaction(
       Effect.gen(function* () {
         const position = yield* store.lock
         const known = yield* store.storedIds(entries.map(({ entry }) => entry.id))
         const { fresh, duplicates } = separate(entries, known)
         const handled = compact === undefined ? fresh.map(({ entry }) => entry) : yield* compact(fresh)
         const conflicting: Array<{ readonly entry: Entry; readonly conflicts: ReadonlyArray<Entry> }> = []
-        for (const entry of handled.toSorted(Entry.Order)) {
-          conflicting.push({ entry, conflicts: yield* store.conflicts(entry, position + 1) })
-        }
+        for (const entry of byId(handled)) conflicting.push({ entry, conflicts: yield* store.conflicts(entry, position + 1) })
         if (conflicting.length > 0) yield* effect(conflicting)
         const foreign = fresh.map(({ entry }) => ({ entry, origin: remoteId }))
         const stored = yield* writer.append(position, foreign)
         const sequence = entries.reduce((next, { remoteSequence }) => Math.max(next, remoteSequence + 1), 0)
         yield* store.advanceRemote(remoteId, { sequence, sent: 0 })
-        if (isPart) yield* store.announce(position + stored.length)
-        return { stored, duplicates }
+        for (const { entry } of fresh) ids.observe(entry.id)
+        return { stored, duplicateEntries: duplicates }
       }),
     )
-    if (!isPart) writer.committed(stored)
-    return { stored, duplicateEntries: duplicates }
   })
 
-/** The second occurrence of an event in the batch is a duplicate. */
+/** Stored entries by their ids, in the order of the ids. */
+export const entriesById =
+  (store: EventStore): EventJournal["Service"]["entriesById"] =>
+  (ids) =>
+    Effect.mapBoth(store.byIds(ids), {
+      onFailure: failed("entriesById"),
+      onSuccess: (found) => ids.map((id) => found.get(Hex.encode(id))),
+    })
+
+/** The remote is read on from the first sequence that it has not acknowledged. */
+export const writeRemoteAcks = (store: EventStore, { remoteId, acks, firstSequence = 0 }: RemoteAcks) =>
+  Effect.gen(function* () {
+    const { sequence } = yield* store.remote(remoteId)
+    let next = Math.max(sequence, firstSequence)
+    const acknowledged = new Set(acks.map((ack) => ack.sequence))
+    while (acknowledged.has(next)) next++
+    if (next > sequence) yield* store.advanceRemote(remoteId, { sequence: next, sent: 0 })
+  })
+
+/** Stored events are duplicates. Of an event that is twice in the batch, the first is taken. */
 const separate = (entries: ReadonlyArray<RemoteEntry>, known: ReadonlySet<string>) => {
-  const seen = new Set(known)
-  const fresh: Array<RemoteEntry> = []
+  const fresh = new Map<string, RemoteEntry>()
   const duplicates: Array<Entry> = []
   for (const one of entries) {
     const id = Hex.encode(one.entry.id)
-    if (seen.has(id)) duplicates.push(one.entry)
-    else fresh.push(one)
-    seen.add(id)
+    if (known.has(id)) duplicates.push(one.entry)
+    else if (!fresh.has(id)) fresh.set(id, one)
   }
-  return { fresh, duplicates }
+  return { fresh: [...fresh.values()], duplicates }
 }
 
 /**
@@ -155,7 +173,7 @@ export const withUncommitted = <A, E, R>(
       let { sent } = yield* failingAsJournal(restore(store.remote(remoteId)))
       while (true) {
         const page = yield* failingAsJournal(restore(store.pageFor(remoteId, sent)))
-        const entries = byCreation(page.map(({ entry }) => entry))
+        const entries = byId(page.map(({ entry }) => entry))
         if (!Arr.isReadonlyArrayNonEmpty(entries)) {
           // The rest up to here came from the remote itself, and is not read again.
           if (last > sent) yield* failingAsJournal(store.advanceRemote(remoteId, { sequence: 0, sent: last }))

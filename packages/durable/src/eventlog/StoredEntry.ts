@@ -16,9 +16,8 @@ export interface StoredEntry {
 /** An event that is to be stored. */
 export type NewEntry = Pick<StoredEntry, "entry" | "origin">
 
-/** In the order of their creation: events of a remote may be older than those stored before them. */
-export const byCreation = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
-  entries.toSorted((left, right) => left.createdAtMillis - right.createdAtMillis)
+/** In the order of their ids: events of a remote may be older than those stored before them. */
+export const byId = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> => entries.toSorted(Entry.Order)
 
 /** Throws `EntryUnreadable` for a row that is not an event. */
 export const storedEntryOf =

@@ -405,6 +405,6 @@ const damage = ({ isPostgres, events, journals }: Database, sql: SqlClient) =>
     const id = isPostgres ? "gen_random_uuid()" : "randomblob(16)"
     const payload = isPostgres ? "null" : "'a text'"
     yield* sql.unsafe(
-      `insert into ${events} (journal, position, at, id, event, primary_key, payload) values ('default', 4, 0, ${id}, 'Damaged', 'a', ${payload})`,
+      `insert into ${events} (journal, position, id, event, primary_key, payload) values ('default', 4, ${id}, 'Damaged', 'a', ${payload})`,
     )
   })

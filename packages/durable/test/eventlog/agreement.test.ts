@@ -1,6 +1,7 @@
 /** Property: the journal answers any operations, in any order, as the journal in memory does. */
 import { afterAll, assert, beforeAll, layer } from "@effect/vitest"
 import * as Arbitrary from "effect/Arbitrary"
+import * as Arr from "effect/Array"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
@@ -36,6 +37,11 @@ const Operation = Schema.TaggedUnion({
     again: Schema.NullOr(small(20)),
     outcome: Schema.Literals(["succeeds", "compacted", "fails"]),
   },
+  WriteMany: {
+    entries: Schema.NonEmptyArray(Schema.Struct({ event, primaryKey })).check(Schema.isMaxLength(3)),
+    outcome: Schema.Literals(["succeeds", "fails"]),
+  },
+  Acknowledged: { remote: small(1), sequences: Schema.Array(small(40)).check(Schema.isMaxLength(5)), first: small(2) },
   Uncommitted: { remote: small(1), outcome: Schema.Literals(["succeeds", "succeeds", "fails"]) },
   Destroy: { really: Schema.Literals([true, false, false, false, false]) },
 })
@@ -73,12 +79,33 @@ class Recorded {
           this.note(outcome(exit)),
         )
       }
+      case "WriteMany": {
+        const write = this.journal.writeMany({
+          entries: Arr.map(operation.entries, (one, n) => ({ ...one, payload: new Uint8Array([3, index, n]) })),
+          effect: (entries) => (operation.outcome === "fails" ? Effect.fail("no") : Effect.succeed(entries)),
+        })
+        return Effect.flatMap(Effect.exit(write), (exit) => {
+          this.note(Exit.isSuccess(exit) ? exit.value.map(content) : "failed")
+          if (Exit.isFailure(exit)) return Effect.void
+          this.seen.push(...exit.value)
+          const [missing] = foreign.map(({ entry }) => entry.id)
+          const ids = [...exit.value.map(({ id }) => id).toReversed(), ...(missing === undefined ? [] : [missing])]
+          return Effect.map(Effect.orDie(this.journal.entriesById(ids)), (found) =>
+            this.note(found.map((entry) => (entry === undefined ? "unknown" : content(entry)))),
+          )
+        })
+      }
+      case "Acknowledged": {
+        const acks = operation.sequences.map((sequence) => ({ entryId: makeEntryIdUnsafe(), sequence }))
+        const remoteId = remotes[operation.remote] ?? makeRemoteIdUnsafe()
+        return Effect.orDie(this.journal.writeRemoteAcks({ remoteId, acks, firstSequence: operation.first }))
+      }
       case "FromRemote": {
         const repeated = operation.again === null ? undefined : this.seen[operation.again % Math.max(1, this.seen.length)]
         const withAgain =
           repeated === undefined || operation.outcome === "fails"
             ? foreign
-            : [...foreign, new RemoteEntry({ entry: repeated, remoteSequence: index * 10 + 9 })]
+            : [...foreign, ...foreign.slice(0, 1), new RemoteEntry({ entry: repeated, remoteSequence: index * 10 + 9 })]
         const handled: Array<unknown> = []
         const written = this.journal.writeFromRemote({
           remoteId: remotes[operation.remote] ?? makeRemoteIdUnsafe(),
@@ -123,6 +150,13 @@ class Recorded {
 
 const content = (entry: Entry) => [entry.event, entry.primaryKey, [...entry.payload], entry.createdAtMillis]
 
+/** How many events of this journal an operation stores. */
+const writtenBy = (operation: Operation): number => {
+  if (operation._tag === "Write") return operation.outcome === "succeeds" ? 1 : 0
+  if (operation._tag === "WriteMany") return operation.outcome === "succeeds" ? operation.entries.length : 0
+  return 0
+}
+
 const outcome = (exit: Exit.Exit<unknown, unknown>) => (Exit.isSuccess(exit) ? exit.value : "failed")
 
 const foreignEntries = (operation: Operation, index: number, now: number): ReadonlyArray<RemoteEntry> =>
@@ -137,8 +171,9 @@ const foreignEntries = (operation: Operation, index: number, now: number): Reado
     : []
 
 beforeAll(() => {
-  // The journal in memory reads the clock of the machine: both get one that moves only by the test.
-  vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 })
+  // The journal in memory reads the clock of the machine: both get one that moves only by the test. It is ahead of the real one, because
+  // the ids that Effect makes in a process never go back.
+  vi.useFakeTimers({ toFake: ["Date"], now: 4_000_000_000_000 })
 })
 afterAll(() => {
   vi.useRealTimers()
@@ -166,7 +201,7 @@ for (const database of [sqlite, postgres])
               assert.deepStrictEqual(tested.log.at(-1), model.log.at(-1))
             }
             assert.deepStrictEqual(tested.log, model.log)
-            const written = operations.filter((one) => one._tag === "Write" && one.outcome === "succeeds").length
+            const written = operations.reduce((sum, one) => sum + writtenBy(one), 0)
             const isDestroyed = operations.some((one) => one._tag === "Destroy" && one.really)
             if (written === 0 || isDestroyed) return
             const [seen, expected] = yield* Effect.all(changes.map((subscription) => PubSub.takeBetween(subscription, written, written)))

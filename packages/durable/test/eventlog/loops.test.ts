@@ -21,19 +21,20 @@ it.live("147 a journal whose store throws is followed again afterwards: one warn
     })
     const filename = yield* freshFile
     yield* Effect.gen(function* () {
-      const { store, writer } = yield* openJournal({})
+      const journal = yield* openJournal({})
+      const { store, writer, ids } = journal
       let isBroken = true
       const broken = {
         ...store,
         state: Effect.suspend(() => (isBroken ? Effect.die(new Error("the driver is broken")) : store.state)),
       }
       const tail = new Tail(0, new Set())
-      const follower = yield* makeFollower(broken, tail, 0, "10 millis", undefined)
+      const follower = yield* makeFollower(broken, tail, ids, 0, "10 millis", undefined)
       const reader = yield* Effect.forkChild(follower.passed(0))
       const down = Effect.sync(() => health.outages().map(({ name, failures }) => ({ name, failures })))
       const [outage] = yield* eventually(down, ([first]) => (first?.failures ?? 0) >= 2)
       assert.strictEqual(outage?.name, "follower of journal default")
-      yield* writer.write({ entry: yield* newEntry("Written", "a", new Uint8Array()), origin: undefined })
+      yield* writer.write({ entry: yield* newEntry(journal, "Written", "a", new Uint8Array()), origin: undefined })
       isBroken = false
       yield* Fiber.join(reader)
       assert.strictEqual(tail.position, 1)

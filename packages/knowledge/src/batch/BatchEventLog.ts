@@ -16,7 +16,6 @@ import * as Stream from "effect/Stream"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import { countEvent, exposeCounters } from "../KnowledgeMetrics.ts"
-import { atLeastOne } from "../runs/atLeastOne.ts"
 import { moveTables, tableIn } from "../runs/RunTables.ts"
 import type { BatchId, DocumentId } from "../storage/Identity.ts"
 import { Count } from "../storage/Quantity.ts"
@@ -76,10 +75,10 @@ const handlers = EventLog.group(BatchEvents, (group) =>
         ),
       )
       .handle("DocumentsUnchanged", ({ payload: { batchId, documentIds, at } }) =>
-        documentIds.length === 0
+        !Arr.isReadonlyArrayNonEmpty(documentIds)
           ? Effect.void
           : Effect.orDie(sql`insert into ${documents} as d ${sql.insert(
-              Arr.map(atLeastOne(documentIds), (id) => ({
+              Arr.map(documentIds, (id) => ({
                 batch_id: batchId,
                 document_id: id,
                 status: "completed",

@@ -15,7 +15,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { BatchState } from "../batch/BatchState.ts"
 import { StoredFact, surenessOf } from "../extract/Fact.ts"
-import { atLeastOne } from "../runs/atLeastOne.ts"
 import { contentOf } from "../runs/RunArtifacts.ts"
 import { RunStore, type StoredReview } from "../runs/RunStore.ts"
 import { defaultPatience, type RunStoreFailed, rowReader, runStoreFailed, storePatience } from "../runs/RunTables.ts"
@@ -310,7 +309,7 @@ const make = (patience: Duration.Input) =>
       Effect.gen(function* () {
         const versions = new Set(documents.map(({ documentId, contentHash }) => `${documentId} ${contentHash}`))
         const ids = keysOf(documents)
-        const pages = yield* Effect.forEach(chunked(ids), (some) =>
+        const pages = yield* Effect.forEach(Arr.chunksOf(ids, rowsAtOnce), (some) =>
           reading(
             sql<object>`select * from ${decisions} where namespace = ${namespace} and ${sql.in("document_id", some)} order by document_id, fact_id`,
           ),
@@ -323,9 +322,9 @@ const make = (patience: Duration.Input) =>
 
     /** Adds decisions to the history, in the transaction that stores them. */
     const logged = (rows: ReadonlyArray<object>): Effect.Effect<void, SqlError> =>
-      rows.length === 0
+      !Arr.isReadonlyArrayNonEmpty(rows)
         ? Effect.void
-        : Effect.asVoid(sql`insert into ${log} ${sql.insert(Arr.map(atLeastOne(rows), (row) => ({ ...row })))}`)
+        : Effect.asVoid(sql`insert into ${log} ${sql.insert(Arr.map(rows, (row) => ({ ...row })))}`)
 
     const keyOf = ({ factId, fact: { documentId, contentHash } }: FactKey): string => `${documentId} ${contentHash} ${factId}`
 
@@ -333,7 +332,7 @@ const make = (patience: Duration.Input) =>
     const earlierDecisions = (namespace: Namespace, some: ReadonlyArray<ReviewFact>) =>
       Effect.gen(function* () {
         const versions = new Set(some.map(({ documentId, contentHash }) => `${documentId} ${contentHash}`))
-        const pages = yield* Effect.forEach(chunked(keysOf(some)), (ids) =>
+        const pages = yield* Effect.forEach(Arr.chunksOf(keysOf(some), rowsAtOnce), (ids) =>
           reading(
             sql<object>`select * from ${decisions} where namespace = ${namespace} and ${sql.in("document_id", ids)} order by decided_at`,
           ),
@@ -354,11 +353,11 @@ const make = (patience: Duration.Input) =>
         ).pipe(Effect.asVoid),
       add: (batch, namespace, some) =>
         Effect.forEach(
-          chunked(some),
+          Arr.chunksOf(some, rowsAtOnce),
           (page) =>
             writing(
               sql`insert into ${facts} ${sql.insert(
-                Arr.map(atLeastOne(page), (one) => ({
+                Arr.map(page, (one) => ({
                   batch_id: batch,
                   document_id: one.documentId,
                   span_start: one.fact.span.start,
@@ -393,7 +392,7 @@ const make = (patience: Duration.Input) =>
           const rows = yield* reading(sql<object>`select fact_id, run_id from ${facts} where batch_id = ${batch}`)
           const gone = rows.map((row) => readRun(row)).flatMap(({ fact_id: id, run_id: run }) => (runs.has(run) ? [] : [id]))
           yield* Effect.forEach(
-            chunked(gone),
+            Arr.chunksOf(gone, rowsAtOnce),
             (some) => writing(sql`delete from ${facts} where batch_id = ${batch} and ${sql.in("fact_id", some)}`),
             { discard: true },
           )
@@ -415,9 +414,9 @@ const make = (patience: Duration.Input) =>
       },
       decide: (made) =>
         Effect.map(
-          Effect.forEach(chunked(made), (page) =>
+          Effect.forEach(Arr.chunksOf(made, rowsAtOnce), (page) =>
             Effect.gen(function* () {
-              const rows = Arr.map(atLeastOne(page), rowOf)
+              const rows = Arr.map(page, rowOf)
               // The first decision on a fact is kept. A fact whose decision was refused or reversed can be decided again.
               yield* writing(
                 sql.withTransaction(
@@ -458,12 +457,12 @@ const make = (patience: Duration.Input) =>
             return [rowOf({ ...decision, factId: factIdOf(fact), fact, state: "applied" })]
           })
           yield* Effect.forEach(
-            chunked(rows),
+            Arr.chunksOf(rows, rowsAtOnce),
             (page) =>
               writing(
                 sql.withTransaction(
                   Effect.flatMap(
-                    sql<object>`insert into ${decisions} ${sql.insert(atLeastOne(page))} on conflict do nothing
+                    sql<object>`insert into ${decisions} ${sql.insert(page)} on conflict do nothing
                     returning namespace, document_id, content_hash, fact_id, verdict, decided_by, decided_at`,
                     logged,
                   ),
@@ -488,7 +487,7 @@ const make = (patience: Duration.Input) =>
       reopen: (namespace, some, by, at) =>
         Effect.gen(function* () {
           const reopened = new Set<string>()
-          for (const page of chunked(some)) {
+          for (const page of Arr.chunksOf(some, rowsAtOnce)) {
             const one = ({ factId, fact: { documentId, contentHash } }: FactKey) =>
               sql<object>`update ${decisions} set verdict = 'reopened', decided_by = ${by}, decided_at = ${at}, state = 'pending', problem = null
               where namespace = ${namespace} and document_id = ${documentId} and content_hash = ${contentHash} and fact_id = ${factId}
@@ -508,7 +507,7 @@ const make = (patience: Duration.Input) =>
         Effect.gen(function* () {
           const wanted = new Map(some.map((one) => [keyOf(one), one.factId]))
           const found = new Map<string, Array<ReviewedOnce>>()
-          for (const page of chunked(some)) {
+          for (const page of Arr.chunksOf(some, rowsAtOnce)) {
             const ids = page.map(({ factId }) => factId)
             const rows = yield* reading(
               sql<object>`select * from ${log} where namespace = ${namespace} and ${sql.in("fact_id", ids)} order by entry`,
@@ -534,9 +533,6 @@ const make = (patience: Duration.Input) =>
 const readRun = rowReader("review_facts", Schema.Struct({ fact_id: Schema.String, run_id: Schema.String }))
 const readProperty = rowReader("review_facts", Schema.Struct({ property: Schema.String }))
 const readNamespace = rowReader("review_decisions", Schema.Struct({ namespace: Namespace }))
-
-const chunked = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
-  Array.from({ length: Math.ceil(items.length / rowsAtOnce) }, (_, index) => items.slice(index * rowsAtOnce, (index + 1) * rowsAtOnce))
 
 /** Runs of an earlier release did not store the name of the extractor with their facts. */
 const FoundFacts = Schema.fromJsonString(

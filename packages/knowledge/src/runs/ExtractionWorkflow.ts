@@ -76,7 +76,10 @@ type Payload = typeof ExtractionWorkflow.payloadSchema.Type
  * executions that start together would not share a commit.
  */
 export const executionIdOf = (payload: Payload): string =>
-  hash("sha256", `${ExtractionWorkflow._tag}-${ExtractionWorkflow.idempotencyKey(payload)}`, "hex").slice(0, 32)
+  hash("sha256", `${ExtractionWorkflow._tag.length}:${ExtractionWorkflow._tag}:${ExtractionWorkflow.idempotencyKey(payload)}`, "hex").slice(
+    0,
+    32,
+  )
 
 /** Starts the execution unless it exists, and waits for its end. */
 export const execute = (payload: Payload): Effect.Effect<RunResult, RunFailed, WorkflowEngine> =>

@@ -21,7 +21,6 @@ import { SqlClient } from "effect/sql/SqlClient"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import type { DocumentNode } from "../rdf/FactGraph.ts"
 import { BatchId, RunId } from "../storage/Identity.ts"
-import { atLeastOne } from "./atLeastOne.ts"
 import { changeStatus, type ExtractionRun, type RunStatus, RunStatusConflict, type RunStatusRefused, type StatusChange } from "./Run.ts"
 import {
   type AnswerRow,
@@ -464,37 +463,37 @@ type RunWrite =
 const runWrites = (sql: SqlClient) => {
   const tables = runTables(sql)
   const insertRuns = (runs: ReadonlyArray<ExtractionRun>) =>
-    runs.length === 0
+    !Arr.isReadonlyArrayNonEmpty(runs)
       ? Effect.succeed([])
       : sql<{
           readonly run_id: string
-        }>`insert into ${tables.runs} as r ${sql.insert(Arr.map(atLeastOne(runs), rowOfRun))} on conflict (run_id) do update
+        }>`insert into ${tables.runs} as r ${sql.insert(Arr.map(runs, rowOfRun))} on conflict (run_id) do update
           set status = excluded.status, status_version = excluded.status_version, started_at = excluded.started_at
           where r.status = 'queued' returning run_id`
 
   const upsertArtifacts = (rows: ReadonlyArray<ArtifactRow>) =>
-    rows.length === 0
+    !Arr.isReadonlyArrayNonEmpty(rows)
       ? Effect.void
-      : sql`insert into ${tables.artifacts} ${sql.insert(Arr.map(atLeastOne(rows), (row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
+      : sql`insert into ${tables.artifacts} ${sql.insert(Arr.map(rows, (row) => ({ ...row })))} on conflict (run_id, artifact_key) do update
           set content_path = excluded.content_path, content_hash = excluded.content_hash, content = excluded.content,
             packed = excluded.packed`
 
   /** Keeps the first checkpoint of a step. Returns the steps whose checkpoint was inserted: only their artifacts are stored. */
-  const insertCheckpoints = (steps: ReadonlyMap<string, RunStep>) =>
-    steps.size === 0
-      ? Effect.succeed([])
-      : Effect.map(
-          sql<{ readonly run_id: string; readonly batch_index: number | bigint }>`insert into ${tables.checkpoints} ${sql.insert(
-            Arr.map(atLeastOne([...steps.values()]), ({ checkpoint }) => ({ ...checkpoint })),
-          )} on conflict (run_id, batch_index) do nothing returning run_id, batch_index`,
-          (rows) => rows.flatMap((row) => steps.get(stepKey(row)) ?? []),
-        )
+  const insertCheckpoints = (steps: ReadonlyMap<string, RunStep>) => {
+    const checkpoints = [...steps.values()].map(({ checkpoint }) => ({ ...checkpoint }))
+    if (!Arr.isArrayNonEmpty(checkpoints)) return Effect.succeed([])
+    return Effect.map(
+      sql<{ readonly run_id: string; readonly batch_index: number | bigint }>`insert into ${tables.checkpoints} ${sql.insert(checkpoints)}
+        on conflict (run_id, batch_index) do nothing returning run_id, batch_index`,
+      (rows) => rows.flatMap((row) => steps.get(stepKey(row)) ?? []),
+    )
+  }
 
   const insertGraphs = (steps: ReadonlyArray<RunStep>) =>
-    steps.length === 0
+    !Arr.isReadonlyArrayNonEmpty(steps)
       ? Effect.void
       : sql`insert into ${tables.graphs} ${sql.insert(
-          Arr.map(atLeastOne(steps), ({ checkpoint, graph }) => ({
+          Arr.map(steps, ({ checkpoint, graph }) => ({
             run_id: checkpoint.run_id,
             batch_index: checkpoint.batch_index,
             turtle_path: graph.path,

@@ -27,9 +27,9 @@ export const postgresEvents = (sql: SqlClient, schema: string): EventDialect => 
       update ${sql.literal(schema)}.domain_journals set position = position + ${count}::bigint
       where journal = ${journal} returning position
     ), stored as (
-      insert into ${sql.literal(schema)}.domain_events (journal, position, at, id, origin, event, primary_key, payload)
-      select ${journal}, counted.position - ${count}::bigint + input.n, (value ->> 3)::bigint, (value ->> 0)::uuid, (value ->> 4)::uuid,
-        value ->> 1, value ->> 2, substring(${payloads}::bytea from (value ->> 5)::int for (value ->> 6)::int)
+      insert into ${sql.literal(schema)}.domain_events (journal, position, id, origin, event, primary_key, payload)
+      select ${journal}, counted.position - ${count}::bigint + input.n, (value ->> 0)::uuid, (value ->> 3)::uuid,
+        value ->> 1, value ->> 2, substring(${payloads}::bytea from (value ->> 4)::int for (value ->> 5)::int)
       from counted, jsonb_array_elements(${rows}::jsonb) with ordinality as input (value, n)
     )
     select position from counted`,

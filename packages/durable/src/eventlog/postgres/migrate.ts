@@ -12,7 +12,6 @@ const statements = (schema: string) => [
   ) with (fillfactor = 10)`,
   `create table ${schema}.domain_events (
     position bigint not null,
-    at bigint not null,
     id uuid not null,
     origin uuid,
     journal text collate "C" not null,
@@ -23,7 +22,7 @@ const statements = (schema: string) => [
     unique (journal, id)
   )`,
   // For conflicts with events of a remote, and for events that a newer one makes obsolete.
-  `create index domain_events_key on ${schema}.domain_events (journal, event, primary_key, at)`,
+  `create index domain_events_key on ${schema}.domain_events (journal, event, primary_key, id)`,
   `create table ${schema}.domain_remotes (
     sequence bigint not null default 0,
     sent bigint not null default 0,

@@ -32,9 +32,9 @@ export const sqliteEvents = (sql: SqlClient): EventDialect => {
           const [row] = counted
           if (row === undefined) return counted
           yield* sql`
-          insert into detent_domain_events (journal, position, at, id, origin, event, primary_key, payload)
-          select ${journal}, ${wholeOf(row, "position") - count} + key + 1, value ->> 3, unhex(value ->> 0), unhex(value ->> 4),
-            value ->> 1, value ->> 2, substr(${payloads}, value ->> 5, value ->> 6)
+          insert into detent_domain_events (journal, position, id, origin, event, primary_key, payload)
+          select ${journal}, ${wholeOf(row, "position") - count} + key + 1, unhex(value ->> 0), unhex(value ->> 3),
+            value ->> 1, value ->> 2, substr(${payloads}, value ->> 4, value ->> 5)
           from json_each(${rows})`
           return counted
         }),

@@ -13,7 +13,6 @@ const statements = [
   `create table detent_domain_events (
     journal text not null,
     position integer not null,
-    at integer not null,
     id blob not null,
     origin blob,
     event text not null,
@@ -23,7 +22,7 @@ const statements = [
     unique (journal, id)
   )`,
   // For conflicts with events of a remote, and for events that a newer one makes obsolete.
-  `create index detent_domain_events_key on detent_domain_events (journal, event, primary_key, at)`,
+  `create index detent_domain_events_key on detent_domain_events (journal, event, primary_key, id)`,
   `create table detent_domain_remotes (
     journal text not null,
     remote blob not null,
