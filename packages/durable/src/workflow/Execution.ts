@@ -189,6 +189,11 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     return inFlight.find(({ event }) => isWanted(event)) ?? pending.find(({ event }) => isWanted(event))
   }
 
+  /** Whether an interrupt is stored, or is stored before the next event of this node. */
+  get #isInterruptAhead(): boolean {
+    return this.state.interruptRequested || this.#find(({ _tag }) => _tag === "Interrupt") !== undefined
+  }
+
   get #now(): number {
     return Math.floor(this.environment.clock.currentTimeMillisUnsafe())
   }
@@ -356,9 +361,11 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
       foreign.some((event) => isForeign(event, this.host.owner)) ||
       (isAtWork(this.state.phase) && !this.isMine)
     if (isTakenAway) this.#stopRun()
-    const isWoken = foreign.some(isWake)
+    const isOutdated = ({ event }: PendingEvent) =>
+      (event._tag === "Suspended" && foreign.some(isWake)) ||
+      (event._tag === "Ended" && event.ending === "Completed" && foreign.some(({ _tag }) => _tag === "Interrupt"))
     return pending.filter((one) => {
-      if (one.isOwn && (isTakenAway || (isWoken && one.event._tag === "Suspended"))) one.done("lost")
+      if (one.isOwn && (isTakenAway || isOutdated(one))) one.done("lost")
       else if (this.#isKnown(one.event)) one.done("stored")
       else return true
       return false
@@ -457,6 +464,8 @@ export class Execution implements RunOwner, ResolutionOwner<PendingEvent, Read> 
     this.#run = undefined
     switch (outcome._tag) {
       case "Ended":
+        // An interrupt that was accepted before this end is acknowledged before it, too: the body runs again, and is compensated.
+        if (outcome.ending === "Completed" && this.#isInterruptAhead) break
         this.#append({ _tag: "Ended", ending: outcome.ending, exit: outcome.exit }, true)
         break
       case "Suspended":

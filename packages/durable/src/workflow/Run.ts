@@ -147,15 +147,22 @@ export class Run {
     const { instance } = this
     this.#isBodyOver = true
     if (this.#isAbandoned) return Effect.void
-    if (Exit.isSuccess(exit)) return Effect.void
+    // An interrupt that is stored counts, even if the body succeeds without a further step.
+    if (Exit.isSuccess(exit)) return this.#owner.state.interruptRequested ? this.#interruptSelf : Effect.void
     // A defect is not a result and is not compensated: the execution is held and can be resumed.
     if (Cause.hasDies(exit.cause) && !Context.get(annotations, Workflow.CaptureDefects)) this.compensations.abandon()
     const isWaiting = instance.suspended && Cause.hasInterruptsOnly(exit.cause)
     if (!isWaiting && !Context.get(annotations, Workflow.SuspendOnFailure)) return Effect.void
-    if (!this.#owner.state.interruptRequested) return Effect.void
-    instance.suspended = false
-    instance.interrupted = true
-    return Effect.withFiber((fiber) => Effect.interruptible(Fiber.interrupt(fiber)))
+    return this.#owner.state.interruptRequested ? this.#interruptSelf : Effect.void
+  }
+
+  /** Makes an interruption the exit of the body, so that its compensations run. */
+  get #interruptSelf(): Effect.Effect<void> {
+    return Effect.withFiber((fiber) => {
+      this.instance.suspended = false
+      this.instance.interrupted = true
+      return Effect.interruptible(Fiber.interrupt(fiber))
+    })
   }
 
   #failed(cause: Cause.Cause<unknown>): RunOutcome {

@@ -168,6 +168,21 @@ describe.each(kinds)("on %s", (kind) => {
     await expect(engine.workflows.result(Long, "l-1")).rejects.toThrow(/^execution l-1 of workflow long was cancelled; start another/)
   })
 
+  it("an event that is sent right after cancel does not make the execution succeed", async () => {
+    const Asked = workflow({ name: "asked", input, events: { go: Schema.String } }, async (_, durable) => durable.waitForEvent("go"))
+    await using engine = await open(await freshAddress(kind), [Asked])
+    for (const id of ["a-1", "a-2", "a-3"]) {
+      const ended = engine.workflows.run(Asked, id, { order: "o", amount: 1 }).catch((error: unknown) => error)
+      await until(async () => {
+        const { instances } = await engine.runEffect(DurableWorkflow.list(Asked.definition))
+        return instances.some((instance) => instance.id === id && instance.tag === "Suspended") || undefined
+      })
+      await engine.workflows.cancel(Asked, id)
+      await engine.workflows.sendEvent(Asked, id, "go", "went")
+      expect(await ended).toEqual(new ExecutionCancelled({ workflow: "asked", id }))
+    }
+  })
+
   it("a run that the engine leaves unfinished when it closes is rejected with where to continue, and so is a later call", async () => {
     const Wait = workflow({ name: "wait", input, events: { go: Schema.String } }, async (_, durable) => durable.waitForEvent("go"))
     const engine = await open(await freshAddress(kind), [Wait])

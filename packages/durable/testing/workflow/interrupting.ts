@@ -158,6 +158,78 @@ export const interrupting = ({ describe, test }: Kit) => {
         expect(calls.of("cancel flight")).toBe(1)
       }))
 
+    for (const kind of ["interrupt", "interruptUnsafe"] as const) {
+      test(`an event that arrives right after ${kind} does not make a sleeping execution succeed`, ({ open, reaches, record }) =>
+        Effect.gen(function* () {
+          const calls = new Calls()
+          const { run } = yield* open(Trip.toLayer(() => Effect.andThen(booked(calls, "flight"), DurableDeferred.await(Gate))))
+          const id = yield* run(Trip.execute({ id: "a" }, { discard: true }))
+          yield* reaches(Trip, id, "Suspended")
+          const token = DurableDeferred.tokenFromExecutionId(Gate, { workflow: Trip, executionId: id })
+          yield* run(
+            Effect.andThen(
+              Effect.flatMap(WorkflowEngine, (engine) => engine[kind](Trip, id)),
+              DurableDeferred.succeed(Gate, { token, value: "go" }),
+            ),
+          )
+          yield* reaches(Trip, id, "Interrupted")
+          expect(isInterrupted(yield* run(Trip.poll(id)))).toBe(true)
+          expect(calls.all).toEqual(["book flight", "cancel flight"])
+          expect(yield* record(Trip, id)).toMatchObject({ status: "final", resident: false })
+        }))
+    }
+
+    test("an execution whose last activity ends after the interrupt is compensated", ({ open, reaches, until }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const slow = Promise.withResolvers<void>()
+        const pay = Activity.make({
+          name: "pay",
+          success: Schema.String,
+          execute: Effect.andThen(
+            calls.note("pay"),
+            Effect.as(
+              Effect.promise(() => slow.promise),
+              "paid",
+            ),
+          ),
+        })
+        const { run } = yield* open(Trip.toLayer(() => Trip.withCompensation(pay, () => calls.note("refund"))))
+        const id = yield* run(Trip.execute({ id: "a" }, { discard: true }))
+        yield* until(() => calls.all.length === 1)
+        yield* run(Trip.interrupt(id))
+        slow.resolve()
+        yield* reaches(Trip, id, "Interrupted")
+        expect(calls.all).toEqual(["pay", "refund"])
+      }))
+
+    test("an interrupt during the last finalizers of a body that has succeeded is followed by no success", ({ open, reaches, until }) =>
+      Effect.gen(function* () {
+        const calls = new Calls()
+        const slow = Promise.withResolvers<void>()
+        const { run } = yield* open(
+          Trip.toLayer(() =>
+            Effect.gen(function* () {
+              yield* booked(calls, "flight")
+              yield* Effect.addFinalizer(() =>
+                Effect.andThen(
+                  calls.note("closing"),
+                  Effect.promise(() => slow.promise),
+                ),
+              )
+              return "there"
+            }),
+          ),
+        )
+        const id = yield* run(Trip.execute({ id: "a" }, { discard: true }))
+        yield* until(() => calls.of("closing") === 1)
+        yield* run(Trip.interrupt(id))
+        slow.resolve()
+        yield* reaches(Trip, id, "Interrupted")
+        expect(calls.of("book flight")).toBe(1)
+        expect(calls.of("cancel flight")).toBe(1)
+      }))
+
     test("interruptUnsafe interrupts at once, without waiting for running activities", ({ open, reaches, until }) =>
       Effect.gen(function* () {
         const calls = new Calls()

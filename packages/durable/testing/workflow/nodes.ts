@@ -268,6 +268,35 @@ export const nodes = ({ describe, test, nodesTest }: Kit) => {
       }),
     )
 
+    nodesTest(
+      "an interrupt that another node stores while the body comes to its end is followed by no success",
+      ({ open, until, comesTo }) =>
+        Effect.gen(function* () {
+          const calls = new Calls()
+          const slow = Promise.withResolvers<void>()
+          const workflows = Job.toLayer(() =>
+            Effect.gen(function* () {
+              yield* Job.withCompensation(calls.activity("one"), () => calls.note("undo one"))
+              yield* Effect.uninterruptible(
+                Effect.promise(() => {
+                  calls.all.push("slow")
+                  return slow.promise
+                }),
+              )
+              return "done"
+            }),
+          )
+          const first = yield* open(workflows, { ...a, scanInterval: "1 hour" })
+          const second = yield* open(workflows, { ...b, scanInterval: "1 hour" })
+          const id = yield* first.run(Job.execute({ id: "x" }, { discard: true }))
+          yield* until(() => calls.of("slow") === 1)
+          yield* second.run(Job.interrupt(id))
+          slow.resolve()
+          yield* comesTo(Job, id, "Interrupted")
+          expect(calls.of("undo one")).toBe(1)
+        }),
+    )
+
     nodesTest("a parent is woken by a child that another node ran", ({ open, comesTo, until }) =>
       Effect.gen(function* () {
         const Inner = Workflow.make("Inner", { payload: {}, success: Schema.String, idempotencyKey: () => "inner" })

@@ -1,4 +1,4 @@
-/** Cases in which Effect's own engines behave in a way that is of use to none of their users, and this one does not. */
+/** Cases in which Effect's own engines agree with this one, and cases in which they lose what their users asked for and this one does not. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -7,11 +7,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as References from "effect/References"
 import * as Schema from "effect/Schema"
 import type * as Scope from "effect/Scope"
 import * as Activity from "effect/workflow/Activity"
 import * as DurableClock from "effect/workflow/DurableClock"
+import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
 import { layerMemory, type WorkflowEngine, type WorkflowInstance } from "effect/workflow/WorkflowEngine"
 import * as DurableWorkflow from "../../../src/DurableWorkflow.ts"
@@ -44,7 +46,7 @@ const inFolder = (engine: EngineName, use: (layer: Layer.Layer<WorkflowEngine>) 
   )
 }
 
-describe("where Effect's engines differ", () => {
+describe("where Effect's engines agree with this one and where they differ", () => {
   const saga = (undone: Array<string>): Body =>
     Effect.gen(function* () {
       yield* Job.withCompensation(Activity.make({ name: "book", execute: Effect.void }), () => Effect.sync(() => undone.push("cancel")))
@@ -53,13 +55,13 @@ describe("where Effect's engines differ", () => {
       return yield* Effect.fail("no car")
     })
 
-  it.live("WorkflowEngine.layerMemory compensates a step once per replay; Effect's cluster engine and ours once", () =>
+  it.live("WorkflowEngine.layerMemory, Effect's cluster engine and ours compensate a step once, however often the body is replayed", () =>
     Effect.gen(function* () {
       const undone = { memory: [] as string[], cluster: [] as string[], ours: [] as string[] }
       yield* runOn(layerMemory, saga(undone.memory))
       yield* inFolder("effect", (engine) => Effect.asVoid(runOn(engine, saga(undone.cluster))))
       yield* runOn(ours, saga(undone.ours))
-      expect(undone.memory.length).toBeGreaterThan(1)
+      expect(undone.memory).toEqual(["cancel"])
       expect(undone.cluster).toEqual(["cancel"])
       expect(undone.ours).toEqual(["cancel"])
     }),
@@ -84,6 +86,58 @@ describe("where Effect's engines differ", () => {
       expect(sent.cluster).toEqual(["Ada"])
       const exit = yield* runOn(ours, twice(sent.ours))
       expect(Exit.isFailure(exit) && String(Cause.squash(exit.cause))).toContain("activity send is run twice")
+    }),
+  )
+
+  const Gate = DurableDeferred.make("gate", { success: Schema.String })
+
+  /** Interrupts an execution, completes the deferred it waits for, and returns its end: after a wait, or without one between the two. */
+  const interruptedAndAnswered = <X>(engine: Layer.Layer<WorkflowEngine, X>, body: Body, between: Effect.Effect<void>) =>
+    Effect.gen(function* () {
+      const id = yield* Job.execute({ id: "one" }, { discard: true })
+      yield* Effect.repeat(Effect.delay(Job.poll(id), 5), { until: (polled) => Option.isSome(polled) && polled.value._tag === "Suspended" })
+      yield* Job.interrupt(id)
+      yield* between
+      const token = DurableDeferred.tokenFromExecutionId(Gate, { workflow: Job, executionId: id })
+      yield* DurableDeferred.succeed(Gate, { token, value: "go" })
+      const ended = yield* Effect.repeat(Effect.delay(Job.poll(id), 5), {
+        until: (polled) => Option.isSome(polled) && polled.value._tag === "Complete",
+      })
+      const result = Option.getOrThrow(ended)
+      if (result._tag !== "Complete") return "suspended"
+      return Exit.isSuccess(result.exit) ? "succeeded" : Cause.hasInterruptsOnly(result.exit.cause) ? "interrupted" : "failed"
+    }).pipe(
+      Effect.provide(Job.toLayer(() => body).pipe(Layer.provideMerge(engine))),
+      Effect.provideService(References.MinimumLogLevel, "None"),
+    )
+
+  it.live("an interrupt before an event ends an execution on every engine; right before it, it does on ours only", () =>
+    Effect.gen(function* () {
+      const body: Body = DurableDeferred.await(Gate)
+      const later = Effect.sleep(100)
+      expect(yield* interruptedAndAnswered(layerMemory, body, later)).toBe("interrupted")
+      expect(yield* interruptedAndAnswered(ours, body, later)).toBe("interrupted")
+      expect(yield* interruptedAndAnswered(layerMemory, body, Effect.void)).toBe("succeeded")
+      expect(yield* interruptedAndAnswered(ours, body, Effect.void)).toBe("interrupted")
+    }),
+  )
+
+  it.live("no engine starts an activity under an interrupt, not even when the awaited event arrives right after it", () =>
+    Effect.gen(function* () {
+      for (const engine of [layerMemory, ours]) {
+        const done: Array<string> = []
+        const late = Activity.make({
+          name: "late",
+          success: Schema.String,
+          execute: Effect.sync(() => {
+            done.push("late")
+            return "late"
+          }),
+        })
+        const body: Body = Effect.andThen(DurableDeferred.await(Gate), late)
+        expect(yield* interruptedAndAnswered(engine, body, Effect.void)).toBe("interrupted")
+        expect(done).toEqual([])
+      }
     }),
   )
 })
