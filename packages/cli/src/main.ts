@@ -45,6 +45,8 @@ export const main = (command: TableCommand, values: Values & GlobalValues): void
   process.on("SIGTERM", interrupt)
   // A reader that closes the pipe, such as `head`, is not an error.
   process.stdout.on("error", () => process.exit(ExitCode.ok))
+  // Without a reader of its log, a server continues, and a command still has its exit code.
+  process.stderr.on("error", () => undefined)
 
   fiber.addObserver((exit) => end(concluded(exit, command, values)))
 }

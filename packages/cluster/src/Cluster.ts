@@ -544,10 +544,15 @@ const listening = ({ host, port }: Address, token: Redacted.Redacted, server: De
   const calls = HttpRouter.add("GET", path, conversing(server, leaseMillis / 3))
   const naming = HttpRouter.add("GET", namePath, HttpServerResponse.text(name))
   const guarded = Layer.merge(calls, naming).pipe(Layer.provide(guard))
+  const http = createServer()
+  /** Emitted while it listens, such as when no file descriptor is free for a connection. Open connections remain. */
+  const logErrors = Effect.map(Effect.context<never>(), (context) => {
+    http.on("error", (cause) => Effect.runForkWith(context)(Effect.logError("this node could not accept a connection", cause)))
+  })
   return HttpRouter.serve(guarded, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(NodeHttpServer.layer(() => createServer(), { host, port, disablePreemptiveShutdown: true })),
+    Layer.provide(NodeHttpServer.layer(() => http, { host, port, disablePreemptiveShutdown: true })),
     Layer.build,
-    Effect.asVoid,
+    Effect.andThen(logErrors),
   )
 }
 

@@ -89,7 +89,9 @@ export class WorkerProcess {
       this.#output = (this.#output + text).slice(-keptOutput)
     })
     this.#child.on("message", (message: FromWorker) => this.#received(message))
-    this.#child.on("error", (error) => this.#end(new WorkerEnded("crash", error.message)))
+    const failed = (error: Error) => this.#end(new WorkerEnded("crash", error.message))
+    this.#child.on("error", failed)
+    this.#child.stderr?.on("error", failed)
     this.#exited = new Promise((resolve) => {
       this.#child.on("exit", (code, signal) => {
         this.#end(this.#endOf(code, signal))

@@ -125,6 +125,8 @@ const start = (options: ServeOptions) =>
       else if (!guide.answer(request, response) && !page.answer(request, response)) answer(request, response)
     })
     server.on("upgrade", (request, socket, head) => {
+      // Node removes its own listener before this event. The error of a socket without a listener would end the process.
+      socket.on("error", () => socket.destroy())
       const isFull = sockets.clients.size >= limits.streams
       const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? (isFull ? busy : wrongUpgrade(request)))
       if (refusal !== undefined) return refuseSocket(socket, refusal)
@@ -138,6 +140,9 @@ const start = (options: ServeOptions) =>
     })
     yield* forkLoop("the limits of requests", Effect.delay(enforceLimits, "1 second"))
     const streams = yield* LiveStreams
+    const run = Effect.runForkWith(yield* Effect.context<never>())
+    // Emitted while it listens, such as when no file descriptor is free for a connection. Open connections remain.
+    server.on("error", (cause) => run(Effect.logError("the server could not accept a connection", cause)))
     yield* Effect.acquireRelease(listening(server, host, port), () =>
       Effect.gen(function* () {
         stopping.begin()

@@ -1,9 +1,12 @@
+import { readdirSync, readlinkSync } from "node:fs"
 import { mkdir, writeFile } from "node:fs/promises"
+import { createConnection } from "node:net"
 import { join } from "node:path"
 import { brotliCompressSync, gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
+import * as Schedule from "effect/Schedule"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const index = "<!doctype html><title>Detent</title>"
@@ -94,4 +97,37 @@ describe("the files of the console", () => {
         assert.strictEqual((yield* request(`${url}${path}`)).status, 404, path)
     }),
   )
+
+  it.live.runIf(process.platform === "linux")("are closed when a browser leaves before it has read them", () =>
+    Effect.gen(function* () {
+      const folder = yield* built
+      const file = join(folder, "assets", "large.js")
+      yield* Effect.promise(() => writeFile(file, Buffer.alloc(20_000_000, " ")))
+      const { url } = yield* served({ serve: { console: folder } })
+      const port = Number(new URL(url).port)
+      for (let count = 0; count < 5; count++)
+        yield* Effect.callback<void>((resume) => {
+          const socket = createConnection(port, "127.0.0.1", () => socket.write("GET /assets/large.js HTTP/1.1\r\nhost: localhost\r\n\r\n"))
+          socket.once("data", () => socket.destroy())
+          socket.once("close", () => resume(Effect.void))
+        })
+      yield* Effect.repeat(openCount(file), { until: (count) => count === 0, schedule: Schedule.spaced("20 millis") }).pipe(
+        Effect.timeout("20 seconds"),
+      )
+    }),
+  )
 })
+
+/** How often this process has the file open. */
+const openCount = (file: string) =>
+  Effect.sync(
+    () =>
+      readdirSync("/proc/self/fd").filter((descriptor) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${descriptor}`) === file
+        } catch {
+          // It was closed after the folder was read.
+          return false
+        }
+      }).length,
+  )

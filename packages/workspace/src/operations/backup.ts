@@ -6,14 +6,12 @@
  * A backup is a folder with `detent.db`, `files/`, `files.sha256` with the SHA-256 of each file, in the format of `sha256sum --check`,
  * and `backup.json`, which is written last and holds the SHA-256 of the database and of `files.sha256`.
  */
-import { once } from "node:events"
-import { createReadStream, createWriteStream, existsSync, readdirSync, statSync } from "node:fs"
+import { createReadStream, existsSync, readdirSync, statSync } from "node:fs"
 import { copyFile, mkdir, mkdtemp, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve, sep } from "node:path"
 import { createInterface } from "node:readline"
 import { backup as backupSqlite, DatabaseSync } from "node:sqlite"
-import { finished } from "node:stream/promises"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import { CopyFailed, CopyRefused, endClaims, storedCopy } from "@detent/durable/DatabaseCopy"
 import { hasEnded } from "@detent/durable/internal"
@@ -357,20 +355,19 @@ const listName = "files.sha256"
 const listedFiles = (data: string, folder: string, onProgress: BackupRequest["onProgress"]) =>
   Effect.gen(function* () {
     const path = join(folder, listName)
-    const list = createWriteStream(path)
-    const add = async (file: string, sha256: string) => {
-      if (!list.write(`${sha256}  files/${file.split(sep).join("/")}\n`)) await once(list, "drain")
-    }
-    const { files, bytes } = yield* Effect.onError(copiedFiles(data, join(folder, "files"), true, onProgress, add), () =>
-      Effect.sync(() => list.destroy()),
+    const list = yield* Effect.acquireRelease(
+      trying(listName, () => open(path, "w")),
+      (file) => Effect.promise(() => file.close()),
     )
+    const add = async (file: string, sha256: string) => {
+      await list.appendFile(`${sha256}  files/${file.split(sep).join("/")}\n`)
+    }
+    const { files, bytes } = yield* copiedFiles(data, join(folder, "files"), true, onProgress, add)
     return yield* trying(listName, async () => {
-      list.end()
-      await finished(list)
-      await synced(path)
+      await list.sync()
       return { files, bytes, sha256: await sha256Of(path) }
     })
-  })
+  }).pipe(Effect.scoped)
 
 /** Refuses a backup whose list or whose files are missing or damaged. Reads every file. */
 const checkFiles = (folder: string, sha256: string): Effect.Effect<void, CopyRefused | CopyFailed> =>

@@ -41,9 +41,11 @@ export class ConsoleBuild {
     build.stderr.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(-2000)
     })
-    build.on("error", ({ message }) => {
+    const fail = ({ message }: Error) => {
       this.#mode = { _tag: "failed", problem: message }
-    })
+    }
+    build.on("error", fail)
+    build.stderr.on("error", fail)
     build.on("exit", (code) => {
       this.#mode = code === 0 ? { _tag: "idle" } : { _tag: "failed", problem: said }
     })

@@ -2,6 +2,7 @@
 import { createReadStream, type Stats, statSync } from "node:fs"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { extname, join, normalize, sep } from "node:path"
+import { pipeline } from "node:stream"
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -64,10 +65,8 @@ export const sendFile = (
   if (encoding !== undefined) headers["content-encoding"] = encoding
   response.writeHead(200, { ...headers, "content-length": String(stats.size) })
   if (request.method === "HEAD") response.end()
-  else
-    createReadStream(encoded)
-      .on("error", () => response.destroy())
-      .pipe(response)
+  // The callback gets the error of a file that was removed, or of a client that left. Both streams are destroyed then.
+  else pipeline(createReadStream(encoded), response, () => undefined)
 }
 
 const encodedFile = (
