@@ -60,10 +60,10 @@ import {
   type SharedSettings,
   shardCount,
 } from "./ClusterTables.ts"
-import { Delivery } from "./Delivery.ts"
+import { Delivery, defaultOutgoing } from "./Delivery.ts"
 import { DeliveryServer } from "./DeliveryServer.ts"
 import { Peers } from "./Peers.ts"
-import { callIn, NoMessage, type Progress, path, progressMessage } from "./Protocol.ts"
+import { callIn, NoMessage, type Progress, path, progressMessage, requestCharacters } from "./Protocol.ts"
 import { Shards } from "./Shards.ts"
 
 export interface ClusterOptions {
@@ -79,6 +79,13 @@ export interface ClusterOptions {
   readonly patience?: Duration.Input
   /** The schema of the tables, the same as the store's. Default: `detent`. */
   readonly schema?: string
+  /** Bounds of the requests of this node that another node has not answered. The next sender gets `Overloaded`. */
+  readonly outgoing?: {
+    /** Requests to one node. Default: 100,000. */
+    readonly requests?: number
+    /** Characters of their events and states as JSON. Default: 128,000,000. */
+    readonly characters?: number
+  }
 }
 
 /** A cluster cannot be made with these options. */
@@ -130,7 +137,7 @@ export class Cluster extends Context.Service<Cluster, ClusterService>()("@detent
 
 const makeCluster = (options: ClusterOptions) =>
   Effect.gen(function* () {
-    const { address, listen, token, lease, patienceMillis, schema } = yield* checked(options)
+    const { address, listen, token, lease, patienceMillis, schema, outgoing } = yield* checked(options)
     const leaseMillis = Duration.toMillis(lease)
     const context = yield* Effect.context<never>()
     const run = (effect: Effect.Effect<void>) => void Effect.runForkWith(context)(effect)
@@ -171,6 +178,7 @@ const makeCluster = (options: ClusterOptions) =>
       run,
       clock,
       patienceMillis,
+      limits: outgoing,
     })
     owners.onChanged(() => delivery.ownersChanged())
     // Nodes that start at the same time do not see each other before they register.
@@ -216,6 +224,7 @@ const makeCluster = (options: ClusterOptions) =>
       isLocal: (key) => shards.has(key),
       isAwaited: (key) => delivery.has(key),
       request: (key, request) => delivery.request(key, request),
+      requestCharacters,
       shards: () => shards.filter,
       serve: (receiver) =>
         Effect.asVoid(
@@ -454,6 +463,7 @@ const checked = (options: ClusterOptions) =>
       listen: options.listen === undefined ? address : yield* addressOf(options.listen),
       patienceMillis: Duration.toMillis(Duration.fromInputUnsafe(options.patience ?? Duration.times(lease, 3))),
       schema: options.schema ?? "detent",
+      outgoing: { ...defaultOutgoing, ...options.outgoing },
     }
   })
 

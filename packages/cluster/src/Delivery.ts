@@ -6,15 +6,19 @@
  *
  * A request is in one call at a time, and only that call can refuse it: after a late refusal from an abandoned call, the copy sent since
  * may still be decided. All requests of a line that are in calls are at one node.
+ *
+ * The unanswered requests to one node have a bound in number and characters. The next request is refused with `Overloaded`, as by an
+ * instance on this node whose mailbox is full. A request whose caller is interrupted is withdrawn, unless it is in a call: then it is not
+ * sent again.
  */
 
 import { type InstanceKey, instanceName, type RemoteAnswer, type RemoteRequest, reachOperation } from "@detent/durable/internal"
-import { PersistenceFailed } from "@detent/machine"
+import { Overloaded, PersistenceFailed } from "@detent/machine"
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { CallListener } from "./Peers.ts"
-import { type Answers, callLimit, type Parcel } from "./Protocol.ts"
+import { type Answers, callCharacters, callLimit, type Parcel } from "./Protocol.ts"
 
 /** An answer of the node that owns the instance. */
 export type Answer = Exclude<RemoteAnswer, { _tag: "Elsewhere" }>
@@ -29,8 +33,25 @@ const longestPauseMillis = 250
 /** A node that held accepted requests for this long before it failed counts as having worked: failures are counted from 0 again. */
 const steadyMillis = 1000
 
+/** The bounds of the unanswered requests to one node. */
+export interface OutgoingLimits {
+  readonly requests: number
+  /** Characters of their events and states as JSON. */
+  readonly characters: number
+}
+
+export const defaultOutgoing: OutgoingLimits = { requests: 100_000, characters: 128_000_000 }
+
+/** The unanswered requests to one node, or without a node. */
+interface Outgoing {
+  requests: number
+  characters: number
+}
+
 interface Item {
   readonly request: RemoteRequest
+  /** The characters of its event or state. */
+  readonly size: number
   readonly complete: (exit: Exit.Exit<Answer, PersistenceFailed>) => void
   /** Its place in the order of requests. */
   readonly number: number
@@ -38,17 +59,22 @@ interface Item {
   call: Call | undefined
   /** It has been in a call. */
   isSent: boolean
+  /** It counts no longer: it is answered, has failed, or was withdrawn. */
   isAnswered: boolean
+  /** Its caller was interrupted while it was in a call. */
+  isAbandoned: boolean
 }
 
 interface Line {
   readonly key: InstanceKey
   readonly name: string
   /** Requests to send, in order. */
-  waiting: Array<Item>
+  waiting: Set<Item>
   /** Unanswered requests in calls to the node `to`. */
   readonly sent: Set<Item>
   to: string | undefined
+  /** The number and characters of both. */
+  readonly unanswered: Outgoing
   /** The call that has not reported yet that the instance has its requests. */
   unaccepted: Call | undefined
   /** The node whose next call will include the line. */
@@ -80,6 +106,7 @@ export interface Delivering {
   readonly clock: Clock.Clock
   /** How long a request without a node waits before it fails. */
   readonly patienceMillis: number
+  readonly limits: OutgoingLimits
 }
 
 export class Delivery {
@@ -89,6 +116,8 @@ export class Delivery {
   readonly #ready = new Map<string, Set<Line>>()
   /** The number of calls to each node that are not accepted. */
   readonly #unaccepted = new Map<string, number>()
+  /** The unanswered requests by the address of their node; by undefined those without one. */
+  readonly #outgoing = new Map<string | undefined, Outgoing>()
   #requests = 0
   #isGathering = false
   #isClosed = false
@@ -105,17 +134,74 @@ export class Delivery {
   /** How many requests are not answered. */
   get size(): number {
     let size = 0
-    for (const { waiting, sent } of this.#lines.values()) size += waiting.length + sent.size
+    for (const { waiting, sent } of this.#lines.values()) size += waiting.size + sent.size
     return size
   }
 
-  request(key: InstanceKey, request: RemoteRequest): Effect.Effect<Answer, PersistenceFailed> {
+  request(key: InstanceKey, request: RemoteRequest): Effect.Effect<Answer, PersistenceFailed | Overloaded> {
     return Effect.callback((resume) => {
       if (this.#isClosed) return resume(Effect.fail(notAnswered(key, "this node leaves the cluster")))
+      const size = sizeOf(request)
+      const overloaded = this.#overloaded(key, size)
+      if (overloaded !== undefined) return resume(Effect.fail(overloaded))
       const line = this.#lineOf(key)
-      line.waiting.push({ request, complete: resume, number: ++this.#requests, call: undefined, isSent: false, isAnswered: false })
+      const number = ++this.#requests
+      const item: Item = { request, size, complete: resume, number, call: undefined, isSent: false, isAnswered: false, isAbandoned: false }
+      line.waiting.add(item)
+      this.#count(line, 1, size)
       this.#offer(line)
+      return Effect.sync(() => this.#withdraw(line, item))
     })
+  }
+
+  /** The refusal of a request that its node has no room for. A single request always has room. */
+  #overloaded(key: InstanceKey, size: number): Overloaded | undefined {
+    const line = this.#lines.get(instanceName(key))
+    const node = line?.to ?? this.#with.ownerOf(key)
+    const outgoing = this.#outgoing.get(node)
+    const { requests, characters } = this.#with.limits
+    if (outgoing === undefined || (outgoing.requests < requests && outgoing.characters + size <= characters)) return undefined
+    const { machine, id } = key
+    return new Overloaded({
+      machine,
+      id,
+      state: "(on another node)",
+      waiting: outgoing.requests,
+      characters: outgoing.characters,
+      ...(node === undefined ? {} : { node }),
+    })
+  }
+
+  /** Adds to the unanswered requests of a line and of its node. */
+  #count(line: Line, requests: number, characters: number) {
+    line.unanswered.requests += requests
+    line.unanswered.characters += characters
+    this.#countAt(line.to, requests, characters)
+  }
+
+  #countAt(address: string | undefined, requests: number, characters: number) {
+    const outgoing = this.#outgoing.get(address) ?? { requests: 0, characters: 0 }
+    outgoing.requests += requests
+    outgoing.characters += characters
+    if (outgoing.requests === 0) this.#outgoing.delete(address)
+    else this.#outgoing.set(address, outgoing)
+  }
+
+  /** The caller of the request was interrupted. */
+  #withdraw(line: Line, item: Item) {
+    if (item.isAnswered) return
+    if (item.call === undefined) this.#drop(line, [item])
+    else item.isAbandoned = true
+  }
+
+  /** Removes unanswered requests without an answer. */
+  #drop(line: Line, items: ReadonlyArray<Item>) {
+    for (const item of items) {
+      item.isAnswered = true
+      line.waiting.delete(item)
+      this.#count(line, -1, -item.size)
+    }
+    if (line.waiting.size === 0 && line.sent.size === 0) this.#remove(line)
   }
 
   #lineOf(key: InstanceKey): Line {
@@ -125,9 +211,10 @@ export class Delivery {
     const line: Line = {
       key,
       name,
-      waiting: [],
+      waiting: new Set(),
       sent: new Set(),
-      to: undefined,
+      to: this.#with.ownerOf(key),
+      unanswered: { requests: 0, characters: 0 },
       unaccepted: undefined,
       offeredTo: undefined,
       failures: 0,
@@ -162,7 +249,7 @@ export class Delivery {
 
   /** Queues a line for the next call, if it has requests to send and may send them. */
   #offer(line: Line) {
-    if (line.unaccepted !== undefined || line.isPaused || line.waiting.length === 0 || this.#isClosed) return
+    if (line.unaccepted !== undefined || line.isPaused || line.waiting.size === 0 || this.#isClosed) return
     const address = this.#with.ownerOf(line.key)
     if (address === undefined) return this.#pause(line, "no node has it")
     this.#offerTo(line, address)
@@ -170,7 +257,7 @@ export class Delivery {
 
   #offerTo(line: Line, address: string) {
     this.#turn(line, address)
-    if (line.unaccepted !== undefined || line.waiting.length === 0 || this.#isClosed || line.offeredTo === address) return
+    if (line.unaccepted !== undefined || line.waiting.size === 0 || this.#isClosed || line.offeredTo === address) return
     if (line.offeredTo !== undefined) this.#ready.get(line.offeredTo)?.delete(line)
     line.offeredTo = address
     const ready = this.#ready.get(address) ?? new Set()
@@ -198,7 +285,10 @@ export class Delivery {
     if (line.to === address) return
     if (line.sent.size > 0) this.#takeBack(line, [...line.sent])
     line.unaccepted = undefined
+    const { requests, characters } = line.unanswered
+    this.#countAt(line.to, -requests, -characters)
     line.to = address
+    this.#countAt(address, requests, characters)
   }
 
   #send(address: string) {
@@ -218,18 +308,21 @@ export class Delivery {
 
   #makeCall(address: string, ready: Set<Line>): Call | undefined {
     const call: Call = { address, lines: [], items: [], parcels: [], acceptedAt: undefined }
+    let characters = 0
     for (const line of ready) {
-      if (call.items.length >= callLimit) break
+      const next = fitting(line.waiting, callLimit - call.items.length, callCharacters - characters, call.items.length === 0)
+      if (next.length === 0 && line.waiting.size > 0) break
       ready.delete(line)
       line.offeredTo = undefined
-      if (line.waiting.length === 0) continue
+      if (next.length === 0) continue
       line.unaccepted = call
       call.lines.push(line)
-      const next = line.waiting.splice(0, callLimit - call.items.length)
       for (const item of next) {
+        line.waiting.delete(item)
         item.call = call
         line.sent.add(item)
         call.items.push({ line, item })
+        characters += item.size
       }
       const { machine, id } = line.key
       call.parcels.push({ machine, id, requests: next.map(requestOf) })
@@ -271,8 +364,9 @@ export class Delivery {
   #answer(line: Line, item: Item, answer: Answer) {
     item.isAnswered = true
     line.failures = 0
-    if (!line.sent.delete(item)) line.waiting.splice(line.waiting.indexOf(item), 1)
-    if (line.waiting.length === 0 && line.sent.size === 0) this.#remove(line)
+    this.#count(line, -1, -item.size)
+    if (!line.sent.delete(item)) line.waiting.delete(item)
+    if (line.waiting.size === 0 && line.sent.size === 0) this.#remove(line)
     item.complete(Exit.succeed(answer))
   }
 
@@ -292,6 +386,7 @@ export class Delivery {
 
   #sendAgain(line: Line, items: ReadonlyArray<Item>, reason: string, { acceptedAt }: Call) {
     this.#takeBack(line, items)
+    if (line.waiting.size === 0 && line.sent.size === 0) return
     if (acceptedAt !== undefined && this.#now - acceptedAt > steadyMillis) line.failures = 0
     if (!line.isPaused) this.#pause(line, reason)
   }
@@ -302,7 +397,9 @@ export class Delivery {
       item.call = undefined
       line.sent.delete(item)
     }
-    line.waiting = [...items, ...line.waiting].sort((left, right) => left.number - right.number)
+    line.waiting = new Set([...items, ...line.waiting].sort((left, right) => left.number - right.number))
+    const abandoned = items.filter(({ isAbandoned }) => isAbandoned)
+    if (abandoned.length > 0) this.#drop(line, abandoned)
   }
 
   /** Pauses a line that found no node. It is sent again when owners have changed, or after a pause. */
@@ -330,8 +427,10 @@ export class Delivery {
   #fail(line: Line, reason: string) {
     this.#remove(line)
     const failure = Exit.fail(notAnswered(line.key, reason))
-    const items = [...line.sent, ...line.waiting.splice(0)]
+    const items = [...line.sent, ...line.waiting]
     line.sent.clear()
+    line.waiting.clear()
+    this.#count(line, -line.unanswered.requests, -line.unanswered.characters)
     for (const item of items) {
       item.isAnswered = true
       item.complete(failure)
@@ -349,6 +448,29 @@ const requestOf = (item: Item): RemoteRequest => {
   const { request, isSent } = item
   item.isSent = true
   return isSent && request._tag === "Send" && request.first === true ? { ...request, first: false } : request
+}
+
+const sizeOf = (request: RemoteRequest): number => {
+  switch (request._tag) {
+    case "Send":
+      return request.event.length
+    case "Start":
+      return request.state.length
+    case "Wake":
+      return 0
+  }
+}
+
+/** The first items, as many as fit into a call. A call without items takes one of any size. */
+const fitting = (items: Iterable<Item>, most: number, characters: number, isEmpty: boolean): ReadonlyArray<Item> => {
+  const fit: Array<Item> = []
+  let remaining = characters
+  for (const item of items) {
+    if (fit.length >= most || (item.size > remaining && !(isEmpty && fit.length === 0))) break
+    remaining -= item.size
+    fit.push(item)
+  }
+  return fit
 }
 
 const notAnswered = ({ machine, id }: InstanceKey, reason: string): PersistenceFailed =>

@@ -5,7 +5,7 @@
 import { type Answering, type InstanceKey, instanceName, type Receiver, type RemoteAnswer } from "@detent/durable/internal"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import type { Parcel, Progress } from "./Protocol.ts"
+import { type Parcel, type Progress, progressCharacters } from "./Protocol.ts"
 
 /**
  * The sender may have sent the request to another node since, which may have refused it. So it is not carried out here, even if the
@@ -168,14 +168,44 @@ export class Conversation {
     return answers
   }
 
-  /** Everything that becomes known in the same turn is reported together. */
+  /** Everything that becomes known in the same turn is reported together, unless it is too large for one message. */
   readonly #reportSoon: Effect.Effect<void> = Effect.andThen(
     Effect.yieldNow,
     Effect.sync(() => {
       const progress = [...this.#unreported]
       this.#unreported = new Map()
       this.#willReport = false
-      this.#report(progress)
+      for (const message of messagesOf(progress)) this.#report(message)
     }),
   )
+}
+
+const sizeOf = (answer: RemoteAnswer): number => {
+  switch (answer._tag) {
+    case "Done":
+      return answer.taken?.length ?? 0
+    case "Refused":
+      return answer.error.length
+    case "Elsewhere":
+      return answer.reason.length
+  }
+}
+
+/** Divides progress into messages of bounded size, in order. */
+const messagesOf = (progress: Progress): ReadonlyArray<Progress> => {
+  const messages: Array<Array<[number, Array<Progress[number][1][number]>]>> = [[]]
+  let size = 0
+  for (const [call, answers] of progress) {
+    messages.at(-1)?.push([call, []])
+    for (const answer of answers) {
+      const characters = sizeOf(answer[1])
+      if (size > 0 && size + characters > progressCharacters) {
+        messages.push([[call, []]])
+        size = 0
+      }
+      size += characters
+      messages.at(-1)?.at(-1)?.[1].push(answer)
+    }
+  }
+  return messages
 }

@@ -44,6 +44,18 @@ export type Progress = ReadonlyArray<readonly [call: number, answers: Answers]>
 /** The most requests of one call. */
 export const callLimit = 256
 
+/** The characters of the events and states of one call, except that a longer event or state has a call of its own. */
+export const callCharacters = 1_000_000
+
+/** The characters of the answers of one message, except that a longer answer has a message of its own. */
+export const progressCharacters = 1_000_000
+
+/**
+ * The most characters of an event or a state in a request, and of a decision in an answer. A character takes at most three bytes of a
+ * message, and a connection takes messages of up to 100 MiB.
+ */
+export const requestCharacters = 32_000_000
+
 export const path = "/cluster"
 
 /** A received message does not belong to this protocol. */

@@ -1,11 +1,12 @@
 /** Requests on their way between nodes, with nodes that a test plays: a request is in one call at a time. */
 import type { InstanceKey, RemoteAnswer, RemoteRequest } from "@detent/durable/internal"
-import type { PersistenceFailed } from "@detent/machine"
+import type { Overloaded, PersistenceFailed } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
-import { type Answer, Delivery } from "../src/Delivery.ts"
+import { type Answer, Delivery, defaultOutgoing } from "../src/Delivery.ts"
+import { callCharacters } from "../src/Protocol.ts"
 
 interface HeardCall {
   readonly address: string
@@ -30,7 +31,7 @@ const keyOf = (id: string): InstanceKey => ({ machine: "counter", id })
 const idOf = (request: RemoteRequest): string => (request._tag === "Send" ? request.id : request._tag)
 
 /** A delivery, the calls it makes, and the owner of all instances. */
-const makeDelivery = (patienceMillis = 10_000) =>
+const makeDelivery = (patienceMillis = 10_000, limits = defaultOutgoing) =>
   Effect.gen(function* () {
     const context = yield* Effect.context<never>()
     const calls: Array<HeardCall> = []
@@ -51,9 +52,10 @@ const makeDelivery = (patienceMillis = 10_000) =>
       run: (effect) => void Effect.runForkWith(context)(effect),
       clock: yield* Clock.Clock,
       patienceMillis,
+      limits,
     })
-    const send = (instance: string, id: string): Effect.Effect<Fiber.Fiber<Answer, PersistenceFailed>> =>
-      Effect.forkDetach(delivery.request(keyOf(instance), { _tag: "Send", event: "{}", id, first: true }), { startImmediately: true })
+    const send = (instance: string, id: string, event = "{}"): Effect.Effect<Fiber.Fiber<Answer, PersistenceFailed | Overloaded>> =>
+      Effect.forkDetach(delivery.request(keyOf(instance), { _tag: "Send", event, id, first: true }), { startImmediately: true })
     /** The next call, once it is made. */
     const call = (index: number) =>
       Effect.map(Effect.repeat(Effect.sleep(1), { until: () => calls.length > index }), () => calls[index] as HeardCall)
@@ -187,6 +189,119 @@ describe("a request on its way", () => {
       }
       const error = yield* Effect.flip(Fiber.join(one))
       assert.include(error.message, "one: it did not answer; it may have been carried out: send it again under the same id")
+      assert.strictEqual(delivery.size, 0)
+    }),
+  )
+})
+
+describe("many requests to one node", () => {
+  it.live("are divided into calls of bounded size, where a larger one has a call of its own, and each instance keeps its order", () =>
+    Effect.gen(function* () {
+      const { calls, call, send } = yield* makeDelivery()
+      const third = "x".repeat(callCharacters / 3)
+      const whole = "x".repeat(callCharacters * 4)
+      for (const id of ["a-1", "a-2", "a-3", "a-4"]) yield* send("a", id, third)
+      yield* send("b", "b-1", whole)
+      yield* send("c", "c-1")
+      for (const [index, expected] of [["a-1", "a-2", "a-3"], ["b-1"], ["c-1", "a-4"]].entries()) {
+        const { ids, says } = yield* call(index)
+        assert.deepStrictEqual(ids, expected)
+        yield* says(...ids.map((_, position) => [position, done] as const))
+      }
+      yield* longer
+      assert.lengthOf(calls, 3)
+    }),
+  )
+
+  it.live("are refused above their number, and accepted again when one is answered", () =>
+    Effect.gen(function* () {
+      const { call, send, delivery } = yield* makeDelivery(10_000, { requests: 3, characters: 1000 })
+      for (const id of ["1", "2", "3"]) yield* send(id, id)
+      const refused = yield* Effect.flip(Fiber.join(yield* send("a", "4")))
+      assert.deepInclude(refused, { _tag: "Overloaded", machine: "counter", id: "a", waiting: 3, node: "one" })
+      assert.include(refused.message, "send it again later")
+      yield* (yield* call(0)).says([0, done])
+      yield* send("a", "4")
+      assert.strictEqual(delivery.size, 3)
+    }),
+  )
+
+  it.live("are refused above their characters, also while no node is known, and count for the node that is known later", () =>
+    Effect.gen(function* () {
+      const { send, moveTo, delivery } = yield* makeDelivery(10_000, { requests: 100, characters: 1000 })
+      const isRefused = Effect.fnUntraced(function* (size: number) {
+        const fiber = yield* send("a", "more", "x".repeat(size))
+        return fiber.pollUnsafe() === undefined ? "accepted" : (yield* Effect.flip(Fiber.join(fiber)))._tag
+      })
+      yield* moveTo(undefined)
+      yield* send("a", "1", "x".repeat(600))
+      assert.strictEqual(yield* isRefused(500), "Overloaded")
+      yield* moveTo("one")
+      assert.strictEqual(yield* isRefused(500), "Overloaded")
+      assert.strictEqual(yield* isRefused(400), "accepted")
+      yield* moveTo("two")
+      assert.strictEqual(yield* isRefused(1), "Overloaded")
+      assert.strictEqual(delivery.size, 2)
+    }),
+  )
+
+  it.live("one that is larger than the bound is sent when nothing else waits", () =>
+    Effect.gen(function* () {
+      const { call, send } = yield* makeDelivery(10_000, { requests: 100, characters: 1000 })
+      const large = yield* send("a", "1", "x".repeat(5000))
+      yield* (yield* call(0)).says([0, done])
+      assert.deepStrictEqual(yield* Fiber.join(large), done)
+    }),
+  )
+})
+
+describe("a caller that is interrupted", () => {
+  it.live("withdraws a request that was not sent, and leaves the others as they are", () =>
+    Effect.gen(function* () {
+      const { calls, call, send, moveTo, delivery } = yield* makeDelivery(10_000, { requests: 3, characters: 1000 })
+      yield* moveTo(undefined)
+      yield* send("a", "a-1")
+      const withdrawn = [yield* send("a", "a-2"), yield* send("b", "b-1")]
+      yield* Fiber.interruptAll(withdrawn)
+      assert.strictEqual(delivery.size, 1)
+      yield* send("a", "a-3")
+      yield* moveTo("one")
+      assert.deepStrictEqual((yield* call(0)).ids, ["a-1", "a-3"])
+      yield* longer
+      assert.lengthOf(calls, 1)
+    }),
+  )
+
+  it.live("does not withdraw what a call has, but it is not sent again, and counts until the call ends", () =>
+    Effect.gen(function* () {
+      const { calls, call, send, delivery } = yield* makeDelivery()
+      const abandoned = yield* send("a", "a-1")
+      yield* send("a", "a-2")
+      const first = yield* call(0)
+      assert.deepStrictEqual(first.ids, ["a-1", "a-2"])
+      yield* Fiber.interrupt(abandoned)
+      assert.strictEqual(delivery.size, 2)
+      yield* first.ends
+      const second = yield* call(1)
+      assert.deepStrictEqual(second.ids, ["a-2"])
+      yield* second.says([0, done])
+      assert.strictEqual(delivery.size, 0)
+      yield* longer
+      assert.lengthOf(calls, 2)
+    }),
+  )
+
+  it.live("withdraws 100,000 requests in a moment", () =>
+    Effect.gen(function* () {
+      const { moveTo, delivery } = yield* makeDelivery()
+      yield* moveTo(undefined)
+      const ids = Array.from({ length: 100_000 }, (_, index) => `${index}`)
+      const sendAll = Effect.forEach(ids, (id) => delivery.request(keyOf("a"), { _tag: "Send", event: "{}", id }), {
+        concurrency: "unbounded",
+      })
+      const sending = yield* Effect.forkDetach(sendAll, { startImmediately: true })
+      yield* Effect.repeat(Effect.sleep(1), { until: () => delivery.size === ids.length })
+      yield* Fiber.interrupt(sending)
       assert.strictEqual(delivery.size, 0)
     }),
   )

@@ -34,6 +34,7 @@ const Counter = Machine.make({
   .final(S.Done)
 
 interface Node {
+  readonly context: Context.Context<Placement>
   readonly engine: EngineService
   readonly cluster: ClusterService
   /** Whether it has a counter. */
@@ -82,6 +83,7 @@ const startNode = (
     yield* register(engine)
     const { routing } = Context.get(context, Placement)
     return {
+      context,
       engine,
       cluster: Context.get(context, Cluster),
       has: (id) => routing?.isLocal({ machine: Counter.name, id }) === true,
@@ -247,6 +249,55 @@ describe("one sender", () => {
     120_000,
   )
 })
+
+const T = State({ Open: { count: Schema.Finite, characters: Schema.Finite } })
+const X = Event({ Say: { text: Schema.String } })
+/** Counts what it hears, and may hear a lot. */
+const Listener = Machine.make({ name: "listener", state: T, event: X, initial: T.Open({ count: 0, characters: 0 }) }).on(
+  T.Open,
+  X.Say,
+  T.Open,
+  ({ state, event }) => T.Open({ count: state.count + 1, characters: state.characters + event.text.length }),
+)
+
+describe("large events", () => {
+  it.live(
+    "more than a message between nodes can have are all stored, and small ones beside them; one that is too large fails alone",
+    () =>
+      Effect.gen(function* () {
+        const url = yield* freshDatabase
+        const register = (engine: EngineService) => engine.register(Listener)
+        const [here, there] = yield* Effect.all([startNode(url, register), startNode(url, register)], { concurrency: 2 })
+        yield* untilShared([here, there])
+        const ids = Array.from({ length: 300 }, (_, index) => `l-${index}`)
+        const distant = ids.filter((id) => Context.get(there.context, Placement).routing?.isLocal({ machine: "listener", id })).slice(0, 4)
+        const listeners = yield* Effect.forEach(distant, (id) => here.engine.start(Listener, id))
+        const size = 2_500_000
+        const large = Array.from({ length: 48 }, (_, index) => index)
+        const sending = yield* Effect.forkChild(
+          Effect.forEach(large, (index) => Effect.exit(nth(listeners, index).send(X.Say({ text: "é".repeat(size) }))), {
+            concurrency: "unbounded",
+          }),
+          { startImmediately: true },
+        )
+        const tooLarge = yield* Effect.flip(nth(listeners, 0).send(X.Say({ text: "x".repeat(33_000_000) })))
+        assert.strictEqual(tooLarge._tag, "InvalidEvent")
+        assert.include(tooLarge.message, "32000000")
+        const small = yield* Effect.forEach(large, (index) => Effect.exit(nth(listeners, index).send(X.Say({ text: "x" }))), {
+          concurrency: "unbounded",
+        })
+        for (const exit of [...small, ...(yield* Fiber.join(sending))]) assert.isTrue(Exit.isSuccess(exit))
+        const states = yield* Effect.forEach(listeners, ({ state }) => state)
+        assert.deepStrictEqual(
+          states.map(({ count, characters }) => [count, characters]),
+          listeners.map(() => [24, 12 * (size + 1)]),
+        )
+      }),
+    240_000,
+  )
+})
+
+const nth = <A>(all: ReadonlyArray<A>, index: number): A => all[index % all.length] as A
 
 describe("a cluster that grows", () => {
   it.live(

@@ -132,14 +132,23 @@ export class ProcessingTimeout extends Schema.TaggedError<ProcessingTimeout>()("
   }
 }
 
-/** The mailbox of the instance is full. Nothing changed; send the event again later. */
+/** The mailbox of the instance is full, or the way to the node that has it. Nothing changed; send the event again later. */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   ...instance,
+  /** `(on another node)`: this process does not know the state. */
   state: Schema.String,
-  /** How many events wait. */
+  /** How many events wait: for the instance, or for all instances of its node. */
   waiting: Schema.Number,
+  /** The characters of the events that wait for its node. */
+  characters: Schema.optionalKey(Schema.Number),
+  /** The node that the events wait for. */
+  node: Schema.optionalKey(Schema.String),
 }) {
   override get message() {
+    if (this.characters !== undefined) {
+      const waiting = `${this.waiting} requests of ${this.characters} characters`
+      return `${where(this)}: ${waiting} wait already for the node that has it; send it again later`
+    }
     return `${where(this)}: ${this.waiting} events wait already in state ${this.state}; send it again later`
   }
 }

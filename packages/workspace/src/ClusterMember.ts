@@ -15,6 +15,8 @@ export interface ClusterSettings {
   readonly lease?: Duration.Input
   /** How long a request waits for the node that owns its instance before it fails. Default: three leases. */
   readonly patience?: Duration.Input
+  /** Bounds of the requests to one node that it has not answered. Default: 100,000 requests and 128,000,000 characters. */
+  readonly outgoing?: { readonly requests?: number; readonly characters?: number }
 }
 
 export class ClusterMember extends Context.Service<ClusterMember, Option.Option<ClusterService>>()("@detent/workspace/ClusterMember") {}

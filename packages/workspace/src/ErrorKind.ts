@@ -109,6 +109,7 @@ const registry: Readonly<Record<string, Entry>> = {
   InvalidTransition: conflict,
   TransitionRefused: conflict,
   MachineStopped: conflict,
+  Overloaded: unavailable,
   ActorExists: conflict,
   InstanceExists: conflict,
   RepairRefused: conflict,

@@ -149,6 +149,8 @@ export class RemoteInstances {
       } catch (cause) {
         return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: `it cannot be encoded: ${describe(cause)}` }))
       }
+      const tooLarge = sizeProblem(body, routing)
+      if (tooLarge !== undefined) return Effect.fail(new InvalidEvent({ ...key, event: event._tag, problem: tooLarge }))
       const request: RemoteRequest = {
         _tag: "Send",
         event: body,
@@ -189,6 +191,8 @@ export class RemoteInstances {
       const commit = newInstanceCommit(context, registered, id, beginning, at)
       if (commit instanceof InvalidState) return Effect.fail(commit)
       const state = JSON.stringify(registered.codec.firstValue(beginning.through[0] ?? beginning.state))
+      const tooLarge = sizeProblem(state, routing)
+      if (tooLarge !== undefined) return Effect.fail(new InvalidState({ ...key, state: beginning.state._tag, problem: tooLarge }))
       const request: RemoteRequest = { _tag: "Start", state, version: registered.version, at }
       return Effect.flatMap(routing.request(key, request), (answer) =>
         answer._tag === "Done" ? Effect.succeed(beginning.state) : Effect.fail(startErrorOf(key, answer.error)),
@@ -319,9 +323,11 @@ export class RemoteInstances {
     if (result instanceof Error) return this.#refusal(result)
     if (isSilent) return { _tag: "Done" }
     try {
-      return { _tag: "Done", taken: JSON.stringify(encodeTaken(codec, result)) }
+      const taken = JSON.stringify(encodeTaken(codec, result))
+      const tooLarge = sizeProblem(taken, this.#routing())
+      return tooLarge === undefined ? { _tag: "Done", taken } : undelivered(key, new Error(tooLarge))
     } catch (cause) {
-      return refused(new PersistenceFailed({ ...key, operation: "encode the decision, which stands", cause }))
+      return undelivered(key, cause)
     }
   }
 
@@ -362,6 +368,17 @@ const newerStart = (key: InstanceKey, written: number, known: number): NewerVers
 const elsewhere = (reason: string): RemoteAnswer => ({ _tag: "Elsewhere", reason })
 
 const refused = (error: RemoteError): RemoteAnswer => ({ _tag: "Refused", error: encodeError(error) })
+
+/** The answer where the sender cannot get the decision. */
+const undelivered = (key: InstanceKey, cause: unknown): RemoteAnswer =>
+  refused(new PersistenceFailed({ ...key, operation: "encode the decision, which stands", cause }))
+
+/** Why the JSON cannot be sent to another node; undefined where it can. */
+const sizeProblem = (json: Json, routing: Routing | undefined): string | undefined =>
+  routing === undefined || json.length <= routing.requestCharacters
+    ? undefined
+    : `it takes ${json.length} characters as JSON, and nodes of a cluster send each other at most ${routing.requestCharacters}; ` +
+      "store large content elsewhere and send a reference"
 
 interface TakenJson {
   readonly from: Json

@@ -7,7 +7,7 @@
  * the fence of its lease or by the sequence.
  */
 import { hash } from "node:crypto"
-import type { PersistenceFailed } from "@detent/machine"
+import type { Overloaded, PersistenceFailed } from "@detent/machine"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { InstanceKey, Json, ShardFilter } from "../store/Commit.ts"
@@ -96,12 +96,15 @@ export interface Routing {
   readonly isAwaited: (key: InstanceKey) => boolean
   /**
    * Sends a request to the node that has the instance, again until a node answers it. Requests for one instance arrive in the
-   * order of the calls. Fails when no node has answered in time: the request may have been carried out.
+   * order of the calls. Fails when no node has answered in time: the request may have been carried out. Fails with `Overloaded` when
+   * too many requests wait for that node already. A caller that is interrupted withdraws a request that was not sent.
    */
   readonly request: (
     key: InstanceKey,
     request: RemoteRequest,
-  ) => Effect.Effect<Exclude<RemoteAnswer, { _tag: "Elsewhere" }>, PersistenceFailed>
+  ) => Effect.Effect<Exclude<RemoteAnswer, { _tag: "Elsewhere" }>, PersistenceFailed | Overloaded>
+  /** The most characters of an event or a state in a request, and of a decision in an answer. */
+  readonly requestCharacters: number
   /** The shards of this node, for statements that choose by shard. */
   readonly shards: () => ShardFilter
   /**

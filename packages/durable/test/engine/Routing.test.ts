@@ -42,6 +42,7 @@ const open = Effect.gen(function* () {
         requested.push(request)
         return { _tag: "Refused", error: JSON.stringify({ _tag: "InstanceNotFound", machine: "job", id: "j" }) }
       }),
+    requestCharacters: 10_000,
     shards: () => ({ count: 1, held: isLocal ? [0] : [] }),
     serve: (one) =>
       Effect.sync(() => {

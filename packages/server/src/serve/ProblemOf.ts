@@ -47,11 +47,14 @@ export interface OperationError {
   readonly message: string
 }
 
+/** Failures whose own message the caller needs: it has the reason and the next step, and no address. */
+const explained: ReadonlySet<string> = new Set(["TaskPostponed", "Overloaded"])
+
 /**
  * Failures of the store and of machines get a general message: their own message may contain an address with a password, and goes to
- * the log only. The caller of a postponed task, a queue or an operator, needs the reason.
+ * the log only.
  */
-const isOurs = (status: number, tag: string): boolean => (status === 503 || status === 500) && tag !== "TaskPostponed"
+const isOurs = (status: number, tag: string): boolean => (status === 503 || status === 500) && !explained.has(tag)
 
 /** The message of a postponed task may contain the address of a store. */
 const withoutCredentials = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+(?=@)/gi, "$1•••")

@@ -1,5 +1,5 @@
 import { reachOperation } from "@detent/durable/internal"
-import { EventReplayError, MachineStopped, PersistenceFailed } from "@detent/machine"
+import { EventReplayError, MachineStopped, Overloaded, PersistenceFailed } from "@detent/machine"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
@@ -36,6 +36,16 @@ describe("a problem", () => {
     assert.match(failed(reachOperation), /^no node of the cluster answered for the instance; a change may have been made, so retry with/)
     assert.match(failed("commit"), /^the store failed, or its answer was lost; a change may have been made, so retry with/)
     assert.notInclude(failed(reachOperation), "10.0.0.8")
+  })
+
+  it("of an instance that has no room for more events says so, with the next step, and names no node", () => {
+    const waiting = { machine: "order", id: "one", waiting: 100_000 }
+    const local = problemOf(new Overloaded({ ...waiting, state: "Open" }))
+    assert.deepInclude(local, { status: 503, type: "urn:detent:problem:Overloaded" })
+    assert.match(local.detail, /100000 events wait already in state Open; send it again later$/)
+    const distant = problemOf(new Overloaded({ ...waiting, state: "(on another node)", characters: 7, node: "10.0.0.8:7700" }))
+    assert.match(distant.detail, /100000 requests of 7 characters wait already for the node that has it; send it again later$/)
+    assert.notInclude(distant.detail, "10.0.0.8")
   })
 
   it("of a task that is to be delivered again says why, and repeats no password", () => {

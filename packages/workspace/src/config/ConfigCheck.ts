@@ -102,6 +102,7 @@ const Cluster = struct({
   token: optional(Schema.String),
   lease: optional(duration),
   patience: optional(duration),
+  outgoing: optional(struct({ requests: count, characters: count })),
 })
 
 const Settings = struct({
