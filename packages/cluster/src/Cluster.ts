@@ -521,14 +521,22 @@ const makeOwners = (tables: ClusterTables) =>
 const makePeers = (token: Redacted.Redacted, run: (effect: Effect.Effect<void>) => void, silenceMillis: number) =>
   Effect.gen(function* () {
     const make = yield* Socket.WebSocketConstructor
-    const withToken: typeof make = (url) => {
-      const socket = make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
-      // A connection that is closed before it is open emits an error after its last listener is removed, which would end the process.
-      socket.addEventListener("error", () => undefined)
-      return socket
-    }
+    const withToken =
+      (refused: (status: number) => void): typeof make =>
+      (url) => {
+        const socket = make(url, { headers: { authorization: `Bearer ${Redacted.value(token)}` } })
+        if (socket instanceof NodeWS.WebSocket) {
+          socket.on("unexpected-response", (_, { statusCode = 0 }) => {
+            refused(statusCode)
+            socket.terminate()
+          })
+        }
+        // A connection that is closed before it is open emits an error after its last listener is removed, which would end the process.
+        socket.addEventListener("error", () => undefined)
+        return socket
+      }
     return new Peers({
-      open: (url) => Effect.provideService(Socket.makeWebSocket(url), Socket.WebSocketConstructor, withToken),
+      open: (url, refused) => Effect.provideService(Socket.makeWebSocket(url), Socket.WebSocketConstructor, withToken(refused)),
       run,
       scope: yield* Effect.scope,
       clock: yield* Clock.Clock,

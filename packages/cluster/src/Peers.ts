@@ -23,8 +23,8 @@ export interface CallListener {
 }
 
 export interface PeersOptions {
-  /** Opens a connection to a node. */
-  readonly open: (url: string) => Effect.Effect<Socket.Socket>
+  /** Opens a connection to a node. `refused` is called with the HTTP status of a node that refuses it. */
+  readonly open: (url: string, refused: (status: number) => void) => Effect.Effect<Socket.Socket>
   readonly run: (effect: Effect.Effect<void>) => void
   /** Connections close with this scope. */
   readonly scope: Scope.Scope
@@ -67,6 +67,8 @@ class Connection {
   readonly #closed: () => void
   readonly #calls = new Map<number, CallUnderWay>()
   #number = 0
+  /** The HTTP status with which the node refused the connection. */
+  #refusedWith: number | undefined = undefined
   #write: ((message: string) => void) | undefined = undefined
   /** Calls that wait for the connection. */
   #waiting: Array<string> = []
@@ -99,7 +101,7 @@ class Connection {
     const over = (exit: Exit.Exit<string, unknown>) =>
       Effect.sync(() => {
         this.#closed()
-        const reason = Exit.isSuccess(exit) ? exit.value : reasonOf(Cause.squash(exit.cause))
+        const reason = Exit.isSuccess(exit) ? exit.value : (this.#refusal ?? reasonOf(Cause.squash(exit.cause)))
         const calls = [...this.#calls.values()]
         this.#calls.clear()
         for (const { listener } of calls) listener.over(`${this.#address}: ${reason}`)
@@ -108,10 +110,18 @@ class Connection {
     return Effect.asVoid(Effect.exit(Effect.onExit(conversation, over)))
   }
 
+  get #refusal(): string | undefined {
+    if (this.#refusedWith === undefined) return undefined
+    const text = `it did not accept the connection (HTTP status ${this.#refusedWith})`
+    return this.#refusedWith === 401 ? `${text}; its token differs from that of this node: give all nodes the same` : text
+  }
+
   get #conversation(): Effect.Effect<never, Socket.SocketError, Scope.Scope> {
     return Effect.gen({ self: this }, function* () {
       const { open, run } = this.#options
-      const socket = yield* open(`ws://${this.#address}${path}`)
+      const socket = yield* open(`ws://${this.#address}${path}`, (status) => {
+        this.#refusedWith = status
+      })
       const writer = yield* socket.writer
       const { pull } = yield* socket.reader
       // A failed write also ends the reader of the connection.
@@ -151,8 +161,7 @@ const reasonOf = (error: unknown): string => {
   if (Socket.isSocketError(error) && error.reason._tag === "SocketCloseError") return `the connection was closed (${error.reason.message})`
   const text = messageIn(error) ?? describe(error)
   const first = firstMessage(error)
-  if (first === undefined || text.includes(first)) return text
-  return `${text}: ${first}${first.endsWith(" 401") ? "; its token differs from that of this node: give all nodes the same" : ""}`
+  return first === undefined || text.includes(first) ? text : `${text}: ${first}`
 }
 
 /** The message of the root cause of an error. */

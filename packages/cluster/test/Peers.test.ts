@@ -110,6 +110,35 @@ describe("calls to another node", () => {
     }).pipe(Effect.scoped),
   )
 
+  it.effect("are over when the node refuses the connection, and a node with another token is named as one", () =>
+    Effect.gen(function* () {
+      for (const [status, hint] of [
+        [401, "; its token differs from that of this node: give all nodes the same"],
+        [503, ""],
+      ] as const) {
+        const heard: Array<string> = []
+        const peers = new Peers({
+          open: (_, refused) =>
+            Effect.sync(() => {
+              const closed = new Socket.SocketError({ reason: new Socket.SocketCloseError({ code: 1006 }) })
+              const opening = Effect.suspend(() => {
+                refused(status)
+                return Effect.fail(closed)
+              })
+              return Socket.make({ reader: opening, writer: opening })
+            }),
+          run: Effect.runForkWith(yield* Effect.context<never>()),
+          scope: yield* Effect.scope,
+          clock: yield* Clock.Clock,
+          silenceMillis: 1000,
+        })
+        peers.call("one:1", [parcel("a")], { progress: () => undefined, over: (reason) => heard.push(reason) })
+        yield* settle
+        assert.deepStrictEqual(heard, [`one:1: it did not accept the connection (HTTP status ${status})${hint}`])
+      }
+    }).pipe(Effect.scoped),
+  )
+
   it.effect("are over when the node is silent for the time of a lease, also while the connection opens; a sign of life is enough", () =>
     Effect.gen(function* () {
       const { opened, mayOpen, call } = yield* makePeers

@@ -231,7 +231,7 @@ describe("the log of a node", () => {
 
 describe("peers that do not behave", () => {
   const garbage: ReadonlyArray<readonly [string, Parameters<typeof createServer>[1], string]> = [
-    ["text", (_, response) => response.end("what?"), "Unexpected server response: 200"],
+    ["text", (_, response) => response.end("what?"), "it did not accept the connection (HTTP status 200)"],
     ["nothing at all", () => undefined, "it sent nothing for 2000 ms"],
     ["that the token is wrong", (_, response) => response.writeHead(401).end(), "its token differs from that of this node"],
   ]

@@ -8,7 +8,7 @@ import type { EngineParts } from "../engine/EngineParts.ts"
 import type { InstanceNotFound } from "../errors.ts"
 import { Envelope } from "../instance/Envelope.ts"
 import { readEvent } from "../instance/Replay.ts"
-import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
+import type { ClaimedCommand, CommandFailure, Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { commandEventsRefused } from "./CommandMetrics.ts"
 
@@ -17,13 +17,13 @@ import { commandEventsRefused } from "./CommandMetrics.ts"
  */
 export type Delivered = { readonly _tag: "Decided"; readonly refused?: string } | { readonly _tag: "Lost"; readonly problem: string }
 
-/** `failure`: the problem, if the event reports that the command failed for good. */
+/** `failure`: set if the event reports that the command failed for good. */
 export const deliver = (
   engine: EngineParts,
   key: InstanceKey,
   event: Tagged,
   id: string,
-  failure: string | undefined,
+  failure: CommandFailure | undefined,
 ): Effect.Effect<Delivered> =>
   Effect.matchEffect(send(engine, key, event, id, failure), {
     onSuccess: () => Effect.succeed<Delivered>({ _tag: "Decided" }),
@@ -42,7 +42,7 @@ const send = (
   key: InstanceKey,
   event: Tagged,
   id: string,
-  failure?: string,
+  failure?: CommandFailure,
 ): Effect.Effect<void, SendError | InstanceNotFound> =>
   Effect.suspend(() => {
     const routing = engine.remote.routeTo(key)
@@ -79,24 +79,13 @@ export const deliveredBefore = (engine: EngineParts, key: InstanceKey, command: 
     {
       // It is unknown whether the event was delivered: the worker asks the store again instead of executing the effect twice.
       onFailure: (): Verdict => ({ _tag: "Released", delayMillis: 1000 }),
-      onSuccess: (event): Verdict | undefined => {
-        if (event === undefined) return undefined
-        return event.failure === undefined ? { _tag: "Completed" } : failureVerdict(event.failure)
-      },
+      onSuccess: (event): Verdict | undefined => (event === undefined ? undefined : (event.failure ?? { _tag: "Completed" })),
     },
   )
 
-/** Marks a failure that the slot declares, with an event for it: its command is not a dead letter. */
-const handledMark = "handled: "
-
-/** The failure text that is stored with the event that follows from a command. */
-export const failureText = (verdict: Verdict): string | undefined => {
-  if (verdict._tag === "Handled") return handledMark + verdict.problem
-  return verdict._tag === "Failed" ? verdict.problem : undefined
-}
-
-const failureVerdict = (failure: string): Verdict =>
-  failure.startsWith(handledMark) ? { _tag: "Handled", problem: failure.slice(handledMark.length) } : { _tag: "Failed", problem: failure }
+/** The failure that is stored with the event that follows from a command; undefined where it did not fail. */
+export const failureOf = (verdict: Verdict): CommandFailure | undefined =>
+  verdict._tag === "Handled" || verdict._tag === "Failed" ? verdict : undefined
 
 /**
  * The instance as the handler of a command sees it. The events that the handler sends have deduplication ids too, numbered within the

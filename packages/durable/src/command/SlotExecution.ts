@@ -23,7 +23,7 @@ import type { RegisteredMachine } from "../engine/MachineRegistry.ts"
 import { InstanceHandle } from "../instance/InstanceHandle.ts"
 import { type ClaimedCommand, Commands, type Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import { type Delivered, deliver, deliveredBefore, eventIdOf, failureText, selfOfCommand } from "./CommandEvents.ts"
+import { type Delivered, deliver, deliveredBefore, eventIdOf, failureOf, selfOfCommand } from "./CommandEvents.ts"
 import { cut, type Execution, type Failure, type Held, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { startWorker, type Worker } from "./Worker.ts"
 import { millisOf, type WorkerConfig, type WorkerOptions } from "./WorkerConfig.ts"
@@ -196,7 +196,7 @@ export class SlotExecution {
       const isExpected = verdict._tag === "Failed" && outcome._tag === "Failed" && isDeclaredFailure(outcome.error, effectSlots[slot])
       const taken: Verdict = isExpected ? { _tag: "Handled", problem: verdict.problem } : verdict
       const { _tag: tag } = event
-      return Effect.flatMap(deliver(this.#engine, key, event, eventIdOf(command), failureText(taken)), (delivered: Delivered) => {
+      return Effect.flatMap(deliver(this.#engine, key, event, eventIdOf(command), failureOf(taken)), (delivered: Delivered) => {
         if (delivered._tag === "Decided")
           return Effect.succeed(delivered.refused === undefined ? taken : withRefusal(verdict, tag, delivered.refused))
         if (this.#engine.table.isClosed) return Effect.succeed<Verdict>({ _tag: "Released", delayMillis: 0 })

@@ -258,6 +258,12 @@ const clientConfig = (config: Config): pg.ClientConfig => ({
   connectionTimeoutMillis: Duration.toMillis(config.connectTimeout ?? "5 seconds"),
 })
 
+/** The address names no user, and neither does the operating system. */
+export class UserMissing extends Error {
+  readonly _tag = "UserMissing"
+  override readonly message = "the address names no user, and neither does USER"
+}
+
 const isUserKnown = ({ url, username }: Config): boolean =>
   (username ?? process.env["USER"] ?? process.env["USERNAME"]) !== undefined ||
   (url !== undefined && new URL(Redacted.value(url)).username !== "")
@@ -268,7 +274,7 @@ export const make = (config: Config): Effect.Effect<PgConnection, Sql.SqlError, 
     Effect.callback<PgConnection, Sql.SqlError>((resume) => {
       let client: Client
       try {
-        if (!isUserKnown(config)) throw new TypeError("No username configured")
+        if (!isUserKnown(config)) throw new UserMissing()
         client = new pg.Client(clientConfig(config)) as Client
       } catch (cause) {
         return resume(Effect.fail(failure(cause, "connect")))

@@ -146,7 +146,8 @@ export class ChangeFollower {
    */
   follow(live: LiveInstance): Effect.Effect<void, never, Scope.Scope> {
     return Effect.suspend(() => {
-      if (this.#closed !== undefined) return this.#findNamed(live.name) === live ? Effect.void : live.leave(this.#closed)
+      if (this.#closed !== undefined)
+        return this.#findNamed(live.name) === live ? Effect.void : live.leave({ _tag: "Closed", problem: this.#closed })
       return Effect.acquireRelease(
         Effect.sync(() => this.#add(live)),
         () => Effect.sync(() => this.#remove(live)),
@@ -190,7 +191,7 @@ export class ChangeFollower {
       this.#followed.clear()
       this.#written.clear()
       this.#rest()
-      return Effect.forEach(left, (live) => live.leave(reason), { discard: true })
+      return Effect.forEach(left, (live) => live.leave({ _tag: "Closed", problem: reason }), { discard: true })
     })
   }
 
@@ -292,7 +293,7 @@ export class ChangeFollower {
   /** An instance that can no longer be read here leaves memory, and its listeners get the reason. */
   #bring(live: LiveInstance, position: InstanceStanding | undefined): Effect.Effect<void> {
     return Effect.matchEffect(this.#readAgain(live, position), {
-      onFailure: (error) => (error._tag === "EventReplayError" ? live.leave(error.message) : Effect.void),
+      onFailure: (error) => (error._tag === "EventReplayError" ? live.leave({ _tag: "Unreadable", problem: error.message }) : Effect.void),
       onSuccess: () => Effect.void,
     })
   }

@@ -448,9 +448,12 @@ export class InstanceTable {
   }
 
   /** Lets all instances leave memory. The journal keeps them. */
-  leaveAll(reason: string): Effect.Effect<void> {
+  leaveAll(problem: string): Effect.Effect<void> {
     return Effect.suspend(() =>
-      Effect.forEach([...this.#live.values()], (instance) => instance.leave(reason), { discard: true, concurrency: "unbounded" }),
+      Effect.forEach([...this.#live.values()], (instance) => instance.leave({ _tag: "Closed", problem }), {
+        discard: true,
+        concurrency: "unbounded",
+      }),
     )
   }
 
@@ -514,6 +517,6 @@ const openedOf = (
 const leaving = (instances: ReadonlyArray<LiveInstance>): Effect.Effect<void> =>
   Effect.forEach(
     instances.filter((instance) => instance.isIdle && !instance.isNeeded),
-    (instance) => instance.leave("it was idle"),
+    (instance) => instance.leave({ _tag: "Idle" }),
     { discard: true },
   )

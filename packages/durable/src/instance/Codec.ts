@@ -17,6 +17,7 @@ import {
   withMemory,
 } from "@detent/machine/internal"
 import * as Schema from "effect/Schema"
+import type { CommandFailure } from "../store/Commands.ts"
 import type { Json } from "../store/Commit.ts"
 import { lossCheck, storableEncoder, unstorableField } from "../store/Storable.ts"
 import type { DelayedChange, DelayedEvent } from "./DelayedEvents.ts"
@@ -32,8 +33,8 @@ export interface EventBody {
   /** The outcome of an effectful decision, or of one that the machine's `keepsState` selects. A replay does not decide it again. */
   readonly settled: Settled | undefined
   readonly answer: unknown
-  /** The error of a command that failed for good, where the event reports one. */
-  readonly failure?: string | undefined
+  /** How a command failed for good, where the event reports that. */
+  readonly failure?: CommandFailure | undefined
   /** Delayed events that the decision and its hooks set or cancelled. A replay reads them from here. */
   readonly delays?: ReadonlyArray<DelayedChange> | undefined
   /** The name under which the event was delayed, where it is a delayed event. */
@@ -81,7 +82,9 @@ interface StoredBody {
   readonly i?: ReadonlyArray<boolean>
   readonly s?: StoredSettled
   readonly a?: unknown
+  /** Why a command failed for good; in `h` if its slot declares the failure and the instance accepted an event for it. */
   readonly f?: string
+  readonly h?: string
   readonly d?: ReadonlyArray<StoredDelay>
   readonly t?: string
   readonly r?: ReadonlyArray<unknown>
@@ -211,7 +214,7 @@ export class Codec {
       ...(guardAnswers.length === 0 ? {} : inlineGuards === true ? { i: guardAnswers } : { g: guardAnswers }),
       ...(settled === undefined ? {} : { s: this.#encodeSettled(settled) }),
       ...(answer === undefined ? {} : { a: this.#encodeAnswer(event, answer) }),
-      ...(failure === undefined ? {} : { f: failure }),
+      ...(failure === undefined ? {} : failure._tag === "Handled" ? { h: failure.problem } : { f: failure.problem }),
       ...(delays === undefined ? {} : { d: delays.map((delay) => this.#encodeDelay(delay)) }),
       ...(fired === undefined ? {} : { t: fired }),
       ...(raised === undefined ? {} : { r: this.encodeRaised(raised) }),
@@ -240,7 +243,7 @@ export class Codec {
       inlineGuards: stored.i !== undefined,
       settled: stored.s === undefined ? undefined : this.#decodeSettled(stored.s, stored.v),
       answer: stored.a === undefined ? undefined : this.#decodeAnswer(event, stored.a),
-      failure: stored.f,
+      failure: failureIn(stored),
       ...this.#delaysOf(stored, stored.v),
       ...(stored.r === undefined ? notRaised : { raised: this.decodeRaised(stored.r, stored.v) }),
     }
@@ -373,6 +376,11 @@ export class Codec {
     const reply = this.#compiled.declarations.event.$variants.get(event._tag)?.reply
     return reply === undefined ? undefined : Schema.decodeUnknownSync(Schema.toCodecJson(reply))(answer)
   }
+}
+
+const failureIn = ({ f, h }: Partial<StoredBody>): CommandFailure | undefined => {
+  if (h !== undefined) return { _tag: "Handled", problem: h }
+  return f === undefined ? undefined : { _tag: "Failed", problem: f }
 }
 
 const isRecord = (value: object): boolean => {

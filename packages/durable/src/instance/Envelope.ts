@@ -2,6 +2,7 @@
 import type { Chain, Message, Result, Tagged } from "@detent/machine/internal"
 import * as Exit from "effect/Exit"
 import type { EventTrace } from "../engine/Telemetry.ts"
+import type { CommandFailure } from "../store/Commands.ts"
 import type { TimerRecord } from "../store/Commit.ts"
 
 interface Origin {
@@ -9,7 +10,7 @@ interface Origin {
   readonly dedupeId?: string | undefined
   readonly timer?: TimerRecord
   readonly chain?: Chain | undefined
-  readonly failure?: string | undefined
+  readonly failure?: CommandFailure | undefined
   readonly isRemote?: boolean
   readonly isFirst?: boolean
 }
@@ -20,8 +21,8 @@ export class Envelope implements Message {
   readonly dedupeId: string | undefined
   /** The timer this event comes from. */
   readonly timer: TimerRecord | undefined
-  /** The error of the command that failed for good, where the event reports one. */
-  readonly failure: string | undefined
+  /** How the command failed for good, where the event reports that. */
+  readonly failure: CommandFailure | undefined
   /** The chain of self-sent events that led to this one. Undefined for an event that is not self-sent. */
   readonly chain: Chain | undefined
   /** Another node sent it, and sends it again if this node does not answer. */

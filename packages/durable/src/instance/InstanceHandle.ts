@@ -1,13 +1,5 @@
 /** The handle behind the {@link Instance} interface. */
-import {
-  type ActorEnd,
-  InvalidEvent,
-  MachineStopped,
-  type PersistenceFailed,
-  type Postponed,
-  type SendError,
-  type Taken,
-} from "@detent/machine"
+import { InvalidEvent, MachineStopped, type PersistenceFailed, type Postponed, type SendError, type Taken } from "@detent/machine"
 import {
   actionFailed,
   asDecision,
@@ -45,7 +37,8 @@ import type { OpenedInstance } from "../store/Journal.ts"
 import type { DelayedEvent } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import type { Reloaded } from "./InstanceContext.ts"
-import { type LiveInstance, stateUnknown, wentElsewhere } from "./LiveInstance.ts"
+import { continues } from "./LeaveReason.ts"
+import type { LiveInstance } from "./LiveInstance.ts"
 import { reservedPrefix } from "./SelfSentEvents.ts"
 import { isRemoved } from "./UnconfirmedCommits.ts"
 
@@ -279,7 +272,7 @@ export class InstanceHandle {
         Effect.map(this.#engine.follower.follow(live), () =>
           Stream.concat(
             live.record.changes,
-            Stream.suspend(() => (this.#isFollowedFurther(live.record.ending) ? this.#changesOf(this.#returned("changes")) : Stream.empty)),
+            Stream.suspend(() => (this.#isFollowedFurther(live) ? this.#changesOf(this.#returned("changes")) : Stream.empty)),
           ),
         ),
       ),
@@ -302,7 +295,7 @@ export class InstanceHandle {
     const waited = Effect.flatMap(opening, (live) =>
       Effect.match(Effect.andThen(this.#engine.follower.follow(live), wait(live)), {
         onFailure: (error): Effect.Effect<A, E | ReadError> =>
-          this.#isFollowedFurther(live.record.ending) ? this.#following(operation, this.#returned(operation), wait) : Effect.fail(error),
+          this.#isFollowedFurther(live) ? this.#following(operation, this.#returned(operation), wait) : Effect.fail(error),
         onSuccess: (value) => Effect.succeed(value),
       }),
     )
@@ -311,9 +304,8 @@ export class InstanceHandle {
   }
 
   /** Whether the instance has left memory and continues: it moved to another node, or the store was away for too long. */
-  #isFollowedFurther(ending: ActorEnd<Tagged> | undefined): boolean {
-    const hasLeft = ending?._tag === "Stopped" && (ending.reason === wentElsewhere || ending.reason === stateUnknown)
-    return hasLeft && !this.#engine.table.isClosed
+  #isFollowedFurther({ left }: LiveInstance): boolean {
+    return left !== undefined && continues(left) && !this.#engine.table.isClosed
   }
 
   /** The instance in memory after it has left, once the store answers. Fails if the engine is closed before. */

@@ -74,6 +74,7 @@ import { Inbox } from "./Inbox.ts"
 import { instanceCommit, type StoredPosition } from "./InstanceCommit.ts"
 import type { FirstOutcome, InstanceContext, Reloaded } from "./InstanceContext.ts"
 import { isTransient } from "./isTransient.ts"
+import { type LeaveReason, leaveText } from "./LeaveReason.ts"
 import {
   commandRecords,
   entersState,
@@ -95,6 +96,13 @@ type Mode = "idle" | "deciding" | "committing" | "carrying out" | "resyncing" | 
 
 type DeferredDecision = Extract<Decision<Tagged, Tagged>, { readonly _tag: "Deferred" }>
 
+/** It has left memory without an end: its journal continues. */
+interface Left {
+  readonly reason: LeaveReason
+  /** The error of events that cannot follow it. */
+  readonly error: SendError
+}
+
 const none: ReadonlyArray<never> = []
 
 /** How many events may be decided ahead of the store. */
@@ -105,12 +113,6 @@ const pauseMillis = 1000
 
 /** The longest pause after a conflict. */
 const longestBackoffMillis = 250
-
-/** The reason why an instance that moves to another node leaves memory. Callers that wait for it here follow it there. */
-export const wentElsewhere = "it went to another node"
-
-/** The reason why an instance leaves memory in an outage of the store. Callers that wait for it follow it when the store is back. */
-export const stateUnknown = "it left memory, because its stored state is unknown"
 
 export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   readonly context: InstanceContext
@@ -153,8 +155,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
    * stored first. `lost`: this node has lost the instance and decides and stores nothing more for it, even under its next lease.
    */
   #departure: "leaving" | "lost" | undefined = undefined
-  /** Set when it has left memory without an end: its journal continues. The error of events that cannot follow it. */
-  #left: SendError | undefined = undefined
+  #left: Left | undefined = undefined
   /** Whether the stored state has work. */
   #isResident: boolean
   /** The node that runs that work. */
@@ -236,6 +237,11 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     return !this.#isAhead && (this.#mode === "idle" || this.#mode === "ended")
   }
 
+  /** Why it has left memory, where its journal continues. */
+  get left(): LeaveReason | undefined {
+    return this.#left?.reason
+  }
+
   get isLocked(): boolean {
     return this.#lock !== undefined
   }
@@ -300,7 +306,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (ending !== undefined) {
       // The sender found the instance before it left memory: the event follows it.
       if (this.#left !== undefined) {
-        this.#sendOn([envelope], this.#left)
+        this.#sendOn([envelope], this.#left.error)
         return envelope
       }
       const answer = queryAtEnd(this.record, envelope.event)
@@ -1295,10 +1301,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   /** Leaves memory without ending: the journal keeps it. */
-  leave(reason: string): Effect.Effect<void> {
+  leave(reason: LeaveReason): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const ending = { _tag: "Stopped", state: this.record.currentState, reason } as const
-      if (this.record.ending === undefined) this.#left = stopped(this.record, ending)
+      const ending = { _tag: "Stopped", state: this.record.currentState, reason: leaveText(reason) } as const
+      if (this.record.ending === undefined) this.#left = { reason, error: stopped(this.record, ending) }
       return this.#end(ending) ?? Effect.void
     })
   }
@@ -1318,10 +1324,9 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
         this.#complete(envelope, unknown)
     }
     const waiting = [...decided, ...(this.#inbox?.takeAll() ?? none)].sort((left, right) => left.arrival - right.arrival)
-    this.#left = error
-    const left = isRemoved(error) ? "another process has removed it" : stateUnknown
-    const reason = this.#departure !== undefined ? wentElsewhere : left
-    const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason })
+    const reason: LeaveReason = { _tag: this.#departure !== undefined ? "Moved" : isRemoved(error) ? "Removed" : "StateUnknown" }
+    this.#left = { reason, error }
+    const closing = this.#end({ _tag: "Stopped", state: this.record.currentState, reason: leaveText(reason) })
     if (closing !== undefined) this.record.environment.run(closing)
     this.#commits.settle(() => undefined)
     count(instancesGivenUp, 1, this.record.environment)

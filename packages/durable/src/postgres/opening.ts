@@ -1,6 +1,7 @@
 /** Explains why a PostgreSQL server cannot be used, by the error codes of the operating system and of the server. */
 import * as Predicate from "effect/Predicate"
 import { isSqlError } from "effect/sql/SqlError"
+import { UserMissing } from "../driver/PgConnection.ts"
 import { causeOf, type Explain, StoreNotOpened } from "../store/StoreNotOpened.ts"
 
 const starting = "start PostgreSQL there, or correct the address"
@@ -31,7 +32,7 @@ export const explainPostgres = (url: string): Explain => {
   const place = placeOf(new URL(url))
   return (error) => {
     const cause = causeOf(error)
-    if (isWithoutUser(cause)) return new StoreNotOpened({ store: "PostgreSQL", place, ...withoutUser })
+    if (cause instanceof UserMissing) return new StoreNotOpened({ store: "PostgreSQL", place, ...withoutUser })
     const code = Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : ""
     const isConnecting = isSqlError(error) && error.reason.operation === "connect"
     const nextStep = nextSteps[code] ?? (isConnecting ? reaching : undefined)
@@ -40,8 +41,6 @@ export const explainPostgres = (url: string): Explain => {
 }
 
 /** The client uses the user of the operating system if the address names none. */
-const isWithoutUser = (cause: unknown): boolean => cause instanceof Error && cause.message === "No username configured"
-
 const withoutUser = {
   problem: "the address names no user, and neither does USER",
   nextStep: "name one, such as postgres://user@localhost:5432/orders",

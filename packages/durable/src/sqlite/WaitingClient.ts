@@ -17,7 +17,7 @@ import type { Connection } from "effect/sql/SqlConnection"
 import { isSqlError, type SqlError } from "effect/sql/SqlError"
 import * as SqliteClient from "../driver/SqliteClient.ts"
 import { CurrentFileGuard, FileGuard } from "./FileGuard.ts"
-import { hasFolder, isLockedElsewhere, isRolledBack } from "./opening.ts"
+import { hasFolder, isLockedElsewhere } from "./opening.ts"
 
 /** How long SQLite itself waits, in milliseconds: long enough for the short write of another process. */
 export const busyTimeout = 2
@@ -70,7 +70,7 @@ export const guarded = <A>(guard: FileGuard, effect: Effect.Effect<A, SqlError>)
 
 /** In a transaction, the connection waits itself. For a single statement it must not: see `SqliteClient.over`. */
 const guardedConnection = (
-  plain: Connection,
+  plain: SqliteClient.SqliteConnection,
   guard: FileGuard | undefined,
   wait: <A>(effect: Effect.Effect<A, SqlError>) => Effect.Effect<A, SqlError>,
 ): Connection => {
@@ -84,8 +84,8 @@ const guardedConnection = (
     executeValuesUnprepared: (sql, parameters) => waitingFor(plain.executeValuesUnprepared(sql, parameters)),
     executeUnprepared: (sql, parameters, transformRows) => {
       const executed = waitingFor(plain.executeUnprepared(sql, parameters, transformRows))
-      // The failure that made SQLite roll back is the one to report.
-      if (sql === "ROLLBACK") return Effect.catch(executed, (error) => (isRolledBack(error) ? Effect.succeed([]) : Effect.fail(error)))
+      // SQLite has rolled back by itself, as it does when the disk is full: the failure that caused it is the one to report.
+      if (sql === "ROLLBACK") return Effect.catch(executed, (error) => (plain.isTransaction ? Effect.fail(error) : Effect.succeed([])))
       // The application's own transactions end with this statement.
       return guard !== undefined && sql === "COMMIT" ? guarded(guard, executed) : executed
     },

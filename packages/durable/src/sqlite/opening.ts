@@ -60,12 +60,6 @@ export const isBusy = (error: SqlError): boolean => [5, 6].includes(codeOf(error
  */
 export const isLockedElsewhere = (error: SqlError): boolean => codeOf(error) === 5 && extendedCodeOf(error) >> 8 !== 2
 
-/** SQLite has rolled the transaction back by itself, as it does when the disk is full. */
-export const isRolledBack = (error: SqlError): boolean => {
-  const cause = causeOf(error)
-  return cause instanceof Error && cause.message.includes("no transaction is active")
-}
-
 /** The lower eight bits; the others are details. */
 const codeOf = (error: unknown): number => extendedCodeOf(error) & 0xff
 

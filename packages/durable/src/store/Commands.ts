@@ -50,6 +50,9 @@ export type Verdict =
   /** Handed back by the worker; this execution does not count as an attempt. */
   | { readonly _tag: "Released"; readonly delayMillis: number }
 
+/** The verdict on a command that failed for good. */
+export type CommandFailure = Extract<Verdict, { readonly _tag: "Failed" | "Handled" }>
+
 export type Finished = Claim & { readonly verdict: Verdict }
 
 export interface ExchangeRequest {

@@ -119,6 +119,7 @@ export const retrying: Topic = (it) => {
   for (const [what, attempts] of [
     ["at once", CommandResult.failForGood(outage)],
     ["after its last attempt", Effect.die(outage)],
+    ["with a text that reads like a handled failure", Effect.die(new Error("handled: pay.example.org is down"))],
   ] as const) {
     it.effect(`128 a command that failed ${what}, whose event was delivered before its process was killed, stays failed`, () =>
       Effect.gen(function* () {

@@ -1,5 +1,5 @@
 /** What happens around a transition, when, and how often: hooks, work of states, and nothing before the commit. */
-import { type Inspection, Machine, Slot, stay } from "@detent/machine"
+import { type Inspection, Machine, Slot, stay, stop } from "@detent/machine"
 import { LifeEvent, LifeState, recordedLife } from "@detent/machine/testing"
 import { expect } from "@effect/vitest"
 import * as Deferred from "effect/Deferred"
@@ -255,6 +255,20 @@ export const lifecycle = ({ describe, test }: Kit) =>
         yield* eventually(instance.state, ({ _tag }) => _tag === "B")
         expect((yield* events(key)).map(({ tag }) => tag)).toEqual(["Done"])
       }))
+
+    for (const reason of ["it went to another node", "it left memory, because its stored state is unknown"])
+      test(`49 callers that wait for an instance get its end, also one stopped with the reason "${reason}"`, ({ open }) =>
+        Effect.gen(function* () {
+          const machine = Machine.make({ name: "recorded", state: S, event: E, initial: a }).on(S.A, E.Go, stop(reason))
+          const { engine } = yield* open()
+          const instance = yield* engine.start(machine, "r")
+          const waiting = yield* Effect.forkChild(Effect.flip(instance.awaitFinal), { startImmediately: true })
+          const states = yield* Effect.forkChild(Stream.runCollect(instance.changes), { startImmediately: true })
+          yield* instance.send(E.Go())
+          expect(yield* Fiber.join(waiting)).toMatchObject({ _tag: "MachineStopped", reason })
+          expect(yield* Fiber.join(states)).toHaveLength(1)
+          expect(yield* Effect.flip(instance.awaitFinal)).toMatchObject({ _tag: "MachineStopped", reason })
+        }))
 
     test("commands a transition requests are in its commit", ({ open }) =>
       Effect.gen(function* () {
