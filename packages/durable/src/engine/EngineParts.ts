@@ -92,7 +92,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       arm: (instance, armed) => timers.heap.sync(instance.name, instance.key, armed),
       stored: (name, timer) => timers.stored(name, timer),
       stale: (key, timer) => timers.stale(key, timer),
-      refused: (key, timer) => timers.refused(key, timer),
+      refused: (key, timer, error) => timers.refused(key, timer, error),
     },
     prune: (key, through, after, pruned) => {
       // Events that are not pruned now are pruned with the next snapshot.

@@ -2,6 +2,7 @@
 import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/machine"
 import { asVoid, type Environment, outcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
+import { delayNameOf } from "../instance/DelayedEvents.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Claimed } from "../runtime/TimerSweep.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
@@ -62,7 +63,10 @@ export class TimerScheduler {
     this.#complete(key, timer)
   }
 
-  refused(key: InstanceLife, timer: TimerRecord) {
+  /** The instance refuses the event of the timer, in the state that the journal has. */
+  refused(key: InstanceLife, timer: TimerRecord, { message }: SendError) {
+    const name = delayNameOf(timer) ?? timer.name
+    this.#environment.run(Effect.logWarning(`timer ${name} of ${key.machine} ${key.id} was refused, and is removed: ${message}`))
     this.#complete(key, timer)
   }
 

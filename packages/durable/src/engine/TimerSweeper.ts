@@ -61,10 +61,9 @@ const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> 
   return Effect.catch(timers.fire(timer), (error) => {
     // The instance has not ended: it left memory, because this engine stops.
     if (error._tag === "MachineStopped" && table.isClosed) return release
-    // A refusal is an answer: the event was decided, and the instance has removed the timer.
-    if (error._tag === "TransitionRefused" || error._tag === "InvalidTransition" || error._tag === "MachineStopped") {
-      return Effect.as(Effect.ignore(timerStore.complete(timer)), "stale" as const)
-    }
+    // A refusal is an answer: the event was decided on the state of the journal, and the instance removes the timer.
+    if (error._tag === "TransitionRefused" || error._tag === "InvalidTransition") return Effect.succeed("stale" as const)
+    if (error._tag === "MachineStopped") return removeEnded(engine, timer, release)
     // Another node has changed the instance with a newer version since it was claimed.
     if (error instanceof NewerVersion) return release
     // A held instance keeps its timers, which fire once it is repaired. The claim ends by itself.
@@ -82,6 +81,19 @@ const fire = (engine: EngineParts, timer: ClaimedTimer): Effect.Effect<Outcome> 
     )
   })
 }
+
+/** Removes the timer of an instance that has ended by the journal. One that only left memory keeps it. */
+const removeEnded = ({ journal, timerStore }: EngineParts, timer: ClaimedTimer, release: Effect.Effect<Outcome>): Effect.Effect<Outcome> =>
+  Effect.matchEffect(journal.open(timer), {
+    onFailure: () => release,
+    onSuccess: (opened) => {
+      // Its timers were removed with it.
+      if (Option.isNone(opened)) return Effect.succeed("stale" as const)
+      const { startedAt, status } = opened.value.record
+      if (status !== "final" && status !== "stopped") return release
+      return Effect.as(Effect.ignore(timerStore.complete({ ...timer, startedAt })), "stale" as const)
+    },
+  })
 
 /** Sweeps for as long as the scope lasts. */
 export const startSweeper = (engine: EngineParts, leader: Leader | undefined): Effect.Effect<void, never, Scope.Scope> =>

@@ -16,7 +16,8 @@ interface Origin {
 }
 
 export class Envelope implements Message {
-  readonly event: Tagged
+  /** Of a timer: known once memory has the event that set the timer. */
+  event: Tagged
   readonly internal: boolean
   readonly dedupeId: string | undefined
   /** The timer this event comes from. */

@@ -78,7 +78,7 @@ export interface InstanceContext {
     /** The event of a timer is stored. */
     readonly stored: (name: string, timer: TimerRecord) => void
     readonly stale: (key: InstanceLife, timer: TimerRecord) => void
-    readonly refused: (key: InstanceLife, timer: TimerRecord) => void
+    readonly refused: (key: InstanceLife, timer: TimerRecord, error: SendError) => void
   }
   /** Removes events that a snapshot covers. Events up to `after` are removed already. */
   readonly prune: (key: InstanceKey, through: number, after: number, pruned: () => void) => void

@@ -67,7 +67,7 @@ import { instanceName } from "../store/CommitCheck.ts"
 import type { InstanceRecord, InstanceStanding, OpenedInstance } from "../store/Journal.ts"
 import { type CommitOwner, CommitPipeline, type Flight, type NotStored } from "./CommitPipeline.ts"
 import { Deduplication, idTaken, isIdOfAnother } from "./Deduplication.ts"
-import { type DelayedEvent, delayedOf, type InstanceTimer, timersByName } from "./DelayedEvents.ts"
+import { type DelayedEvent, delayedOf, type InstanceTimer, isDelayTimer, timersByName } from "./DelayedEvents.ts"
 import { Envelope } from "./Envelope.ts"
 import { entriesAfter, type GroupEntries } from "./GroupEntries.ts"
 import { Inbox } from "./Inbox.ts"
@@ -361,6 +361,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   #fireOne(timer: TimerRecord): Envelope {
     this.#deduplication ??= new Deduplication()
+    // Memory may not have the timer yet. What it fires is found when it is decided.
     const envelope = new Envelope(this.#timers.get(timer.name)?.event ?? timeoutEvent(timer.name), { timer })
     const first = this.#deduplication.firing(timer)
     if (first !== undefined) {
@@ -435,14 +436,20 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   }
 
   #decideOn(envelope: Envelope) {
-    const { event, timer } = envelope
+    const { timer } = envelope
     const { compiled, environment } = this.record
     // Whole milliseconds, as stores keep them: a replay then decides with the same time.
     this.lastUsedAt = Math.floor(environment.clock.currentTimeMillisUnsafe())
-    if (timer !== undefined && this.#ahead.timers.get(timer.name)?.entry !== timer.entry) {
-      if (timer.entry > this.#ahead.sequence && !this.#isAhead) return this.#readFor(envelope)
-      return this.#refuse(envelope, stale(this.record, `(${timer.name})`))
+    if (timer !== undefined) {
+      const armed = this.#ahead.timers.get(timer.name)
+      if (armed?.entry !== timer.entry) {
+        if (timer.entry > this.#ahead.sequence && !this.#isAhead) return this.#readFor(envelope)
+        return this.#refuse(envelope, stale(this.record, `(${timer.name})`))
+      }
+      if (armed.event !== undefined) envelope.event = armed.event
+      else if (isDelayTimer(timer)) return this.#readFor(envelope)
     }
+    const { event } = envelope
     const problem = timer === undefined ? eventProblem(compiled, event) : undefined
     if (problem !== undefined) return this.#refuse(envelope, identified(problem, this.key.id))
     envelope.trace?.deciding(this.#ahead.state)
@@ -452,7 +459,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   /**
    * Another node has stored the event that set the timer, and memory does not have it yet: the journal is read, and the timer is decided again.
-   * If the journal does not have that event either, the timer stays in the store.
+   * If the journal does not have that event either, the timer stays in the store, where it becomes a dead letter.
    */
   #readFor(envelope: Envelope) {
     const cause = new Error("the journal does not have it")
@@ -665,13 +672,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       return this.#commits.append({ _tag: "Refused", envelope, error })
     }
     const dependsOnState = error._tag === "InvalidTransition" || error._tag === "TransitionRefused"
-    if (dependsOnState && this.#lock === undefined && envelope.timer === undefined) return this.#confirmRefusal(envelope, error)
+    if (dependsOnState && this.#lock === undefined) return this.#confirmRefusal(envelope, error)
     this.#answer(envelope, error)
   }
 
   /**
    * Reads the journal before an event is refused: without a lock, another node may have changed the state. If the journal cannot
-   * be read, the sender gets that error: a refusal is as reliable as an acceptance.
+   * be read, the sender gets that error: a refusal is as reliable as an acceptance. The same for a timer, whose refusal removes it.
    */
   #confirmRefusal(envelope: Envelope, error: SendError) {
     if (this.#isLocallyCurrent) return this.#answer(envelope, error)
@@ -759,7 +766,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     envelope.complete(result)
   }
 
-  /** A refusal ends the timer. Any other failure leaves it in the store, and the sweeper fires it again. */
+  /** A refusal that the journal confirms ends the timer. Any other failure leaves it in the store, and the sweeper fires it again. */
   #timerRefused(timer: TimerRecord, error: SendError) {
     if (error._tag === "MachineStopped") return
     const life = { ...this.key, startedAt: this.record.startedAt }
@@ -769,7 +776,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       new Map([...timers].filter(([, one]) => one.entry !== timer.entry || one.name !== timer.name))
     this.#timers = without(this.#timers)
     this.#ahead = { ...this.#ahead, timers: without(this.#ahead.timers) }
-    this.context.timers.refused(life, timer)
+    this.context.timers.refused(life, timer, error)
   }
 
   // Self-sent events

@@ -1,7 +1,10 @@
 /** Delayed events: independent of the state, kept through restarts, cancelled by name. */
 import { Event, Machine, State, stay } from "@detent/machine"
 import { expect } from "@effect/vitest"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { Kit } from "./Rig.ts"
@@ -28,6 +31,19 @@ const Document = Machine.make({ name: "document", state: S, event: E, initial: S
   .on([S.Draft, S.Review], E.Remind, S.Reminded)
   .on([S.Draft, S.Review, S.Reminded], E.Close, S.Closed)
   .final(S.Closed)
+
+const Doors = State({ Open: {}, Shut: {}, Restocked: {} })
+const Goods = Event({ Order: {}, Shut: {}, Reopen: {}, Arrive: {} })
+
+/** While the shop is shut, nothing handles the delayed event. */
+const Shop = Machine.make({ name: "shop", state: Doors, event: Goods, initial: Doors.Open() })
+  .on(Doors.Open, Goods.Order, stay, ({ after }) => {
+    after("goods", "3 minutes", Goods.Arrive())
+    return stay
+  })
+  .on(Doors.Open, Goods.Shut, Doors.Shut)
+  .on(Doors.Shut, Goods.Reopen, Doors.Open)
+  .on(Doors.Open, Goods.Arrive, Doors.Restocked)
 
 const key = { machine: "document", id: "d" }
 const minute = 60_000
@@ -126,6 +142,70 @@ export const delayed = ({ describe, test }: Kit) =>
         expect(yield* document.state).toEqual(S.Reminded({ times: 9 }))
         yield* document.send(E.Close())
         expect(yield* rig.deadlines(key)).toEqual([])
+      }))
+
+    for (const ending of ["close", "crash"] as const) {
+      test(`165 one that another process sets before its end (${ending}) arrives where the instance is in memory`, (rig) =>
+        Effect.gen(function* () {
+          const remaining = yield* rig.open()
+          const document = yield* remaining.engine.start(Document, "d")
+          const ended = yield* rig.open()
+          yield* (yield* ended.engine.ensure(Document, "d")).send(E.Submit())
+          yield* ended[ending]
+          yield* rig.pass("3 minutes")
+          // Reading the state here would also read the journal into memory.
+          yield* rig.passUntil("1 second", rig.events(key), (events) => events.length > 1)
+          expect((yield* rig.events(key)).map(({ tag }) => tag)).toEqual(["Submit", "Remind"])
+          expect(yield* document.state).toEqual(S.Reminded({ times: 1 }))
+        }))
+    }
+
+    test("165 one whose row is claimed before the answer to its own commit arrives", (rig) =>
+      Effect.gen(function* () {
+        const { engine, probe } = yield* rig.open({ sweeper: { interval: "1000 hours", jitter: 0 } })
+        const document = yield* engine.start(Document, "d")
+        const answered = yield* Deferred.make<void>()
+        probe.onCommit = (_, commit) => Effect.tap(commit, () => Deferred.await(answered))
+        const sent = yield* Effect.forkChild(document.send(E.Submit()))
+        yield* rig.eventually(rig.deadlines(key), (rows) => rows.some(({ name }) => name === reminder.name))
+        yield* rig.pass("3 minutes")
+        const swept = yield* Effect.forkChild(engine.sweep)
+        yield* rig.eventually(
+          Effect.sync(() => probe.claimed.flat().length),
+          (claimed) => claimed > 0,
+        )
+        yield* rig.quiet
+        yield* Deferred.succeed(answered, undefined)
+        yield* Fiber.join(sent)
+        expect(yield* Fiber.join(swept)).toMatchObject({ fired: 1, stale: 0 })
+        expect(yield* document.state).toEqual(S.Reminded({ times: 1 }))
+      }))
+
+    test("165 one is decided in the state that another process has stored", (rig) =>
+      Effect.gen(function* () {
+        const here = yield* rig.open()
+        const shop = yield* here.engine.start(Shop, "s")
+        yield* shop.send(Goods.Order())
+        yield* shop.send(Goods.Shut())
+        const there = yield* rig.open()
+        yield* (yield* there.engine.ensure(Shop, "s")).send(Goods.Reopen())
+        yield* there.crash
+        yield* rig.pass("3 minutes")
+        yield* rig.passUntil("1 second", rig.events({ machine: "shop", id: "s" }), (events) => events.length > 3)
+        expect((yield* rig.events({ machine: "shop", id: "s" })).map(({ tag }) => tag)).toEqual(["Order", "Shut", "Reopen", "Arrive"])
+      }))
+
+    test("165 one that nothing handles is logged when it is removed", (rig) =>
+      Effect.gen(function* () {
+        const lines: Array<string> = []
+        const logger = Logger.make<unknown, void>(({ message }) => void lines.push([message].flat().join(" ")))
+        const { engine } = yield* Effect.provide(rig.open(), Logger.layer([logger]))
+        const shop = yield* engine.start(Shop, "s")
+        yield* shop.send(Goods.Order())
+        yield* shop.send(Goods.Shut())
+        yield* rig.pass("3 minutes")
+        yield* rig.eventually(rig.deadlines({ machine: "shop", id: "s" }), (rows) => rows.length === 0)
+        expect(lines).toContainEqual(expect.stringMatching(/goods of shop s was refused.*Arrive/))
       }))
 
     test("165 a fork has the delayed events of its sequence, with the time that remained", (rig) =>
