@@ -6,6 +6,28 @@ import { LongestFirst } from "./scripts/LongestFirst.ts"
 /** Compiled modules, for the processes that tests start: it halves the time until a process is up. */
 const NODE_COMPILE_CACHE = fileURLToPath(new URL("node_modules/.cache/detent-compile", import.meta.url))
 
+/** The folders whose tests share one PostgreSQL. Runs of other tests do not wait until it has started. */
+const withPostgres = "{durable/test,cluster/test,uploads/test,*/test/postgres}"
+
+/** Starts it. */
+const postgres = "packages/durable/test/support/globalSetup.ts"
+
+const project = (name: string, include: Array<string>, exclude: Array<string>, globalSetup: string | undefined) => ({
+  extends: true as const,
+  test: { name, include, exclude, ...(globalSetup === undefined ? {} : { globalSetup }) },
+})
+
+/** The files `*.test.ts` are what `npm test` runs, and `*.proof.ts` what `npm run proofs` runs; `npm run soak` runs `*.soak.ts`. */
+const kinds = (kind: "test" | "proof") => [
+  project(
+    kind,
+    [`packages/*/test/**/*.${kind}.ts`, `{examples,scripts,docs}/test/**/*.${kind}.ts`, `docs/snippets/**/*.${kind}.ts`],
+    [`packages/${withPostgres}/**`],
+    undefined,
+  ),
+  project(`${kind} on PostgreSQL`, [`packages/${withPostgres}/**/*.${kind}.ts`], [], postgres),
+]
+
 export default defineConfig({
   test: {
     pool: "threads",
@@ -13,53 +35,15 @@ export default defineConfig({
     isolate: false,
     // Many tests wait, for processes that are killed, leases and databases; the long ones use 0.4 of a core. Two more than there are cores.
     maxWorkers: availableParallelism() + 2,
-    // Long enough for a machine that does much else besides: a test that takes longer hangs.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Only ends tests that hang: the limits of a test are in the test, and grow with the load of the machine.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    slowTestThreshold: 10_000,
+    // What tests write is printed with those that fail.
+    silent: "passed-only",
     env: { NODE_COMPILE_CACHE },
     sequence: { sequencer: LongestFirst },
     globalSetup: "scripts/bundlePrograms.ts",
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "detent",
-          include: [
-            "packages/*/test/**/*.test.ts",
-            "examples/test/**/*.test.ts",
-            "scripts/test/**/*.test.ts",
-            "docs/{test,snippets}/**/*.test.ts",
-          ],
-          exclude: [
-            "packages/durable/test/**",
-            "packages/cluster/test/**",
-            "packages/uploads/test/**",
-            "packages/knowledge/test/postgres/**",
-            "packages/server/test/postgres/**",
-            "packages/cli/test/postgres/**",
-            "packages/xstate/test/postgres/**",
-          ],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "durable",
-          include: [
-            "packages/durable/test/**/*.test.ts",
-            "packages/cluster/test/**/*.test.ts",
-            "packages/uploads/test/**/*.test.ts",
-            "packages/knowledge/test/postgres/**/*.test.ts",
-            "packages/server/test/postgres/**/*.test.ts",
-            "packages/cli/test/postgres/**/*.test.ts",
-            "packages/xstate/test/postgres/**/*.test.ts",
-          ],
-          // Long proofs, which `npm run soak` runs.
-          exclude: process.env["DETENT_SOAK"] === undefined ? ["packages/durable/test/soak/**"] : [],
-          // A project of its own, so that runs of other tests do not wait for PostgreSQL to start.
-          globalSetup: "packages/durable/test/support/globalSetup.ts",
-        },
-      },
-    ],
+    projects: [...kinds("test"), ...kinds("proof"), project("soak", [`packages/${withPostgres}/**/*.soak.ts`], [], postgres)],
   },
 })

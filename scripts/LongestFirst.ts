@@ -1,188 +1,28 @@
 /**
- * Orders test files by duration across projects, the longest first, so that no long file runs alone at the end. By default Vitest
- * orders files that it has not run before by size, as in a fresh clone, and runs one project after the other.
+ * Orders test files by their durations in earlier runs, which Vitest stores in node_modules, the longest first and across projects, so that
+ * no long file runs alone at the end. Files without a duration, such as all files in a fresh clone, come first: those that start processes,
+ * then by size.
  */
-import { statSync } from "node:fs"
-import { relative } from "node:path"
+import { readFileSync } from "node:fs"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
-import { root } from "./projects.mjs"
 
-/** The files that take five seconds or more, the longest first. */
-const long = [
-  "packages/server/test/serve/hostile.test.ts",
-  "packages/cli/test/pack.test.ts",
-  "packages/cli/test/postgres/bucket.test.ts",
-  "packages/cli/test/postgres/backup.test.ts",
-  "packages/cli/test/batch.test.ts",
-  "packages/uploads/test/limits.test.ts",
-  "packages/cli/test/postgres/clusterCrash.test.ts",
-  "packages/server/test/page/console.test.ts",
-  "packages/server/test/page/mistakes.test.ts",
-  "packages/cli/test/init.test.ts",
-  "packages/uploads/test/crash/crash.test.ts",
-  "packages/cluster/test/misuse.test.ts",
-  "packages/knowledge/test/batch/crash/crash.test.ts",
-  "packages/durable/test/processes/ProcessPool.test.ts",
-  "packages/durable/test/engine/Postgres.test.ts",
-  "packages/cli/test/tasks.test.ts",
-  "packages/cli/test/postgres/copy.test.ts",
-  "packages/server/test/serve/repeated.test.ts",
-  "packages/server/test/page/accessible.test.ts",
-  "packages/durable/test/crash/clusterFaults.test.ts",
-  "packages/cli/test/upload.test.ts",
-  "packages/knowledge/test/batch/Models.test.ts",
-  "packages/cli/test/systems.test.ts",
-  "packages/cluster/test/cluster.test.ts",
-  "packages/knowledge/test/document/Hostile.test.ts",
-  "examples/test/demo.test.ts",
-  "examples/test/cluster.test.ts",
-  "packages/cli/test/serving.test.ts",
-  "packages/durable/test/simulation/simulation.test.ts",
-  "packages/cli/test/killed.test.ts",
-  "packages/durable/test/engine/Sqlite.test.ts",
-  "packages/cli/test/models.test.ts",
-  "packages/xstate/test/crash/crash.test.ts",
-  "packages/cli/test/postgres/stateWork.test.ts",
-  "packages/cli/test/parity.test.ts",
-  "packages/server/test/serve/live.test.ts",
-  "packages/knowledge/test/review/Reviews.test.ts",
-  "packages/knowledge/test/batch/Ingestion.test.ts",
-  "packages/durable/test/workflow/Sqlite.test.ts",
-  "packages/durable/test/crash/commands.test.ts",
-  "packages/knowledge/test/batch/Incremental.test.ts",
-  "packages/cli/test/operating.test.ts",
-  "packages/cli/test/following.test.ts",
-  "packages/durable/test/crash/postgresFaults.test.ts",
-  "packages/knowledge/test/storage/cloud/ObjectStorage.test.ts",
-  "packages/xstate/test/postgres/crash.test.ts",
-  "packages/server/test/serve/executions.test.ts",
-  "packages/cli/test/postgres/cluster.test.ts",
-  "packages/server/test/page/large.test.ts",
-  "packages/knowledge/test/postgres/Batches.test.ts",
-  "packages/knowledge/test/batch/Concurrent.test.ts",
-  "packages/durable/test/eventlog/processes.test.ts",
-  "packages/server/test/serve/batches.test.ts",
-  "packages/cli/test/mcp.test.ts",
-  "packages/durable/test/crash/ownership/sameHost.test.ts",
-  "packages/uploads/test/crash/steps.test.ts",
-  "packages/uploads/test/files.test.ts",
-  "packages/durable/test/crash/nodes.test.ts",
-  "packages/server/test/api/described.test.ts",
-  "packages/cli/test/review.test.ts",
-  "packages/knowledge/test/postgres/Outage.test.ts",
-  "packages/knowledge/test/postgres/Cancel.test.ts",
-  "packages/uploads/test/Uploads.test.ts",
-  "packages/durable/test/crash/ownership/ownership.test.ts",
-  "docs/test/ontology.test.ts",
-  "packages/server/test/serve/crash.test.ts",
-  "packages/knowledge/test/runs/crash.test.ts",
-  "packages/knowledge/test/batch/crash/cancel.test.ts",
-  "packages/knowledge/test/batch/Losses.test.ts",
-  "packages/durable/test/workflow/Postgres.test.ts",
-  "packages/durable/test/PostgresStore.test.ts",
-  "packages/machine/test/diagram/escape.test.ts",
-  "packages/uploads/test/trouble.test.ts",
-  "packages/durable/test/SqliteFile.test.ts",
-  "packages/durable/test/engine/Memory.test.ts",
-  "packages/cli/test/worker.test.ts",
-  "packages/knowledge/test/validate/Quarantine.test.ts",
-  "docs/test/snippets.test.ts",
-  "packages/knowledge/test/graph/GraphQuery.test.ts",
-  "packages/server/test/serve/access.test.ts",
-  "packages/server/test/postgres/servers.test.ts",
-  "packages/server/test/page/knowledge.test.ts",
-  "packages/durable/test/crash/crash.test.ts",
-  "packages/durable/test/promise/crash.test.ts",
-  "packages/server/test/serve/activities.test.ts",
-  "packages/knowledge/test/postgres/Activities.test.ts",
-  "packages/knowledge/test/tasks/Dispatch.test.ts",
-  "packages/cli/test/bin.test.ts",
-  "packages/server/test/serve/uploads.test.ts",
-  "packages/server/test/serve/badInput.test.ts",
-  "packages/knowledge/test/batch/Provenance.test.ts",
-  "packages/knowledge/test/storage/FileStorage.test.ts",
-  "packages/server/test/serve/review.test.ts",
-  "packages/uploads/test/search.test.ts",
-  "packages/cli/test/postgres/processes.test.ts",
-  "packages/uploads/test/races.test.ts",
-  "packages/uploads/test/longText.test.ts",
-  "packages/uploads/test/progress.test.ts",
-  "packages/cli/test/instance.test.ts",
-  "packages/uploads/test/cancel.test.ts",
-  "examples/test/durable.test.ts",
-  "packages/cli/test/activity.test.ts",
-  "packages/durable/test/workflow/parity/crash.test.ts",
-  "packages/durable/test/Listing.test.ts",
-  "packages/knowledge/test/ontology/Hostile.test.ts",
-  "examples/test/Refund.test.ts",
-  "packages/uploads/test/retryWithoutFile.test.ts",
-  "packages/server/test/serve/instances.test.ts",
-  "packages/durable/test/command/Postgres.test.ts",
-  "packages/knowledge/test/postgres/Reviews.test.ts",
-  "packages/durable/test/command/Sqlite.test.ts",
-  "packages/server/test/serve/readiness.test.ts",
-  "packages/cli/test/story.test.ts",
-  "packages/knowledge/test/document/BigDocument.test.ts",
-  "packages/knowledge/test/batch/SetAside.test.ts",
-  "packages/durable/test/SqliteLocks.test.ts",
-  "packages/server/test/loading.test.ts",
-  "packages/knowledge/test/batch/Activities.test.ts",
-  "packages/server/test/serve/rpcSocket.test.ts",
-  "packages/durable/test/eventlog/rebuilding.test.ts",
-  "examples/test/graph.test.ts",
-  "packages/server/test/page/acting.test.ts",
-  "packages/knowledge/test/threads/WorkerPool.test.ts",
-  "packages/entity/test/durable/Kill.test.ts",
-  "packages/server/test/page/limits.test.ts",
-  "packages/durable/test/ManyInstances.test.ts",
-  "packages/knowledge/test/rdf/LineSort.test.ts",
-  "packages/knowledge/test/document/Chunking.test.ts",
-  "packages/cli/test/sources.test.ts",
-  "packages/knowledge/test/batch/FailurePolicy.test.ts",
-  "packages/knowledge/test/validate/PlainConformity.test.ts",
-  "packages/server/test/serve/cancelledBatch.test.ts",
-  "packages/durable/test/command/Memory.test.ts",
-  "packages/knowledge/test/batch/Cancel.test.ts",
-  "packages/server/test/serve/metrics.test.ts",
-  "packages/server/test/serve/bypass.test.ts",
-  "packages/knowledge/test/tasks/Deliveries.test.ts",
-  "packages/durable/test/eventlog/SqlEventJournal.test.ts",
-  "packages/uploads/test/readOnce.test.ts",
-  "packages/cli/test/postgres/postgres.test.ts",
-  "packages/server/test/serve/observing.test.ts",
-  "packages/durable/test/promise/machines.test.ts",
-  "packages/server/test/serve/liveAll.test.ts",
-  "packages/knowledge/test/batch/Retention.test.ts",
-  "packages/durable/test/promise/workflows.test.ts",
-  "packages/durable/test/eventlog/SqlEventLog.test.ts",
-  "packages/server/test/serve/exploring.test.ts",
-  "examples/test/Saga.test.ts",
-  "packages/server/test/serve/commands.test.ts",
-  "packages/uploads/test/searchOrder.test.ts",
-  "packages/durable/test/command/notices.test.ts",
-  "packages/machine/test/diagram/collapse.test.ts",
-  "packages/server/test/api/answers.test.ts",
-  "packages/durable/test/SqliteStore.test.ts",
-  "packages/uploads/test/hostile.test.ts",
-  "examples/test/Invoice.test.ts",
-  "packages/durable/test/command/backlog.test.ts",
-  "packages/durable/test/workflow/simulation/simulation.test.ts",
-  "packages/workspace/test/Config.test.ts",
-  "packages/durable/test/eventlog/outage.test.ts",
-  "packages/knowledge/test/extract/builtin/BuiltIn.test.ts",
-  "packages/knowledge/test/batch/Languages.test.ts",
-  "packages/knowledge/test/batch/AuditTrail.test.ts",
-  "packages/knowledge/test/validate/ShaclSuite.test.ts",
-]
+/** What long tests have in common: they start processes or a browser, or run on PostgreSQL. */
+const signs = /Process|[Kk]ill|[Bb]rowser|[Pp]ostgres/g
 
-const ranks = new Map(long.map((file, rank) => [file, rank]))
-
-const rankOf = ({ moduleId }: TestSpecification): number => ranks.get(relative(root, moduleId).replaceAll("\\", "/")) ?? long.length
+const weightOf = (file: string) => {
+  const text = readFileSync(file, "utf8")
+  return text.length * (1 + (text.match(signs)?.length ?? 0))
+}
 
 export class LongestFirst extends BaseSequencer {
   override sort(files: Array<TestSpecification>): Promise<Array<TestSpecification>> {
-    const sizes = new Map(files.map((file) => [file, statSync(file.moduleId).size]))
-    const sizeOf = (file: TestSpecification) => sizes.get(file) ?? 0
-    return Promise.resolve(files.toSorted((one, other) => rankOf(one) - rankOf(other) || sizeOf(other) - sizeOf(one)))
+    const ranked = files.map((file) => {
+      const duration = this.ctx.cache.getTestSpecificationResult(file)?.duration
+      return { file, duration: duration ?? Number.POSITIVE_INFINITY, weight: duration === undefined ? weightOf(file.moduleId) : 0 }
+    })
+    const sorted = ranked.toSorted((one, other) =>
+      one.duration === other.duration ? other.weight - one.weight : other.duration > one.duration ? 1 : -1,
+    )
+    return Promise.resolve(sorted.map(({ file }) => file))
   }
 }

@@ -37,7 +37,16 @@ const needsTypesOf = { console: ["server"] }
  *
  * @type {Readonly<Record<string, ReadonlyArray<string>>>}
  */
-const testsNeed = { entity: ["durable"], durable: ["cluster"], workspace: ["xstate"], cli: ["xstate"] }
+const testsNeed = {
+  entity: ["durable"],
+  durable: ["cluster"],
+  workspace: ["xstate"],
+  console: ["server", "workspace", "knowledge", "durable", "machine"],
+  cli: ["xstate"],
+}
+
+/** Folders that the tests of every package may import: the PostgreSQL of a run, and servers and browsers. */
+const sharedByTests = ["durable/test/support", "server/test/support"]
 
 /**
  * The folders of a package that contain code. `testing` is published, for the tests of users; `evaluation` and `generators` are
@@ -123,9 +132,8 @@ function objection(name, file, { specifier, typesOnly }, more) {
   if (specifier.startsWith(".")) {
     const home = join(root, "packages", name) + sep
     const target = resolve(dirname(file), specifier)
-    // The PostgreSQL of a test run is shared by the tests of all packages.
-    const shared = join(root, "packages", "durable", "test", "support") + sep
-    if (target.startsWith(home) || (file.startsWith(join(home, "test")) && target.startsWith(shared))) return undefined
+    const isShared = sharedByTests.some((folder) => target.startsWith(join(root, "packages", folder) + sep))
+    if (target.startsWith(home) || (file.startsWith(join(home, "test")) && isShared)) return undefined
     return "leaves its package; import the other package by its name"
   }
   const other = /^@detent\/([^/]+)/.exec(specifier)?.[1]

@@ -1,9 +1,9 @@
-/** The steps of `npm run check` and `npm test`. The next step runs also after a failure, so that one run shows all problems. */
+/** The steps of `npm run check`, `npm test` and `npm run proofs`. The next step runs also after a failure, so that one run shows all problems. */
 import { fork } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs"
 import { availableParallelism, freemem, setPriority, tmpdir } from "node:os"
-import { join, relative } from "node:path"
+import { join } from "node:path"
 import { diagnosed, root, typed } from "./projects.mjs"
 import { run } from "./run.mjs"
 
@@ -11,17 +11,22 @@ import { run } from "./run.mjs"
 const biomeColors = process.stdout.isTTY ? [] : ["--colors=off"]
 const effectColors = process.stdout.isTTY ? [] : ["--format=text"]
 
-/** @typedef {{ readonly passed: number, readonly failed: number, readonly failures: ReadonlyArray<string> }} Tally */
+/**
+ * @typedef {import("./TestReport.ts").Report} Report
+ * @typedef {import("./TestReport.ts").Failure} Failure
+ * @typedef {import("./TestReport.ts").Skip} Skip
+ */
 
 /**
+ * Failures are the names of what failed. Repeated tests failed beside other tests and passed alone. Skipped tests are those with a reason.
+ *
  * @typedef {{
- *   readonly numPassedTests: number
- *   readonly testResults: ReadonlyArray<{
- *     readonly name: string
- *     readonly status: string
- *     readonly assertionResults: ReadonlyArray<{ readonly status: string, readonly fullName: string }>
- *   }>
- * }} VitestReport
+ *   readonly passed: number
+ *   readonly failed: number
+ *   readonly failures: ReadonlyArray<string>
+ *   readonly repeated?: ReadonlyArray<string>
+ *   readonly skips?: ReadonlyArray<Skip>
+ * }} Tally
  */
 
 /**
@@ -72,50 +77,63 @@ export function startChecks() {
 }
 
 /**
- * Many tests kill processes and wait for leases, so other load on the machine can make one fail. When few files fail, they run once more,
- * one after the other with no other load. A test that fails again counts as failed; one that passes counts as passed and is listed, because
- * it depends on the load of the machine and must be fixed.
+ * The projects of vitest.config.ts with the tests that every contributor runs, and those with the proofs, which take longer.
+ */
+export const testProjects = ["test", "test on PostgreSQL"]
+export const proofProjects = ["proof", "proof on PostgreSQL"]
+
+/**
+ * When few files fail, they run once more, one after the other with no other load. A test that fails again counts as failed. One that passes
+ * counts as passed and as repeated: either the test or the product depends on the load of the machine, which is a fault.
  *
+ * @param {string} name
+ * @param {ReadonlyArray<string>} projects
  * @param {ReadonlyArray<string>} filters arguments for vitest
  * @param {() => Promise<ReadonlyArray<Tally>>} [checksBeside] from `startChecks`: waited for before tests that failed run again
  * @returns {Promise<ReadonlyArray<Tally>>} of the tests, and of the checks beside them
  */
-export async function tests(filters, checksBeside = async () => []) {
+export async function tests(name, projects, filters, checksBeside = async () => []) {
+  const options = [...projects.map((project) => `--project=${project}`), ...filters]
   /** @type {Outcome} */
-  let first = { succeeded: false, passed: 0, failures: [] }
-  const tally = step("tests", () => {
-    first = vitest(filters)
+  let first = { succeeded: false, report: nothing }
+  const tally = step(name, () => {
+    first = vitest(options)
     return tallyOf(first)
   })
   const checked = await checksBeside()
-  const files = [...new Set(first.failures.map(({ file }) => file))]
+  const files = [...new Set(first.report.failures.map(({ file }) => file))]
   if (files.length === 0 || files.length > mostFilesToRepeat) return [...checked, tally]
-  return [...checked, step(`tests that failed, alone: ${files.join(" ")}`, () => repeated(first, files))]
+  return [...checked, step(`${name} that failed, alone: ${files.join(" ")}`, () => repeat(first, projects, files))]
 }
 
 /**
  * @param {Outcome} first
+ * @param {ReadonlyArray<string>} projects
  * @param {ReadonlyArray<string>} files those with failures
  * @returns {Tally} of all tests
  */
-function repeated(first, files) {
-  const again = vitest(["--maxWorkers=1", ...files])
-  const failedTwice = new Set(again.failures.map(nameOf))
-  const passedAlone = first.failures.filter((failure) => !failedTwice.has(nameOf(failure)))
-  if (passedAlone.length > 0) {
-    console.log(`\nFailed beside other tests, passed alone:\n${passedAlone.map((failure) => `  ${nameOf(failure)}`).join("\n")}`)
+function repeat(first, projects, files) {
+  const again = vitest([...projects.map((project) => `--project=${project}`), "--maxWorkers=1", ...files])
+  const failedTwice = new Set(again.report.failures.map(nameOf))
+  /** @type {Report} */
+  const report = {
+    passed: { ...first.report.passed, ...again.report.passed },
+    failures: again.report.failures,
+    skips: [...first.report.skips.filter(({ file }) => !files.includes(file)), ...again.report.skips],
+    // Those of the first run belong to no file, so the second run cannot show that they depend on load.
+    errors: [...first.report.errors, ...again.report.errors],
   }
-  if (again.succeeded) return { passed: first.passed + passedAlone.length, failed: 0, failures: [] }
-  return tallyOf({ ...again, passed: first.passed + passedAlone.length })
+  const repeated = first.report.failures.map(nameOf).filter((name) => !failedTwice.has(name))
+  return { ...tallyOf({ succeeded: again.succeeded && report.errors.length === 0, report }), repeated }
 }
 
 /** If more files fail than this, load is not the reason. */
 const mostFilesToRepeat = 6
 
-/**
- * @typedef {{ readonly file: string, readonly test: string | undefined }} Failure a file without a test did not load
- * @typedef {{ readonly succeeded: boolean, readonly passed: number, readonly failures: ReadonlyArray<Failure> }} Outcome
- */
+/** @typedef {{ readonly succeeded: boolean, readonly report: Report }} Outcome */
+
+/** @type {Report} */
+const nothing = { passed: {}, failures: [], skips: [], errors: [] }
 
 /** @param {Failure} failure */
 function nameOf({ file, test }) {
@@ -124,10 +142,16 @@ function nameOf({ file, test }) {
 
 /**
  * @param {Outcome} outcome
- * @returns {Tally} with at least one failure if vitest failed: an unhandled rejection fails a run without failing a test
+ * @returns {Tally} with at least one failure if vitest failed
  */
-function tallyOf({ succeeded, passed, failures }) {
-  return { passed, failed: succeeded ? 0 : Math.max(1, failures.length), failures: failures.map(nameOf) }
+function tallyOf({ succeeded, report }) {
+  const unexplained = report.skips
+    .filter(({ reason }) => reason === undefined)
+    .map(({ file, test }) => `${file}: ${test} is skipped without a reason`)
+  const failures = [...report.failures.map(nameOf), ...report.errors, ...unexplained]
+  const skips = report.skips.filter(({ reason }) => reason !== undefined)
+  const passed = Object.values(report.passed).reduce((sum, count) => sum + count, 0)
+  return { passed, failed: succeeded ? failures.length : Math.max(1, failures.length), failures, skips }
 }
 
 /**
@@ -136,15 +160,13 @@ function tallyOf({ succeeded, passed, failures }) {
  */
 function vitest(args) {
   const folder = mkdtempSync(join(tmpdir(), "detent-"))
-  const report = join(folder, "report.json")
+  const file = join(folder, "report.json")
   try {
-    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
-    const succeeded = inMemory((variables) => run("vitest", ["run", ...reporters, ...args], variables))
-    // Vitest ended before it wrote its report, and printed the reason.
-    if (!existsSync(report)) return { succeeded: false, passed: 0, failures: [] }
-    /** @type {VitestReport} */
-    const result = JSON.parse(readFileSync(report, "utf8"))
-    return { succeeded, passed: result.numPassedTests, failures: result.testResults.flatMap(failuresOf) }
+    const reporters = ["--reporter=default", "--reporter=./scripts/TestReport.ts"]
+    const variables = { DETENT_TEST_REPORT: file }
+    const succeeded = inMemory((more) => run("vitest", ["run", ...reporters, ...args], { ...variables, ...more }))
+    // Without a report, vitest ended before the tests, and printed the reason.
+    return { succeeded, report: existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : nothing }
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -188,27 +210,56 @@ function removeInterrupted() {
 }
 
 /**
- * @param {VitestReport["testResults"][number]} result
- * @returns {ReadonlyArray<Failure>}
- */
-function failuresOf({ name, status, assertionResults }) {
-  const file = relative(root, name)
-  const failed = assertionResults.filter((test) => test.status === "failed").map((test) => ({ file, test: test.fullName }))
-  return status === "failed" && failed.length === 0 ? [{ file, test: undefined }] : failed
-}
-
-/**
- * Prints the name of everything that failed and the closing line, and sets the exit code.
+ * Prints the name of everything that failed, the reasons of what was skipped, the repeated tests, and the closing line, which is the last.
+ * Sets the exit code.
  *
  * @param {ReadonlyArray<Tally>} tallies
  */
 export function conclude(tallies) {
-  const passed = tallies.reduce((sum, tally) => sum + tally.passed, 0)
-  const failed = tallies.reduce((sum, tally) => sum + tally.failed, 0)
-  const failures = tallies.flatMap((tally) => tally.failures)
+  const skips = tallies.flatMap((tally) => tally.skips ?? [])
+  const repeated = tallies.flatMap((tally) => tally.repeated ?? [])
+  const refused = process.env["CI"] === "true" ? refusedByCi(repeated, skips) : []
+  const passed = sumOf(tallies, ({ passed }) => passed)
+  const failed = sumOf(tallies, ({ failed }) => failed) + refused.length
+  const failures = [...tallies.flatMap((tally) => tally.failures), ...refused]
+  if (skips.length > 0) console.log(`\nSkipped:\n${skipLines(skips).join("\n")}`)
   if (failures.length > 0) console.log(`\nFailed:\n${failures.map((failure) => `  ${failure}`).join("\n")}`)
-  console.log(`\n${passed} passed, ${failed} failed`)
+  console.log(`\n${repeated.length} repeated${repeated.map((name, index) => `${index === 0 ? ": " : "; "}${name}`).join("")}`)
+  console.log(`${passed} passed, ${failed} failed, ${skips.length} skipped`)
   process.exitCode = failed === 0 ? 0 : 1
+}
+
+/**
+ * With `CI=true`, repeated and skipped tests fail the run: nothing there may disturb a test or be missing.
+ *
+ * @param {ReadonlyArray<string>} repeated
+ * @param {ReadonlyArray<Skip>} skips
+ */
+function refusedByCi(repeated, skips) {
+  return [
+    ...(repeated.length > 0 ? [`${repeated.length} repeated tests, which CI does not allow`] : []),
+    ...(skips.length > 0 ? [`${skips.length} skipped tests, which CI does not allow`] : []),
+  ]
+}
+
+/**
+ * @param {ReadonlyArray<Tally>} tallies
+ * @param {(tally: Tally) => number} count
+ */
+function sumOf(tallies, count) {
+  return tallies.reduce((sum, tally) => sum + count(tally), 0)
+}
+
+/**
+ * @param {ReadonlyArray<Skip>} skips
+ * @returns {ReadonlyArray<string>} each reason once, with the tests below it
+ */
+function skipLines(skips) {
+  const reasons = [...new Set(skips.map(({ reason }) => reason))]
+  return reasons.flatMap((reason) => [
+    `  ${reason}`,
+    ...skips.filter((skip) => skip.reason === reason).map(({ file, test }) => `    ${file}: ${test}`),
+  ])
 }
 
 /**
@@ -219,8 +270,8 @@ export function conclude(tallies) {
 function step(name, work) {
   console.log(`\n=== ${name}`)
   const start = performance.now()
-  const { passed, failed, failures } = work()
-  const tally = { passed, failed, failures: failed > 0 && failures.length === 0 ? [name] : failures }
+  const done = work()
+  const tally = done.failed > 0 && done.failures.length === 0 ? { ...done, failures: [name] } : done
   const seconds = ((performance.now() - start) / 1000).toFixed(1)
   console.log(`=== ${name}: ${tally.failed === 0 ? "ok" : "FAILED"} in ${seconds} s`)
   return tally

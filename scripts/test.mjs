@@ -1,4 +1,4 @@
-import { conclude, startChecks, tests } from "./steps.mjs"
+import { conclude, startChecks, testProjects, tests } from "./steps.mjs"
 
 const filters = process.argv.slice(2)
-conclude(await (filters.length > 0 ? tests(filters) : tests([], startChecks())))
+conclude(await tests("tests", testProjects, filters, filters.length > 0 ? undefined : startChecks()))

@@ -13,7 +13,7 @@ let failed = 0
 for (let time = 1; time <= Number(values.times); time++) {
   console.log(`\n=== cluster, ${time} of ${values.times}`)
   const files = ["packages/durable/test/soak/cluster", "packages/durable/test/crash/clusterFaults"]
-  const isProven = run("vitest", ["run", "--project", "durable", ...files], { DETENT_SOAK: "1" })
+  const isProven = run("vitest", ["run", ...files])
   if (!isProven) failed++
 }
 console.log(`=== cluster: ${failed === 0 ? "ok" : `FAILED ${failed} of ${values.times} times`}`)

@@ -9,7 +9,7 @@ import { run } from "../scripts/run.mjs"
 
 const { values } = parseArgs({ options: { times: { type: "string", default: "10" } } })
 
-const isProven = run("vitest", ["run", "--project", "durable", "packages/cli/test/postgres/clusterCrash.test.ts"], {
+const isProven = run("vitest", ["run", "packages/cli/test/postgres/clusterCrash"], {
   DETENT_CRASH_ROUNDS: values.times,
 })
 console.log(`=== clusterWork: ${isProven ? "ok" : "FAILED"}`)

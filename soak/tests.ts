@@ -31,7 +31,7 @@ const files = [
   "knowledge/test/batch/crash/crash.test.ts",
   "knowledge/test/runs/crash.test.ts",
   "knowledge/test/postgres/Cancel.test.ts",
-  "server/test/serve/hostile.test.ts",
+  "server/test/serve/hostile.proof.ts",
   "cli/test/killed.test.ts",
   "durable/test/simulation/simulation.test.ts",
 ]

@@ -1,28 +1,20 @@
-/**
- * W3C's tests of SHACL Core through our own validation. The suite is not part of the project: `DETENT_W3C_SHACL` names its
- * folder, or it lies at `shared/data/w3c-shacl` beside the project or above it.
- */
-import { existsSync, readFileSync } from "node:fs"
+/** W3C's tests of SHACL Core through our own validation. */
+import { readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
+import { unless } from "../../../durable/test/support/skipping.ts"
 import { OntologyIndex } from "../../src/ontology/OntologyIndex.ts"
 import { readOntology } from "../../src/ontology/OntologyReading.ts"
 import type { Triple } from "../../src/rdf/Term.ts"
 import { lineOf, readTurtle } from "../../src/rdf/Turtle.ts"
 import { pathText, ShapesGraph, shapesOf } from "../../src/validate/Shapes.ts"
 import { validate, validateByLibrary } from "../../src/validate/Validation.ts"
+import { shaclSuite } from "./shaclSuite.ts"
 
-const folder = (() => {
-  const given = process.env["DETENT_W3C_SHACL"]
-  if (given !== undefined) return given
-  for (let at = import.meta.dirname; at !== dirname(at); at = dirname(at)) {
-    const found = join(at, "shared", "data", "w3c-shacl")
-    if (existsSync(found)) return found
-  }
-  return undefined
-})()
+const loaded = shaclSuite()
+const folder = "folder" in loaded ? loaded.folder : undefined
 
 const sh = "http://www.w3.org/ns/shacl#"
 const mf = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
@@ -75,7 +67,7 @@ const expected = (triples: ReadonlyArray<Triple>) => {
 
 const suite = folder === undefined ? [] : included(join(folder, "core", "manifest.ttl"))
 
-describe.runIf(folder !== undefined)("W3C's tests of SHACL Core", () => {
+describe("W3C's tests of SHACL Core", unless("problem" in loaded ? loaded.problem : undefined), () => {
   it("are 98", () => expect(suite).toHaveLength(98))
 
   it.effect.each(suite.map((file) => [file.slice((folder ?? "").length), file] as const))("%s", ([, file]) =>

@@ -6,7 +6,8 @@ import { type FactReport, type ReportedFact, StorageFolder } from "@detent/knowl
 import { reportPage } from "@detent/workspace/ReportPage"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
+import { unless } from "../../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../support/browser.ts"
 import { request, served, temporaryFolder } from "../support/served.ts"
 
 const base = "https://example.org/firms#"
@@ -71,7 +72,7 @@ const set = (id: string, value: string) =>
 /** A browser takes a while to start on a busy machine. */
 const timeout = 90_000
 
-describe.skipIf(installedBrowser === undefined)("the report of a graph in a browser (Chromium, where it is installed)", () => {
+describe("the report of a graph in a browser", unless(noBrowser), () => {
   const openTab = useBrowser()
 
   it.live(

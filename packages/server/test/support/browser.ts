@@ -8,10 +8,13 @@ import { afterAll, beforeAll } from "vitest"
 const names = ["chromium", "chromium-browser", "google-chrome"]
 
 /** The path of the one that is installed. */
-export const installedBrowser = names.flatMap((name) => {
+const installedBrowser = names.flatMap((name) => {
   const { status, stdout } = spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" })
   return status === 0 ? [stdout.trim()] : []
 })[0]
+
+/** The reason to skip tests in a browser. */
+export const noBrowser = installedBrowser === undefined ? `none of ${names.join(", ")} is installed` : undefined
 
 export interface Tab {
   readonly page: Page

@@ -5,9 +5,10 @@ import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { served, temporaryFolder, useServed } from "../support/served.ts"
-import { Tally } from "../support/Tally.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
+import { served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
+import { Tally } from "../../server/test/support/Tally.ts"
 
 const state = State({ Open: { count: Schema.Int } })
 
@@ -75,7 +76,7 @@ const proxyOf = (port: number) =>
 /** A browser takes a while to start on a busy machine. */
 const timeout = 180_000
 
-describe.skipIf(installedBrowser === undefined)("mishaps in the console (Chromium, where it is installed)", () => {
+describe("mishaps in the console", unless(noBrowser), () => {
   const openTab = useBrowser()
   const shared = useServed({ config: defineConfig({ machines: [Tally, Review, Box] }) })
   const start = (...ids: ReadonlyArray<string>) =>

@@ -3,9 +3,10 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { batchEnded, served } from "../support/served.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
+import { corpusFolder, smallManifest } from "../../server/test/support/manifest.ts"
+import { batchEnded, served } from "../../server/test/support/served.ts"
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
 
@@ -26,7 +27,7 @@ const rules = {
 /** A browser takes a while to start on a busy machine. */
 const timeout = 300_000
 
-describe.skipIf(installedBrowser === undefined)("every page of the console (Chromium, where it is installed)", () => {
+describe("every page of the console", unless(noBrowser), () => {
   const openTab = useBrowser()
 
   it.live(

@@ -1,16 +1,17 @@
 /** The ways around in a graph: neighbourhoods that expand and undo, versions, and the editor of queries. */
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { batchEnded, request, served } from "../support/served.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
+import { corpusFolder, smallManifest } from "../../server/test/support/manifest.ts"
+import { batchEnded, request, served } from "../../server/test/support/served.ts"
 
 /** A browser takes a while to start on a busy machine. */
 const timeout = 300_000
 
 const nodes = `document.querySelectorAll("main svg [role=button]").length`
 
-describe.skipIf(installedBrowser === undefined)("a graph in the console (Chromium, where it is installed)", () => {
+describe("a graph in the console", unless(noBrowser), () => {
   const openTab = useBrowser()
 
   it.live(

@@ -11,16 +11,17 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { Route } from "playwright-core"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { served, temporaryFolder } from "../support/served.ts"
-import { E, Tally } from "../support/Tally.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
+import { served, temporaryFolder } from "../../server/test/support/served.ts"
+import { E, Tally } from "../../server/test/support/Tally.ts"
 
 /** A browser takes a while to start on a busy machine. */
 const timeout = 180_000
 
 const elements = `document.querySelectorAll("*").length`
 
-describe.skipIf(installedBrowser === undefined)("large things in the console (Chromium, where it is installed)", () => {
+describe("large things in the console", unless(noBrowser), () => {
   const openTab = useBrowser()
 
   it.live(

@@ -5,11 +5,12 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
-import { installedBrowser, type Tab, useBrowser } from "../support/browser.ts"
-import { corpusFolder, smallManifest } from "../support/manifest.ts"
-import { served, temporaryFolder, useServed } from "../support/served.ts"
-import { killServer, startServer } from "../support/serverProcess.ts"
-import { Tally } from "../support/Tally.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, type Tab, useBrowser } from "../../server/test/support/browser.ts"
+import { corpusFolder, smallManifest } from "../../server/test/support/manifest.ts"
+import { served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
+import { killServer, startServer } from "../../server/test/support/serverProcess.ts"
+import { Tally } from "../../server/test/support/Tally.ts"
 
 const hostile = `<img src=x onerror="document.title='taken'"> a/b?c#d %2F 100%`
 const token = "operate-0123456789abcdef"
@@ -56,7 +57,7 @@ const Match = Machine.make({ name: "match", state: playing, event: end, initial:
 /** A browser takes a while to start on a busy machine. */
 const timeout = 180_000
 
-describe.skipIf(installedBrowser === undefined)("the console in a browser (Chromium, where it is installed)", () => {
+describe("the console in a browser", unless(noBrowser), () => {
   const openTab = useBrowser()
   const shared = useServed({ config: defineConfig({ machines: [Tally, Asker, Match] }) })
   const guarded = useServed({ serve: { token: Redacted.make(token), readToken: Redacted.make(readToken) } })

@@ -4,14 +4,15 @@ import { Engine } from "@detent/durable"
 import { assert, describe, it } from "@effect/vitest"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { request, useServed } from "../support/served.ts"
-import { Tally } from "../support/Tally.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
+import { request, useServed } from "../../server/test/support/served.ts"
+import { Tally } from "../../server/test/support/Tally.ts"
 
 /** A browser takes a while to start on a busy machine. */
 const timeout = 120_000
 
-describe.skipIf(installedBrowser === undefined)("what the console costs (Chromium, where it is installed)", () => {
+describe("what the console costs", unless(noBrowser), () => {
   const openTab = useBrowser()
   const shared = useServed()
 

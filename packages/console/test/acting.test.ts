@@ -4,8 +4,9 @@ import { defineConfig } from "@detent/server"
 import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { installedBrowser, useBrowser } from "../support/browser.ts"
-import { request, served, temporaryFolder, useServed } from "../support/served.ts"
+import { unless } from "../../durable/test/support/skipping.ts"
+import { noBrowser, useBrowser } from "../../server/test/support/browser.ts"
+import { request, served, temporaryFolder, useServed } from "../../server/test/support/served.ts"
 
 const state = State({ Open: { count: Schema.Int } })
 
@@ -33,7 +34,7 @@ const after = (() => {
 /** A browser takes a while to start on a busy machine. */
 const timeout = 180_000
 
-describe.skipIf(installedBrowser === undefined)("acting in the console (Chromium, where it is installed)", () => {
+describe("acting in the console", unless(noBrowser), () => {
   const openTab = useBrowser()
   const shared = useServed()
 
