@@ -1,8 +1,9 @@
 /**
- * The order of the first page, with async functions. Kill the process at any moment and start it again: it resumes.
+ * An order that survives `kill -9`. Kill the process while it charges the card, start it again, and it resumes.
  *
- * Run it: `npx node examples/readme/async.ts orders.db`, twice.
+ * Run it: `npx node examples/readme/async.ts`. The first argument is the file of the database.
  */
+import { setTimeout } from "node:timers/promises"
 import { openEngine } from "@detent/durable/promise"
 import { Event, Machine, Slot, State } from "@detent/machine"
 import * as Schema from "effect/Schema"
@@ -20,16 +21,16 @@ const Order = Machine.make({ name: "order", state: S, event: E, effects, initial
   .final(S.Paid)
   .commands({ charge: { onSuccess: (receipt) => E.Charged({ receipt }) } })
   .build({
-    charge: async ({ total }, { key, signal }) => {
-      signal.throwIfAborted() // aborted when the process stops: pass it to fetch
-      console.log(`charging ${total}, once for ${key}`)
+    charge: async ({ total }, { key }) => {
+      console.log(`charging ${total} under the key ${key}`) // a repeated command has the same key: the bank charges once
+      await setTimeout(2000) // time to kill the process
       return "receipt-1"
     },
   })
 
 await using engine = await openEngine({ database: `sqlite:${process.argv[2] ?? "orders.db"}`, machines: [Order] })
 const order = await engine.ensure(Order, "order-123", { total: 42 })
-if ((await order.state())._tag === "Open") await order.send(E.Pay(), { id: "webhook-77" }) // a second event with this id gets the first answer
+if ((await order.state())._tag === "Open") await order.send(E.Pay(), { id: "webhook-77" }) // sent again under this id: the first answer
 const paid = await order.waitFor((state) => state._tag === "Paid")
 console.log(paid.receipt)
 for await (const { sequence, event } of order.history()) console.log(sequence, event._tag)

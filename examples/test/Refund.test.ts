@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
+import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -102,7 +103,7 @@ it("both programs of the refund, and those of the README, finish their work when
       expect(second).toContain("receipt: 'receipt-1'")
     }
     const [order, orderAgain] = await twice("readme/async.ts")
-    expect(order).toContain("charging 42, once for order/order-123/1/0")
+    expect(order).toMatch(/charging 42 under the key \S*order\/order-123\/1\/0/)
     expect(order).toContain("receipt-1\n1 Pay\n2 Charged")
     expect(orderAgain).not.toContain("charging")
     expect(orderAgain).toContain("receipt-1\n1 Pay\n2 Charged")
@@ -111,6 +112,27 @@ it("both programs of the refund, and those of the README, finish their work when
     expect(trip).toContain("seat 12A, confirmed by Grace")
     expect(tripAgain).not.toContain("booking")
     expect(tripAgain).toContain("seat 12A, confirmed by Grace")
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}, 120_000)
+
+it("the program of the README is killed while it charges, and charges again under the same key", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "detent-readme-"))
+  const file = join(import.meta.dirname, "..", "readme/async.ts")
+  const start = () => run(process.execPath, [file, join(folder, "orders.db")])
+  try {
+    const killed = spawn(process.execPath, [file, join(folder, "orders.db")])
+    const ended = once(killed, "exit")
+    const [line] = await once(killed.stdout, "data")
+    killed.kill("SIGKILL")
+    await ended
+    const charging = /charging 42 under the key (\S+)/.exec(String(line))?.[0]
+    expect(charging).toBeDefined()
+    const { stdout } = await start()
+    expect(stdout).toContain(charging)
+    expect(stdout).toContain("receipt-1\n1 Pay\n2 Charged")
+    expect((await start()).stdout).not.toContain("charging")
   } finally {
     rmSync(folder, { recursive: true })
   }

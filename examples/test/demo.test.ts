@@ -37,16 +37,29 @@ const graphOf = (name: string) => readFile(join(folder, name, "canonical/coast/e
 const comparable = (turtle: string) => turtle.replace(/detent:run "[^"]+"|prov:generatedAtTime "[^"]+"|prov:wasGeneratedBy <[^>]+>/g, "")
 
 describe("the demo", () => {
-  it("turns the shipped corpus into a graph, and prints its location and its counts", { timeout: 120_000 }, async () => {
+  it("kills an order in the middle of its payment, resumes it, and charges once", { timeout: 180_000 }, async () => {
+    const { text } = await run("whole")
+    expect(text).toMatch(/kill -9 \d+ /)
+    expect(text).toMatch(/order-1 +Charging → Paid +the command ran again under the same idempotency key: receipt-1/)
+    expect(text).toMatch(/the bank +2 requests, 1 charge /)
+    expect(text).toMatch(/order-2 +Placed → Cancelled +not paid within 5 seconds/)
+    expect(text).toMatch(/sendMail +failed 3 times/)
+    expect(text).toMatch(/sendMail +completed/)
+    const charges = (await readFile(join(folder, "whole", "charges.jsonl"), "utf8")).trim().split("\n")
+    expect(charges.map((line) => JSON.parse(line).customer)).toEqual(["ada", "alan"])
+  })
+
+  it("turns the shipped corpus into a graph, and prints its location and its counts", { timeout: 180_000 }, async () => {
     const { code, text } = await run("whole")
+    expect(text).toContain("order-1 is Paid")
     expect(text).toMatch(/\d+ documents gave \d+ facts about \d+ entities/)
     expect(text).toContain("entities.ttl")
-    expect(text).toContain("npx detent serve --data")
+    expect(text).toContain("npx detent dev --demo --data")
     expect(code).toBe(0)
     expect(await graphOf("whole")).toContain("Harbour Lights")
   })
 
-  it("prints commands that show facts, entities and answers by name", { timeout: 120_000 }, async () => {
+  it("prints commands that show facts, entities and answers by name", { timeout: 180_000 }, async () => {
     const { text } = await run("whole")
     const answers = await Promise.all(
       [...text.matchAll(/npx detent (graph .*)/g)].map(async ([, line = ""]) => {
@@ -60,10 +73,10 @@ describe("the demo", () => {
     expect(books).toMatch(/^Harbour Lights +Tomas Brandt$/m)
   })
 
-  it("resumes when it is killed and started again", { timeout: 120_000 }, async () => {
+  it("resumes when it is killed and started again", { timeout: 180_000 }, async () => {
     await run("killed", "Extracting")
     const { code, text } = await run("killed")
-    expect(text).toContain("An earlier run was stopped before its end")
+    expect(text).toContain("An earlier demo was stopped before its end")
     expect(code).toBe(0)
     expect(comparable(await graphOf("killed"))).toBe(comparable(await graphOf("whole")))
   })

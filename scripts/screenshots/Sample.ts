@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
+import { bankAnswersAfter, firstOrders, fullMailboxes, makeShop, serveProvider, unpaidOrder } from "@detent/cli/demo"
 import { Event, Machine, RetryPolicy, refuse, Slot, State } from "@detent/machine"
 import { client as clients, defineConfig, Server, serve, Workspace } from "@detent/server"
 import * as Context from "effect/Context"
@@ -121,8 +122,9 @@ export const sample = (
 ): Effect.Effect<{ readonly url: string; readonly batchId: string; readonly uploadId: string }, unknown, Scope.Scope> =>
   Effect.gen(function* () {
     const corpus = join(root, "packages/knowledge/corpus")
+    const providers = yield* serveProvider({ ledger: join(data, "charges.jsonl"), answersAfter: bankAnswersAfter, fullMailboxes })
     const config = defineConfig({
-      machines: [Subscription],
+      machines: [Subscription, makeShop(providers.url)],
       workflows: [{ workflow: Checkout, layer: checkoutLayer, events: { delivered: Delivered } }],
     })
     const opened = Workspace.open({ config, data, role: "work", readable: [corpus], knowledge: {}, uploads: {} })
@@ -135,6 +137,10 @@ export const sample = (
       const params = { machine: "subscription", id }
       yield* client.instances.start({ params, payload: { id, input: { customer: name, plan: "team", attempts: 0 } } })
       for (const step of ways[index % ways.length] ?? []) yield* client.instances.send({ params, headers: {}, payload: events[step] })
+    }
+    for (const [id, input] of Object.entries(firstOrders)) {
+      yield* client.instances.start({ params: { machine: "order" }, payload: { id, input } })
+      if (id !== unpaidOrder) yield* client.instances.send({ params: { machine: "order", id }, headers: {}, payload: { _tag: "Pay" } })
     }
     for (const order of ["order-301", "order-302", "order-303"])
       yield* client.executions.start({ params: { workflow: "checkout" }, payload: { payload: { order, items: 4 } } })

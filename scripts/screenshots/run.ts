@@ -40,6 +40,7 @@ const program = Effect.gen(function* () {
     machine: "/machines/subscription",
     instances: "/instances?machine=subscription",
     instance: "/instances/subscription/sub-106?at=3",
+    order: "/instances/order/order-1",
     commands: "/commands",
     workflows: "/workflows",
     queues: "/queues",

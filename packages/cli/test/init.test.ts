@@ -88,7 +88,7 @@ describe("detent init", { timeout: 120_000 }, () => {
     const names = ["cli", "durable", "machine", "workspace"]
     for (const name of names) await writeFile(join(packages, `${name}.tgz`), "")
     const entries = names.map((name) => [`@detent/${name}`, { version: "0.1.0", file: `${name}.tgz`, integrity, dependencies: [] }])
-    await writeFile(join(packages, "detent-packages.json"), JSON.stringify({ node: ">=22.18", packages: Object.fromEntries(entries) }))
+    await writeFile(join(packages, "detent-packages.json"), JSON.stringify({ node: ">=22.19", packages: Object.fromEntries(entries) }))
     const noted = async (name: string, version: string) => {
       const host = join(folder, `host-${name}`)
       await mkdir(host)
@@ -100,9 +100,9 @@ describe("detent init", { timeout: 120_000 }, () => {
       return err
     }
     const old = await noted("old", "v20.11.0")
-    assert.include(old, `The project needs Node 22.18 or later, and the one on your PATH is 20.11.0. Put a newer one first: export PATH="`)
+    assert.include(old, `The project needs Node 22.19 or later, and the one on your PATH is 20.11.0. Put a newer one first: export PATH="`)
     assert.isBelow(old.indexOf("export PATH"), old.indexOf("npm install && npm start"))
-    assert.notInclude(await noted("new", "v22.18.0"), "export PATH")
+    assert.notInclude(await noted("new", "v22.19.0"), "export PATH")
   })
 
   it("does not touch a folder that is not empty, and knows its templates", async () => {

@@ -86,7 +86,7 @@ describe("packed packages", { timeout: 300_000 }, () => {
       cwd,
       env: { PATH: env.PATH },
     }).ended
-    assert.strictEqual(old.err, "Detent needs Node 22.18 or later; this is 20.20.2\n")
+    assert.strictEqual(old.err, "Detent needs Node 22.19 or later; this is 20.20.2\n")
     assert.strictEqual(old.code, 1)
   })
 

@@ -1,4 +1,4 @@
-/** What the README tells people to do is done here, line by line. */
+/** What the page on uploads tells people to do is done here, line by line. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { UploadApi } from "@detent/server/api"
@@ -7,8 +7,8 @@ import { parseLine } from "../src/line/parse.mjs"
 import { bin, decoded, Running, temporaryFolder } from "./support/Detent.ts"
 
 const root = join(import.meta.dirname, "../../..")
-const readme = readFileSync(join(root, "README.md"), "utf8")
-const steps = [...readme.matchAll(/<!-- story -->\n```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.trim().split("\n"))
+const page = readFileSync(join(root, "docs/uploads.md"), "utf8")
+const steps = [...page.matchAll(/<!-- story -->\n```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) => block.trim().split("\n"))
 
 let folder = ""
 
@@ -26,7 +26,7 @@ const begun = (line: string) => {
   return new Running("sh", ["-c", here], { cwd: root })
 }
 
-describe("the story of the README", { timeout: 120_000 }, () => {
+describe("the story of the page on uploads", { timeout: 120_000 }, () => {
   it("works as written: the upload is killed in the middle, resumes, and has every item once", async () => {
     const [make = "", run = "", retry = "", list = "", ...others] = steps
     assert.deepStrictEqual(others, [])

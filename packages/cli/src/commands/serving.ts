@@ -45,10 +45,12 @@ const dev = command(
 
 /** The demo turns knowledge and uploads on. Their code is loaded on demand, so that no other command waits for it. */
 const devWithDemo = (input: Listening & Place) =>
-  Effect.gen(function* () {
-    const { demoFolder, loadDemo } = yield* Effect.promise(() => import("../serving/Demo.ts"))
-    return yield* serving(input, "work", workingOnDemo(input, [demoFolder]), loadDemo)
-  })
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { demoFolder, loadDemo, sampleShop } = yield* Effect.promise(() => import("../serving/Demo.ts"))
+      return yield* serving(input, "work", workingOnDemo(input, [demoFolder], yield* sampleShop(input.data)), loadDemo)
+    }),
+  )
 
 const serve = command(
   {

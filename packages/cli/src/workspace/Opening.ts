@@ -7,7 +7,7 @@ import { resolve } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 import type { Uploads } from "@detent/uploads"
 import type { ClusterSettings } from "@detent/workspace/ClusterMember"
-import { findConfig } from "@detent/workspace/Config"
+import { type Config, findConfig } from "@detent/workspace/Config"
 import { databaseOf as readAddress } from "@detent/workspace/Database"
 import type { SystemName, SystemOff } from "@detent/workspace/errors"
 import { bulkMachine, type KnowledgeServices, Systems } from "@detent/workspace/Systems"
@@ -54,11 +54,11 @@ export const actingOnMany = (place: Place): Opened =>
 export const workingOnAll = (place: Place, cluster?: ClusterSettings, more: Pick<Opening, "onBatchEnd"> = {}): Opened =>
   opened(place, { role: "work", ...(cluster === undefined ? {} : { cluster }), ...more })
 
-/** Like `workingOnAll`, with both systems on, regardless of the configuration. */
-export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>): Opened<KnowledgeServices | Uploads> =>
+/** Like `workingOnAll`, with both systems on, regardless of the configuration. `sample` is used where there is no configuration. */
+export const workingOnDemo = (place: Place, readable: ReadonlyArray<string>, sample: Config): Opened<KnowledgeServices | Uploads> =>
   Layer.provideMerge(
     Layer.mergeAll(Systems.knowledge, Systems.uploads),
-    opened(place, { role: "work", readable, knowledge: {}, uploads: {} }),
+    opened(place, { role: "work", readable, knowledge: {}, uploads: {} }, [], sample),
   )
 
 const actingOptions: Opening = { role: "work", engine: { resume: false, worker: false, work: false } }
@@ -101,11 +101,11 @@ const observingWith = (place: Place, asked: ReadonlyArray<SystemName>): Opened =
 const observedWith = (place: Place, asked: ReadonlyArray<SystemName>): Opened =>
   Layer.unwrap(Effect.as(hasFile(databaseSetting(place), databaseOf(place)), opened(place, { role: "observe" }, asked)))
 
-const opened = (place: Place, options: Opening, asked: ReadonlyArray<SystemName> = []): Opened =>
+const opened = (place: Place, options: Opening, asked: ReadonlyArray<SystemName> = [], otherwise?: Config): Opened =>
   Layer.unwrap(
     Effect.gen(function* () {
       if (!isBucketLocation(place.data)) yield* madeFolder(place.data)
-      const config = Option.getOrUndefined(yield* findConfig("."))
+      const config = Option.getOrElse(yield* findConfig("."), () => otherwise)
       const sources = yield* knownSources(place.data)
       return Workspace.open({
         ...options,
