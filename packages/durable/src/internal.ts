@@ -13,6 +13,7 @@ export {
   reachOperation,
 } from "./engine/Routing.ts"
 export { delayNameOf } from "./instance/DelayedEvents.ts"
+export { isOwedTimer } from "./instance/SelfSentEvents.ts"
 export { DatabaseClock, processTime } from "./postgres/DatabaseClock.ts"
 export { migrateTables } from "./postgres/migrate.ts"
 export { listenerOf } from "./postgres/PgListener.ts"

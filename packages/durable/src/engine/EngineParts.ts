@@ -92,6 +92,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       arm: (instance, armed) => timers.heap.sync(instance.name, instance.key, armed),
       stored: (name, timer) => timers.stored(name, timer),
       stale: (key, timer) => timers.stale(key, timer),
+      handled: (key, timer) => timers.handled(key, timer),
       refused: (key, timer, error) => timers.refused(key, timer, error),
     },
     prune: (key, through, after, pruned) => {

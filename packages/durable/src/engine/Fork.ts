@@ -6,6 +6,7 @@ import * as Option from "effect/Option"
 import { InstanceNotFound, instanceExists, noInstance, reached, type SequenceNotReached } from "../errors.ts"
 import { delayTimerOf } from "../instance/DelayedEvents.ts"
 import { recover } from "../instance/Replay.ts"
+import { owedTimer } from "../instance/SelfSentEvents.ts"
 import { encodeSnapshot } from "../instance/SnapshotBody.ts"
 import type { Commit, InstanceKey } from "../store/Commit.ts"
 import type { EngineParts } from "./EngineParts.ts"
@@ -77,6 +78,7 @@ export const forkInstance = (
         ? [
             ...timersOnEnter(node, recovered.state, at).map(({ name, millis }) => ({ name, entry: recovered.sequence, due: at + millis })),
             ...delayed.map(delayTimerOf),
+            ...(selfSent.length === 0 ? [] : [owedTimer(recovered.sequence, at)]),
           ]
         : [],
       commands: [],

@@ -7,6 +7,7 @@ import { delayedAtStart, delayTimerOf } from "../instance/DelayedEvents.ts"
 import type { InstanceContext } from "../instance/InstanceContext.ts"
 import { commandRecords } from "../instance/PendingEvent.ts"
 import { encodeOrigin } from "../instance/Replay.ts"
+import { owedTimer } from "../instance/SelfSentEvents.ts"
 import type { Unconfirmed } from "../runtime/GroupCommit.ts"
 import { retryFailed } from "../runtime/retryFailed.ts"
 import type { Commit, CommitOutcome } from "../store/Commit.ts"
@@ -56,7 +57,7 @@ const commitOf = (
   beginning: Beginning<Tagged, Tagged>,
   at: number,
 ): Commit => {
-  const { state, requests, timers } = beginning
+  const { state, requests, timers, sends } = beginning
   const node = registered.compiled.nodes.get(state._tag) as Node
   const resident = !node.final && registered.hasWork(node, state)
   const becomesOwner = resident && registered.runsWork
@@ -82,7 +83,11 @@ const commitOf = (
     clearTimers: [],
     setTimers: node.final
       ? []
-      : [...timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })), ...delayedAtStart(beginning, at).map(delayTimerOf)],
+      : [
+          ...timers.map(({ name, millis }) => ({ name, entry: 0, due: at + millis })),
+          ...delayedAtStart(beginning, at).map(delayTimerOf),
+          ...(sends.length === 0 ? [] : [owedTimer(0, at)]),
+        ],
     commands: commandRecords(registered, { machine: registered.name, id }, requests, 0),
     fence: becomesOwner || placement?.routing !== undefined ? placement?.fence() : undefined,
   }

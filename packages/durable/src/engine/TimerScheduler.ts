@@ -3,6 +3,7 @@ import type { InstanceNotFound, PersistenceFailed, SendError } from "@detent/mac
 import { asVoid, type Environment, outcome } from "@detent/machine/internal"
 import * as Effect from "effect/Effect"
 import { delayNameOf } from "../instance/DelayedEvents.ts"
+import { isOwedTimer } from "../instance/SelfSentEvents.ts"
 import type { GroupCommit } from "../runtime/GroupCommit.ts"
 import type { Claimed } from "../runtime/TimerSweep.ts"
 import type { InstanceKey, TimerRecord } from "../store/Commit.ts"
@@ -49,7 +50,11 @@ export class TimerScheduler {
   /** Fires a timer into its instance, in memory or not. Fails where the instance cannot be opened or the event cannot be stored. */
   fire({ machine, id, name, entry, due }: InstanceKey & TimerRecord): Effect.Effect<"fired" | "stale", SendError | InstanceNotFound> {
     const timer = { name, entry, due }
-    return Effect.flatMap(this.#table.open({ machine, id }), (live) => {
+    return Effect.flatMap(this.#table.open({ machine, id }), (live): Effect.Effect<"fired", SendError | InstanceNotFound> => {
+      if (isOwedTimer(timer)) {
+        live.handleSelfSent(timer)
+        return Effect.succeed("fired")
+      }
       // Either the timer is stale, or another node has changed the instance.
       if (!live.hasTimer(timer)) live.refresh()
       record(timersFired, 1, this.#environment)
@@ -60,6 +65,11 @@ export class TimerScheduler {
   /** The state of the timer was left before it fired. */
   stale(key: InstanceLife, timer: TimerRecord) {
     record(timersStale, 1, this.#environment)
+    this.#complete(key, timer)
+  }
+
+  /** No self-sent event of this timer row has to be handled any more. */
+  handled(key: InstanceLife, timer: TimerRecord) {
     this.#complete(key, timer)
   }
 

@@ -6,6 +6,7 @@
 import type { Beginning, Taken } from "@detent/machine"
 import type { Tagged } from "@detent/machine/internal"
 import type { TimerRecord } from "../store/Commit.ts"
+import { isOwedTimer } from "./SelfSentEvents.ts"
 
 /** A timer of a live instance: a timeout of its state, or a delayed event. */
 export interface InstanceTimer extends TimerRecord {
@@ -82,19 +83,20 @@ export const delayedOf = (timers: Iterable<InstanceTimer>): ReadonlyArray<Delaye
   return found
 }
 
-/** Timers by name. The timers of delayed events get their events from the replay. */
+/** Timers that fire, by name. The timers of delayed events get their events from the replay. */
 export const timersByName = (
   timers: ReadonlyArray<TimerRecord>,
   delayed: ReadonlyArray<DelayedEvent>,
 ): ReadonlyMap<string, InstanceTimer> => {
   if (timers.length === 0) return noTimers
-  return new Map(
-    timers.map((timer) => {
-      const name = delayNameOf(timer)
-      const event = name === undefined ? undefined : delayed.find((one) => one.name === name && one.entry === timer.entry)?.event
-      return [timer.name, event === undefined ? timer : { ...timer, event }]
-    }),
-  )
+  const byName = new Map<string, InstanceTimer>()
+  for (const timer of timers) {
+    if (isOwedTimer(timer)) continue
+    const name = delayNameOf(timer)
+    const event = name === undefined ? undefined : delayed.find((one) => one.name === name && one.entry === timer.entry)?.event
+    byName.set(timer.name, event === undefined ? timer : { ...timer, event })
+  }
+  return byName.size === 0 ? noTimers : byName
 }
 
 export const noTimers: ReadonlyMap<string, InstanceTimer> = new Map()

@@ -38,7 +38,18 @@ export class Inbox {
 
   /** Whether self-sent events are not decided yet. */
   get hasUndecidedSelfSent(): boolean {
-    return this.#undecided?.isEmpty === false
+    return this.#undecided !== undefined && this.#undecided.size > 0
+  }
+
+  /**
+   * Whether self-sent events have to be decided without a further event. Postponed ones do not count: the process that stores the next
+   * change of state has them too, and decides them.
+   */
+  get owesSelfSent(): boolean {
+    const undecided = this.#undecided
+    if (undecided === undefined || undecided.size === 0) return false
+    const postponed = this.#postponed?.filter((envelope) => undecided.has(envelope)).length ?? 0
+    return undecided.size > postponed
   }
 
   push(envelope: Envelope) {

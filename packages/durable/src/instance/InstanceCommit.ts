@@ -6,6 +6,7 @@ import type { Commit, Fence, InstanceKey, SnapshotRecord } from "../store/Commit
 import { delayedOf, type InstanceTimer } from "./DelayedEvents.ts"
 import type { InstanceContext } from "./InstanceContext.ts"
 import { entersState, keptOf, type PendingEvent, timersAfter } from "./PendingEvent.ts"
+import { owedName, owedTimer } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import { type Moment, snapshotDue } from "./SnapshotPolicy.ts"
 import type { SpeculativeState } from "./SpeculativeState.ts"
@@ -17,6 +18,8 @@ export interface StoredPosition {
   readonly key: InstanceKey
   readonly sequence: number
   readonly timers: TimersByName
+  /** Whether it has the timer row of self-sent events that are not handled yet. */
+  readonly hasOwedTimer: boolean
   readonly lastSnapshot: Moment | undefined
   readonly startedAt: number
   /** How often events of its journal were rewritten. */
@@ -37,7 +40,10 @@ const none: ReadonlyArray<never> = []
 
 const fenceOf = (placement: InstanceContext["placement"]): Fence => placement?.fence() ?? lostFence
 
-/** `ahead` is the state after the events; undefined while self-sent events are not journaled yet, which a snapshot would hide. */
+/**
+ * `ahead` is the state after the events; undefined while self-sent events are not journaled yet, which a snapshot would hide. `owes`: some
+ * of them have to be handled after this commit.
+ */
 export const instanceCommit = (
   { placement, limits }: Pick<InstanceContext, "placement" | "limits">,
   machine: RegisteredMachine,
@@ -45,6 +51,7 @@ export const instanceCommit = (
   accepted: ReadonlyArray<PendingEvent>,
   last: PendingEvent,
   ahead: SpeculativeState | undefined,
+  owes: boolean,
 ): Commit => {
   const { decision, node, sequence, at } = last
   const { key, timers: before } = stored
@@ -55,6 +62,9 @@ export const instanceCommit = (
   // Work of a group that is not left stays where it runs.
   const begins = (one: PendingEvent) => entersState(one.decision) && !hasWorkIn(keptOf(one), one.decision.state)
   const becomesOwner = resident && machine.runsWork && (!stored.isResident || accepted.some(begins))
+  const cleared = timers === before ? none : clearedBetween(before, timers)
+  const set = timers === before || timers.size === 0 ? none : setBetween(before, timers)
+  const isOwing = owes && isRunning
   const isDue = ahead !== undefined && snapshotDue(machine.snapshots, stored, last, accepted)
   return {
     machine: key.machine,
@@ -74,8 +84,8 @@ export const instanceCommit = (
     origin: undefined,
     events: accepted.length === 1 ? [last.record] : accepted.map((one) => one.record),
     snapshot: isDue ? snapshotOf(machine, key, last, ahead, limits.stateSize) : undefined,
-    clearTimers: timers === before ? none : clearedBetween(before, timers),
-    setTimers: timers === before || timers.size === 0 ? none : setBetween(before, timers),
+    clearTimers: stored.hasOwedTimer && !isOwing ? [...cleared, owedName] : cleared,
+    setTimers: isOwing ? [...set, owedTimer(sequence, at)] : set,
     commands: accepted.length === 1 ? last.commands : accepted.flatMap((one) => one.commands),
     fence:
       stored.lockFence ??

@@ -78,6 +78,8 @@ export interface InstanceContext {
     /** The event of a timer is stored. */
     readonly stored: (name: string, timer: TimerRecord) => void
     readonly stale: (key: InstanceLife, timer: TimerRecord) => void
+    /** No self-sent event of this timer row has to be handled any more. */
+    readonly handled: (key: InstanceLife, timer: TimerRecord) => void
     readonly refused: (key: InstanceLife, timer: TimerRecord, error: SendError) => void
   }
   /** Removes events that a snapshot covers. Events up to `after` are removed already. */

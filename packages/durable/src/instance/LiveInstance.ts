@@ -86,7 +86,7 @@ import {
   timersAfter,
 } from "./PendingEvent.ts"
 import type { Recovered } from "./Replay.ts"
-import { isDeliveryId, isRaisedId, raisedId, type SelfSentEvent } from "./SelfSentEvents.ts"
+import { isDeliveryId, isOwedTimer, isRaisedId, raisedId, type SelfSentEvent } from "./SelfSentEvents.ts"
 import { encodeSnapshot } from "./SnapshotBody.ts"
 import type { Moment } from "./SnapshotPolicy.ts"
 import { type SpeculativeState, stateAfter } from "./SpeculativeState.ts"
@@ -135,6 +135,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   #runtime: StateRuntime | undefined = undefined
   #ahead: SpeculativeState
   #timers: ReadonlyMap<string, InstanceTimer>
+  /** The timer row of self-sent events that are stored and not handled yet. */
+  #owed: TimerRecord | undefined
   #lastSnapshot: Moment | undefined
   /** Decided events that are not stored. Created with the first event. */
   #pipeline: CommitPipeline<Pending> | undefined = undefined
@@ -176,6 +178,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.revision = revisionOf(record)
     this.lastUsedAt = machine.environment.clock.currentTimeMillisUnsafe()
     this.#timers = timersByName(opened.timers, recovered.delayed)
+    this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot)
     this.#isResident = record.resident && record.status === "running"
     this.#owner = record.owner
@@ -419,6 +422,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     // It became the owner while it was not idle.
     if (this.#isResident && this.#isOwner && this.#runtime?.isAtWork !== true) this.#startWork()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
+    if (this.#owed !== undefined && !this.#isAhead && !this.#owesSelfSent) this.#releaseOwed(this.#owed)
     if (this.#deduplication?.hasKnown === true) this.#catchUpWithKnown()
     if (this.#departure !== undefined && !this.#isAhead && this.#mode === "idle" && !this.#isPaused) this.#forget([], this.#lost)
   }
@@ -786,6 +790,21 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     for (const envelope of this.#inboxOf().takeOver(selfSent)) this.#complete(envelope, stale(this.record, envelope.event._tag))
   }
 
+  get #owesSelfSent(): boolean {
+    return this.#inbox?.owesSelfSent === true
+  }
+
+  /** The sweeper has found the timer row of self-sent events, which the process that stored it did not handle in time. */
+  handleSelfSent({ entry }: TimerRecord) {
+    if (entry > this.record.sequence || !this.#owesSelfSent) this.refresh()
+  }
+
+  /** The last self-sent events were refused, or are postponed: no commit removes their timer row. */
+  #releaseOwed(owed: TimerRecord) {
+    this.#owed = undefined
+    this.context.timers.handled({ ...this.key, startedAt: this.record.startedAt }, owed)
+  }
+
   // Committing
 
   hasMore(): boolean {
@@ -806,7 +825,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const last = accepted.at(-1)
     if (last === undefined) return undefined
     const ahead = this.#inbox?.hasUndecidedSelfSent === true ? undefined : this.#ahead
-    return instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead)
+    return instanceCommit(this.context, this.machine, this.#position, accepted, last, ahead, this.#owesSelfSent)
   }
 
   /** The instance as it is stored. */
@@ -815,6 +834,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       key: this.key,
       sequence: this.record.sequence,
       timers: this.#timers,
+      hasOwedTimer: this.#owed !== undefined,
       lastSnapshot: this.#lastSnapshot,
       startedAt: this.record.startedAt,
       revision: this.revision,
@@ -875,9 +895,10 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     if (before !== this.#timers) this.context.timers.arm(this, this.#timers)
   }
 
-  /** Takes over the snapshot and the owner of a stored commit. No earlier commit is unconfirmed any more. */
-  #commitStored({ snapshot, summary }: Commit) {
+  /** Takes over the snapshot, the owner and the self-sent events of a stored commit. No earlier commit is unconfirmed any more. */
+  #commitStored({ setTimers, snapshot, summary }: Commit) {
     this.#unconfirmed = undefined
+    if (this.#owed !== undefined || setTimers.length > 0) this.#owed = setTimers.find(isOwedTimer)
     if (snapshot !== undefined) {
       this.#lastSnapshot = momentOf(snapshot)
       if (!this.machine.keepJournal) {
@@ -1189,6 +1210,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     this.#isResident = opened.record.resident && opened.record.status === "running"
     this.#owner = opened.record.owner
     this.#mode = "idle"
+    this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     // Events that were decided meanwhile are stored next. Nothing is decided after a barrier among them.
     if ([...pending, ...this.#pending].some((one) => isAccepted(one) && one.isBarrier)) this.#mode = "committing"
@@ -1207,6 +1229,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     record.sequence = recovered.sequence
     record.lastTransitionAt = recovered.at
     this.#timers = timersByName(opened.timers, recovered.delayed)
+    this.#owed = opened.timers.find(isOwedTimer)
     this.#lastSnapshot = momentOf(opened.snapshot) ?? this.#lastSnapshot
     if (moved) {
       this.#unconfirmed?.moved()

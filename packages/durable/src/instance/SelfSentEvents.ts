@@ -1,8 +1,12 @@
 /**
  * Events that a machine sends to itself are stored only when they are handled. The id of each is derived from the event that sent
  * it, so that recovery finds the events that are not journaled yet, and no two nodes handle the same one.
+ *
+ * Mostly they are handled in the commit of the event that sent them. Otherwise that commit stores a timer row, and the commit that
+ * handles the last of them removes it: if the process ends in between, the sweeper of any process finds the row and opens the instance.
  */
 import { type Chain, extendChain, type Tagged } from "@detent/machine/internal"
+import type { TimerRecord } from "../store/Commit.ts"
 import type { Envelope } from "./Envelope.ts"
 import { isTransient } from "./isTransient.ts"
 
@@ -23,6 +27,17 @@ export const isRaisedId = (dedupeId: string | undefined): dedupeId is string => 
 
 /** The id of a self-sent event: the sequence of the event that sent it, and its index among the events of that one. */
 export const raisedId = (sequence: number, index: number): string => `${raisedPrefix}${sequence}/${index}`
+
+/** The name of the timer row of self-sent events that are not handled yet. No timeout and no delayed event has it. */
+export const owedName = "@raised"
+
+/** How long the process that stored the row has to handle the events, before any process does. */
+const owedMillis = 5000
+
+/** The timer row of self-sent events that are not handled by the commit of this sequence. */
+export const owedTimer = (sequence: number, at: number): TimerRecord => ({ name: owedName, entry: sequence, due: at + owedMillis })
+
+export const isOwedTimer = ({ name }: Pick<TimerRecord, "name">): boolean => name === owedName
 
 /** A self-sent event that is not handled yet. */
 export interface SelfSentEvent {
@@ -48,8 +63,12 @@ export const selfSentAfter = (
 export class UndecidedSelfSentEvents {
   readonly #envelopes = new Set<Envelope>()
 
-  get isEmpty(): boolean {
-    return this.#envelopes.size === 0
+  get size(): number {
+    return this.#envelopes.size
+  }
+
+  has(envelope: Envelope): boolean {
+    return this.#envelopes.has(envelope)
   }
 
   add(envelopes: ReadonlyArray<Envelope>) {

@@ -24,6 +24,7 @@ import { owning } from "./owning.ts"
 import { placing } from "./placing.ts"
 import { pruning } from "./pruning.ts"
 import { type EngineKitOptions, makeKit } from "./Rig.ts"
+import { raising } from "./raising.ts"
 import { recovering } from "./recovering.ts"
 import { refusing } from "./refusing.ts"
 import { repairing } from "./repairing.ts"
@@ -44,6 +45,7 @@ const topics = [
   outages,
   timeouts,
   delayed,
+  raising,
   crowds,
   recovering,
   replaying,

@@ -15,7 +15,7 @@ import {
   Timers,
   type WaitingEvent,
 } from "@detent/durable"
-import { delayNameOf } from "@detent/durable/internal"
+import { delayNameOf, isOwedTimer } from "@detent/durable/internal"
 import { type EventReplayError, InvalidEvent, InvalidState, NewerVersion } from "@detent/machine"
 import { commandKey, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
@@ -170,6 +170,9 @@ const storedAt = (json: MachineJson, { record: of, origin }: OpenedInstance, seq
 /** A pending delayed event. */
 const delayView = (json: MachineJson, { name, due, event }: WaitingEvent<Tagged>) => ({ name, due, event: json.event(event) })
 
+/** Timeouts and delayed events, without the row of self-sent events that are not handled yet: it fires nothing. */
+const firingOf = (timers: ReadonlyArray<TimerRecord>) => timers.filter((timer) => !isOwedTimer(timer))
+
 /** The timers of an instance: the timeouts of its state, and its delayed events. Includes the events where the machine is registered. */
 const waitingOf = (timers: ReadonlyArray<TimerRecord>, delayed: ReadonlyArray<ReturnType<typeof delayView>> = []) => {
   const delays = timers.flatMap((timer) => {
@@ -207,7 +210,7 @@ export const describe = (key: InstanceKey, at?: number) =>
     const { record, timers } = yield* opened(key)
     const { delays, ...shown } = yield* standing(record, at)
     const listed = listingOf(record, outcomeOf(yield* Engine, record))
-    const view = { ...listed, tag: record.tag, ...shown, ...waitingOf(timers, delays) }
+    const view = { ...listed, tag: record.tag, ...shown, ...waitingOf(firingOf(timers), delays) }
     return shown.at === undefined || shown.at >= record.sequence ? view : { ...view, ...(yield* asOf(record, shown.at)) }
   })
 
@@ -597,7 +600,7 @@ export const timers = (key: InstanceKey) =>
     const { record, timers: found } = yield* opened(key)
     const { delays = [] } = yield* standing(record, undefined)
     return {
-      timers: found.map((timer) => {
+      timers: firingOf(found).map((timer) => {
         const { name, entry, due } = timer
         const delayed = delayNameOf(timer)
         if (delayed === undefined) return { name, entry, due }
@@ -611,12 +614,12 @@ export const fireTimer = (key: InstanceKey, name: string) =>
   Effect.gen(function* () {
     const { before, isRepeated } = yield* CurrentAttempt
     yield* find(key)
-    const current = Effect.map(opened(key), ({ timers: all }) => all.find((one) => (delayNameOf(one) ?? one.name) === name))
+    const current = Effect.map(opened(key), ({ timers: all }) => firingOf(all).find((one) => (delayNameOf(one) ?? one.name) === name))
     const first = yield* before(
       Effect.map(current, (timer) => (timer === undefined ? null : { name: timer.name, entry: timer.entry, due: timer.due })),
     )
     if (first === null) {
-      const known = (yield* opened(key)).timers.map((one) => delayNameOf(one) ?? one.name)
+      const known = firingOf((yield* opened(key)).timers).map((one) => delayNameOf(one) ?? one.name)
       return yield* new TimerNotSet({ ...key, name, known })
     }
     const isSet = yield* Effect.flatMap(Timers, (store) => store.hasten({ ...key, ...first }))
