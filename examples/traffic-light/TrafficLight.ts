@@ -1,7 +1,7 @@
 /**
  * A traffic light: a machine that runs by itself. Every state has a timeout, and none is final.
  *
- * Run it: `npx node examples/traffic-light/TrafficLight.ts` (two cycles, a thousand times faster than on the street)
+ * Run it: `npx node examples/traffic-light/TrafficLight.ts` (two cycles, a hundred times faster than on the street)
  */
 import { Event, Machine, State, spawn } from "@detent/machine"
 import * as Effect from "effect/Effect"
@@ -23,16 +23,16 @@ const lamps = S.$match({ Red: () => "🔴", Green: () => "🟢", Yellow: () => "
 
 const main = Effect.gen(function* () {
   // A definition is immutable: this is a second machine with three new timeouts.
-  const quick = TrafficLight.timeout(S.Red, "30 millis", S.Green, { override: true })
-    .timeout(S.Green, "25 millis", S.Yellow, { override: true })
-    .timeout(S.Yellow, "4 millis", S.Red, { override: true })
+  const quick = TrafficLight.timeout(S.Red, "300 millis", S.Green, { override: true })
+    .timeout(S.Green, "250 millis", S.Yellow, { override: true })
+    .timeout(S.Yellow, "40 millis", S.Red, { override: true })
   const light = yield* spawn(quick)
   const start = Date.now()
   light.subscribe((state) => console.log(`${String(Date.now() - start).padStart(4)} ms  ${lamps(state)} ${state._tag}`))
-  yield* Effect.sleep("130 millis")
+  yield* Effect.sleep("1300 millis")
   console.log("         🚑 EmergencyOverride")
   yield* light.send(E.EmergencyOverride())
-  yield* Effect.sleep("50 millis")
+  yield* Effect.sleep("500 millis")
 })
 
 if (import.meta.main) await Effect.runPromise(Effect.scoped(main))

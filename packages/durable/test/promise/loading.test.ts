@@ -13,8 +13,8 @@ const driversOf = (database: string): ReadonlyArray<string> => {
     const loaded = new Set()
     registerHooks({
       load(url, context, next) {
-        const name = /@effect\\/(sql-\\w+)|node:(sqlite)/.exec(url)
-        if (name !== null) loaded.add(name[1] ?? name[2])
+        const name = /node:(sqlite)|node_modules\\/(pg)\\/|driver\\/(\\w+Client)/.exec(url)
+        if (name !== null) loaded.add(name[1] ?? name[2] ?? name[3])
         return next(url, context)
       },
     })
@@ -30,7 +30,7 @@ it("only the driver of the database that is opened is loaded", () => {
   const folder = mkdtempSync(join(tmpdir(), "detent-promise-"))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   expect(driversOf("memory")).toEqual([])
-  expect(driversOf(`sqlite:${join(folder, "orders.db")}`)).toEqual(["sql-sqlite", "sqlite"])
+  expect(driversOf(`sqlite:${join(folder, "orders.db")}`)).toEqual(["SqliteClient", "sqlite"])
   // Nothing listens there: the driver is loaded before that is known.
-  expect(driversOf("postgres://127.0.0.1:1/none")).toEqual(["sql-pg"])
+  expect(driversOf("postgres://127.0.0.1:1/none")).toEqual(["PgClient", "pg"])
 }, 60_000)

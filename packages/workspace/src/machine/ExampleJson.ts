@@ -12,6 +12,7 @@ const Description = Schema.Struct({
   prefixItems: Schema.optionalKey(Schema.Array(Schema.Json)),
   minimum: Schema.optionalKey(Schema.Finite),
   exclusiveMinimum: Schema.optionalKey(Schema.Finite),
+  maximum: Schema.optionalKey(Schema.Finite),
 })
 
 const describe = Schema.decodeUnknownOption(Description)
@@ -31,7 +32,7 @@ export const exampleFields = (schema: Schema.Json): { readonly [name: string]: S
 const example = (schema: Schema.Json, definitions: Readonly<Record<string, Schema.Json>>, depth: number): Schema.Json => {
   const described = describe(schema)
   if (described._tag === "None" || depth > deepest) return null
-  const { type, enum: values, anyOf, $ref, properties = {}, required = [], prefixItems = [], ...least } = described.value
+  const { type, enum: values, anyOf, $ref, properties = {}, required = [], prefixItems = [], ...limits } = described.value
   const inside = (one: Schema.Json = {}) => example(one, definitions, depth + 1)
   if ($ref !== undefined) return inside(definitions[$ref.replace("#/$defs/", "")])
   if (values?.[0] !== undefined) return values[0]
@@ -41,7 +42,7 @@ const example = (schema: Schema.Json, definitions: Readonly<Record<string, Schem
       return "…"
     case "integer":
     case "number":
-      return least.minimum ?? (least.exclusiveMinimum === undefined ? 0 : least.exclusiveMinimum + 1)
+      return nearestToZero(limits)
     case "boolean":
       return false
     case "array":
@@ -52,3 +53,13 @@ const example = (schema: Schema.Json, definitions: Readonly<Record<string, Schem
       return null
   }
 }
+
+interface Limits {
+  readonly minimum?: number
+  readonly exclusiveMinimum?: number
+  readonly maximum?: number
+}
+
+/** Integers have the limits of safe integers, so a limit is an example only where 0 is beyond it. */
+const nearestToZero = ({ minimum = -Infinity, exclusiveMinimum = -Infinity, maximum = Infinity }: Limits): number =>
+  Math.min(maximum, Math.max(0, minimum, exclusiveMinimum + 1))
