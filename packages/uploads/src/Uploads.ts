@@ -126,8 +126,8 @@ export const readDefinition = (name: "upload-batch.json" | "hn-item.json"): stri
   readFileSync(new URL(`../${name}`, import.meta.url), "utf8")
 
 const limitsOf = (options: UploadsOptions): UploadLimits => {
-  const { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes } = { ...defaultLimits, ...options }
-  return { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes }
+  const { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes, maxItems } = { ...defaultLimits, ...options }
+  return { maxFileBytes, maxUnpackedBytes, maxUnpackRatio, maxItemBytes, maxItems }
 }
 
 export class Uploads extends Context.Service<Uploads, UploadsService>()("@detent/uploads/Uploads") {

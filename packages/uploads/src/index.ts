@@ -24,6 +24,7 @@ export {
   FileTooLarge,
   FileUnreadable,
   type Place,
+  TooManyItems,
   UnsupportedContentType,
 } from "./file/FileProblem.ts"
 export { ItemSplitter, type SplitterOptions } from "./file/ItemSplitter.ts"

@@ -106,6 +106,27 @@ describe.each(databases)("$name", (database) => {
       }),
     )
 
+    it.effect("a file with more items than allowed stores none of them, and all once the limit is higher", () =>
+      Effect.gen(function* () {
+        const desk = yield* makeDesk(database)
+        const path = desk.file("many.json", Buffer.from(`[${"1,".repeat(9_000)}${JSON.stringify(story(1))}]`))
+        const { state, batch, items } = yield* outcome(desk, path, { maxItems: 9_000 })
+        expect([state, items.stored, items.failed]).toEqual(["failed", 0, 0])
+        expect(batch.failure?.message).toBe(
+          "many.json has more than 9000 items, and none is stored; split it, or raise limits.uploadItems of the configuration (maxItems of Uploads.layer)",
+        )
+        const retried = yield* desk.run(
+          Effect.gen(function* () {
+            const uploads = yield* Uploads
+            yield* uploads.retryBatch(batch.batchId)
+            return yield* uploads.finished(batch.batchId)
+          }),
+          { maxItems: 9_001 },
+        )
+        expect([retried.items.stored, retried.items.failed]).toEqual([1, 9_000])
+      }),
+    )
+
     it.effect("a file of which no item is any good says why none was stored", () =>
       Effect.gen(function* () {
         const desk = yield* makeDesk(database)

@@ -177,6 +177,7 @@ const registry: Readonly<Record<string, Entry>> = {
   FileDamaged: refused,
   FileUnreadable: refused,
   FileTooLarge: tooLarge,
+  TooManyItems: tooLarge,
   // Requests
   BodyTooLarge: tooLarge,
   MultipartError: { ...usage, status: 400, title: "The form cannot be read" },

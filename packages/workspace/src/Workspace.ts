@@ -457,8 +457,8 @@ const uploadsIn = ({ data, uploads, config }: Opening) =>
     const { Uploads, HackerNews } = yield* Effect.promise(() => import("@detent/uploads"))
     const named = config?.uploads?.map((one) => (one === "hacker-news" ? HackerNews : one))
     const kinds = named === undefined ? {} : { uploads: named, hackerNews: "if stored" as const }
-    const itemLimit = optional({ itemLimit: config?.limits?.uploadItem })
-    const given = { ...kinds, ...itemLimit, ...uploads, folder: join(localFolderOf(data), "uploads") }
+    const itemLimits = optional({ itemLimit: config?.limits?.uploadItem, maxItems: config?.limits?.uploadItems })
+    const given = { ...kinds, ...itemLimits, ...uploads, folder: join(localFolderOf(data), "uploads") }
     if (!isBucketLocation(data)) return Uploads.layer(given)
     const { sharedUploads } = yield* Effect.promise(() => import("./SharedUploads.ts"))
     return Layer.unwrap(Effect.map(sharedUploads(data), (sharedFiles) => Uploads.layer({ ...given, sharedFiles })))

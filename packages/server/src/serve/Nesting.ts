@@ -33,8 +33,9 @@ const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x
  * Whether the request has a JSON body that can be too deep. A body without a type counts as JSON, as the router reads it. Messages of
  * procedures are checked one by one.
  */
-export const mayNest = ({ headers, url }: HttpServerRequest, bodyBytes: number): boolean => {
-  if (pathOf(url) === "/rpc") return false
+export const mayNest = ({ headers, method, url }: HttpServerRequest, bodyBytes: number): boolean => {
+  // No route reads the body of a GET, so such a request does not wait for it either.
+  if (method === "GET" || method === "HEAD" || pathOf(url) === "/rpc") return false
   const length = Number(headers["content-length"] ?? 0)
   return length > deepestNesting && length <= bodyBytes && /^$|json/i.test(headers["content-type"] ?? "")
 }

@@ -93,6 +93,9 @@ export class RequestGuard {
 
 const isReading = ({ method }: IncomingMessage): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS"
 
+/** Whether the request asks for the health of the server. */
+export const isHealth = (request: IncomingMessage): boolean => isReading(request) && isOpen(pathOf(request.url ?? ""))
+
 /** Whether the request opens or ends a session, which needs neither a session nor a role. */
 const isEntry = ({ method, url = "" }: IncomingMessage): boolean =>
   (method === "POST" || method === "DELETE") && pathOf(url) === "/api/v1/session"

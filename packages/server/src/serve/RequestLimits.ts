@@ -1,75 +1,103 @@
 /**
- * Limits the requests in flight: their number, and how long each may take to arrive and to be answered. One tick per second checks all
- * of them, so a request needs no timer.
+ * Limits the requests in flight: their number, how long each may take to arrive and to be answered, and how long its client may take to
+ * read the answer. One tick per second checks all of them, so a request needs no timer.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { discardRest, type ProblemResponse, refuse } from "./ProblemResponse.ts"
-import { isActivity, isUpload, pathOf } from "./RequestGuard.ts"
+import { isActivity, isHealth, isUpload, pathOf } from "./RequestGuard.ts"
+
+/**
+ * What a request counts as. Each has slots of its own, so that requests of strangers take none of those of known clients, and none of
+ * both take those of a load balancer.
+ */
+type Slot = "health" | "unauthenticated" | "requests" | "streams"
 
 interface Visit {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly isStream: boolean
+  slot: Slot
   /** Seconds since its start, and since its last byte. */
   age: number
   idle: number
   bytesRead: number
+  /** Whether the system watches that the client reads the answer. */
+  isWatched: boolean
 }
 
 export interface RequestLimitValues {
   readonly requests: number
   readonly streams: number
+  /** Requests without a token or session. */
+  readonly unauthenticatedRequests: number
   readonly requestSeconds: number
+  /** The same as `requestSeconds`, for requests without a token or session. */
+  readonly unauthenticatedSeconds: number
   readonly answerSeconds: number
 }
 
+/** The answers are small and need at most one lookup in the database, so more are not in flight unless the database hangs. */
+const healthRequests = 100
+
 export class RequestLimits {
   readonly #limits: RequestLimitValues
+  readonly #most: Readonly<Record<Slot, number>>
   readonly #visits = new Set<Visit>()
   readonly #discarded = new Set<Visit>()
-  #streams = 0
+  readonly #taken: Record<Slot, number> = { health: 0, unauthenticated: 0, requests: 0, streams: 0 }
   #whenEmpty: (() => void) | undefined
 
   constructor(limits: RequestLimitValues) {
     this.#limits = limits
+    const { requests, streams, unauthenticatedRequests: unauthenticated } = limits
+    this.#most = { health: healthRequests, unauthenticated, requests, streams }
   }
 
-  /** Requests in flight, without live streams. */
-  get requests(): number {
-    return this.#visits.size - this.#streams
-  }
-
-  /** Admits a request, or returns the refusal of a request beyond the limit. */
-  enter(request: IncomingMessage, response: ServerResponse): ProblemResponse | undefined {
-    const isStream = isLive(request)
-    if (isStream ? this.#streams >= this.#limits.streams : this.requests >= this.#limits.requests) return busy
-    const visit: Visit = { request, response, isStream, age: 0, idle: 0, bytesRead: 0 }
+  /** Admits a request, or returns the refusal of a request beyond the limit. `isKnown`: it has a token or session, or needs none. */
+  enter(request: IncomingMessage, response: ServerResponse, isKnown: boolean): ProblemResponse | undefined {
+    const slot = slotOf(request, isKnown)
+    if (!this.#hasRoom(slot)) return busy
+    const visit = { ...visitOf(request, response), slot }
     this.#visits.add(visit)
-    if (isStream) this.#streams++
+    this.#taken[slot]++
+    // Cloud Tasks signs its calls itself. The handler verifies them, and from then on the work takes as long as it takes.
+    if (slot === "unauthenticated" && isActivity(request)) request.once("end", () => this.#becomeRequest(visit))
     response.once("close", () => {
       this.#visits.delete(visit)
-      if (isStream) this.#streams--
+      this.#taken[visit.slot]--
       if (this.#whenEmpty !== undefined && this.#unanswered === 0) this.#whenEmpty()
     })
     return undefined
   }
 
+  #hasRoom(slot: Slot): boolean {
+    return this.#taken[slot] < this.#most[slot]
+  }
+
+  #becomeRequest(visit: Visit) {
+    if (!this.#visits.has(visit)) return
+    if (!this.#hasRoom("requests")) return refuse(visit.response, busy)
+    this.#taken[visit.slot]--
+    visit.slot = "requests"
+    this.#taken.requests++
+  }
+
   /** Limits how long the remaining bytes of a refused request may take to arrive. */
   discard(request: IncomingMessage, response: ServerResponse) {
     discardRest(request)
-    const visit: Visit = { request, response, isStream: false, age: 0, idle: 0, bytesRead: 0 }
+    const visit = visitOf(request, response)
     this.#discarded.add(visit)
     request.once("close", () => this.#discarded.delete(visit))
   }
 
   /** To be called once a second. */
   tick() {
-    for (const visit of this.#discarded) if (++visit.age > this.#limits.requestSeconds) visit.request.destroy()
+    for (const visit of this.#discarded) if (++visit.age > this.#limits.unauthenticatedSeconds) visit.request.destroy()
     for (const visit of this.#visits) {
       visit.age++
       const { request, response } = visit
-      if (!request.complete) this.#arriving(visit)
-      else if (!response.headersSent && visit.age > this.#limits.answerSeconds && !isActivity(request)) refuse(response, tooSlow)
+      if (response.headersSent) this.#leaving(visit)
+      else if (!request.complete) this.#arriving(visit)
+      else if (visit.age > this.#limits.answerSeconds && !isActivity(request)) refuse(response, tooSlow)
     }
   }
 
@@ -79,10 +107,28 @@ export class RequestLimits {
     visit.idle = bytesRead === visit.bytesRead ? visit.idle + 1 : 0
     visit.bytesRead = bytesRead
     const waited = isUpload(request) ? visit.idle : visit.age
-    if (waited <= this.#limits.requestSeconds) return
+    if (waited <= this.#patience(visit)) return
     refuse(response, notArrived)
     // Ends the handler that still waits for more bytes.
     response.once("finish", () => request.destroy())
+  }
+
+  /** Ends the connection of a client that does not read its answer. Live streams have limits of their own. */
+  #leaving(visit: Visit) {
+    const { response, slot } = visit
+    const { socket } = response
+    if (slot === "streams" || socket === null) return
+    if (slot === "unauthenticated" && visit.age > this.#limits.requestSeconds) socket.destroy()
+    if (visit.isWatched) return
+    visit.isWatched = true
+    // A timeout of a socket also means that the system could send none of the waiting bytes for so long.
+    response.setTimeout(this.#patience(visit) * 1000, () => {
+      if (socket.writableLength > 0) socket.destroy()
+    })
+  }
+
+  #patience({ slot }: Visit): number {
+    return slot === "requests" ? this.#limits.requestSeconds : this.#limits.unauthenticatedSeconds
   }
 
   /** Calls back when only streams are in flight. */
@@ -93,9 +139,25 @@ export class RequestLimits {
 
   /** A procedure whose answer has begun counts as a stream. */
   get #unanswered(): number {
-    return [...this.#visits].filter(({ isStream, request, response }) => !isStream && !(isProcedure(request) && response.headersSent))
+    return [...this.#visits].filter(({ slot, request, response }) => slot !== "streams" && !(isProcedure(request) && response.headersSent))
       .length
   }
+}
+
+const visitOf = (request: IncomingMessage, response: ServerResponse): Visit => ({
+  request,
+  response,
+  slot: "unauthenticated",
+  age: 0,
+  idle: 0,
+  bytesRead: 0,
+  isWatched: false,
+})
+
+const slotOf = (request: IncomingMessage, isKnown: boolean): Slot => {
+  if (isHealth(request)) return "health"
+  if (!isKnown) return "unauthenticated"
+  return isLive(request) ? "streams" : "requests"
 }
 
 /** Matches like the router, which decodes the path and ignores case and repeated slashes. */

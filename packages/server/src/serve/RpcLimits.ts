@@ -31,6 +31,29 @@ class Slots {
   })
 }
 
+/**
+ * Lets procedures begin one after the other, each in a turn of the event loop of its own: one message can call many, and together they
+ * would keep all other clients waiting.
+ */
+class Turns {
+  readonly #waiting = new Set<() => void>()
+
+  readonly next: Effect.Effect<void> = Effect.callback((resume) => {
+    const begin = () => resume(Effect.void)
+    this.#waiting.add(begin)
+    if (this.#waiting.size === 1) setImmediate(this.#beginFirst)
+    return Effect.sync(() => this.#waiting.delete(begin))
+  })
+
+  readonly #beginFirst = () => {
+    const [first] = this.#waiting
+    if (first === undefined) return
+    this.#waiting.delete(first)
+    if (this.#waiting.size > 0) setImmediate(this.#beginFirst)
+    first()
+  }
+}
+
 const within = <A, E, R>(slots: Slots, procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> =>
   Effect.acquireUseRelease(
     slots.acquire,
@@ -41,6 +64,7 @@ const within = <A, E, R>(slots: Slots, procedure: Effect.Effect<A, E, R>): Effec
 const problemOf = ({ name, title, status, detail }: ProblemResponse) => ({ type: kind(name), title, status, detail })
 
 class RunningProcedures {
+  readonly #turns = new Turns()
   readonly #requests: Slots
   readonly #streams: Slots
   readonly #answerTimeout: Duration.Input
@@ -54,12 +78,15 @@ class RunningProcedures {
   /** Runs a procedure with one answer, within the time limit. */
   answered<A, E, R>(procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable | TimedOut, R> {
     const orElse = () => Effect.fail(new TimedOut(problemOf(tooSlow)))
-    return within(this.#requests, Effect.timeoutOrElse(procedure, { duration: this.#answerTimeout, orElse }))
+    return within(
+      this.#requests,
+      Effect.timeoutOrElse(Effect.andThen(this.#turns.next, procedure), { duration: this.#answerTimeout, orElse }),
+    )
   }
 
   /** Runs a streaming procedure, until it ends or its client disconnects. */
   streamed<A, E, R>(procedure: Effect.Effect<A, E, R>): Effect.Effect<A, E | Unavailable, R> {
-    return within(this.#streams, procedure)
+    return within(this.#streams, Effect.andThen(this.#turns.next, procedure))
   }
 }
 

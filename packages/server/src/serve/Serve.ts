@@ -82,10 +82,11 @@ const start = (options: ServeOptions) =>
     const { bodyBytes, uploadBytes } = limits
     const page = new ConsolePage(options.console ?? consoleFolder())
     const guide = new GuidePage(options.guide ?? guideFolder())
+    const roles = yield* RequestRoles
     const access = new RequestGuard({
       tokens: yield* Tokens,
       sessions: yield* Sessions,
-      roles: yield* RequestRoles,
+      roles,
       bodyBytes,
       uploadBytes,
       isPage: (request) => page.has(request) || guide.has(request),
@@ -94,7 +95,9 @@ const start = (options: ServeOptions) =>
     const requests = new RequestLimits({
       requests: limits.requests,
       streams: limits.streams,
+      unauthenticatedRequests: limits.unauthenticatedRequests,
       requestSeconds: Math.ceil(millisOf(limits.requestTimeout) / 1000),
+      unauthenticatedSeconds: Math.ceil(millisOf(limits.unauthenticatedTimeout) / 1000),
       answerSeconds: Math.ceil(millisOf(limits.answerTimeout) / 1000),
     })
     // The scope of requests in flight: it closes after the server has stopped listening and waited for them.
@@ -104,7 +107,8 @@ const start = (options: ServeOptions) =>
     const routed = withProblems(yield* Effect.provideService(routing, HttpRouter.RouterConfig, { maxParamLength }), bodyBytes, addresses)
     const app = compressed(routed)
     const answer = yield* NodeHttpServer.makeHandler(app, { scope })
-    const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes })
+    // Without synchronous events, a client that sends many messages at once does not keep other clients waiting for all of them.
+    const sockets = new NodeWS.WebSocketServer({ noServer: true, maxPayload: bodyBytes, allowSynchronousEvents: false })
     const upgrade = yield* NodeHttpServer.makeUpgradeHandler(Effect.succeed(sockets), app, { scope })
     const stopping = yield* Stopping
 
@@ -117,7 +121,9 @@ const start = (options: ServeOptions) =>
     })
     server.maxConnections = limits.connections
     server.on("request", (request, response) => {
-      const refusal = stopping.isStopping ? leaving : (access.refusal(request) ?? requests.enter(request, response))
+      const refusal = stopping.isStopping
+        ? leaving
+        : (access.refusal(request) ?? requests.enter(request, response, roles.get(request) !== undefined))
       if (refusal !== undefined) {
         refuse(response, refusal)
         if (!request.complete) requests.discard(request, response)

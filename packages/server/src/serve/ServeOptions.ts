@@ -30,10 +30,12 @@ export const defaultLimits: Limits = {
   bodyBytes: 1_000_000,
   uploadBytes: 1_000_000_000,
   requests: 1000,
+  unauthenticatedRequests: 100,
   streams: 10_000,
   connections: 20_000,
   headersTimeout: "10 seconds",
   requestTimeout: "30 seconds",
+  unauthenticatedTimeout: "10 seconds",
   answerTimeout: "60 seconds",
   stopTimeout: "20 seconds",
 }

@@ -32,10 +32,37 @@ describe("procedures under way", () => {
       const procedures = yield* RpcLimits
       const slow = yield* Effect.forkChild(Effect.flip(procedures.answered(Effect.never)))
       const stream = yield* Effect.forkChild(procedures.streamed(Effect.as(Effect.sleep("1 hour"), "told")))
+      // Each begins in a turn of the event loop of its own.
+      for (let turn = 0; turn < 3; turn++) yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
       yield* TestClock.adjust("1 hour")
       const tooSlow = yield* Fiber.join(slow)
       assert.deepStrictEqual([tooSlow._tag, tooSlow.type], ["TimedOut", "urn:detent:problem:AnswerTimeout"])
       assert.strictEqual(yield* Fiber.join(stream), "told")
+    }).pipe(Effect.provide(limits)),
+  )
+
+  it.live("begin in turns, so that a message with many of them keeps nothing else waiting", () =>
+    Effect.gen(function* () {
+      const procedures = yield* RpcLimits
+      let turn = 0
+      const turns: Array<number> = []
+      const count = () => {
+        turn++
+        if (turns.length < 50) setImmediate(count)
+      }
+      setImmediate(count)
+      const procedure = Effect.sync(() => turns.push(turn))
+      yield* Effect.forEach(Array.from({ length: 50 }), () => procedures.answered(procedure), { concurrency: "unbounded", discard: true })
+      assert.strictEqual(new Set(turns).size, 50)
+    }).pipe(Effect.provide(RpcLimits.layer(defaultLimits))),
+  )
+
+  it.live("leave room when their caller goes before their turn", () =>
+    Effect.gen(function* () {
+      const procedures = yield* RpcLimits
+      const both = yield* Effect.forEach([1, 2], () => Effect.forkChild(procedures.answered(Effect.never), { startImmediately: true }))
+      for (const fiber of both) yield* Fiber.interrupt(fiber)
+      assert.strictEqual(yield* procedures.answered(Effect.succeed("done")), "done")
     }).pipe(Effect.provide(limits)),
   )
 })

@@ -114,6 +114,21 @@ describe("bad input", () => {
     }),
   )
 
+  it.live("more messages of procedures than one body may have are refused, and as many are answered", () =>
+    Effect.gen(function* () {
+      const { url } = yield* shared
+      const message = (id: number) =>
+        JSON.stringify({ _tag: "Request", id: String(id), tag: "batch_getStatus", payload: { batchId: "none" }, headers: [] })
+      const sent = (count: number) =>
+        request(`${url}/rpc`, { ...json({}), body: Array.from({ length: count }, (_, at) => `${message(at)}\n`).join("") })
+      const refused = yield* sent(101)
+      assert.deepStrictEqual(problemOf(refused), [400, "MessagesInvalid"])
+      assert.include(refused.text, "at most 100 whole messages")
+      const answered = yield* sent(100)
+      assert.deepStrictEqual([answered.status, answered.text.trim().split("\n").length], [200, 100])
+    }),
+  )
+
   it.live("messages of procedures that are nested too deeply are refused", () =>
     Effect.gen(function* () {
       const { url } = yield* shared

@@ -85,6 +85,7 @@ describe("a WebSocket of procedures", () => {
     ["a message and then none", `${JSON.stringify({ _tag: "Ping" })}\n{\n`],
     ["a message named like the prototype", '{"_tag":"__proto__","__proto__":{"_tag":"Ping"}}\n'],
     ["lists as deep as they get", "[".repeat(100_000)],
+    ["two requests with one id", `${JSON.stringify(status("1"))}\n`.repeat(2)],
     ["bytes that are not text", Buffer.from([0xff, 0xfe, 0x00, 0x80])],
   ] as const
 

@@ -46,6 +46,17 @@ export class FileTooLarge extends Schema.TaggedError<FileTooLarge>()("FileTooLar
   }
 }
 
+/** A file has more items than are allowed. It is refused before any of them is stored. */
+export class TooManyItems extends Schema.TaggedError<TooManyItems>()("TooManyItems", {
+  file: Schema.String,
+  limit: Schema.Number,
+}) {
+  override get message() {
+    const { file, limit } = this
+    return `${file} has more than ${limit} items, and none is stored; split it, or raise limits.uploadItems of the configuration (maxItems of Uploads.layer)`
+  }
+}
+
 /** A file no longer exists, cannot be read, or could not be written when it was received. */
 export class FileUnreadable extends Schema.TaggedError<FileUnreadable>()("FileUnreadable", {
   file: Schema.String,
@@ -90,4 +101,4 @@ export class UnsupportedContentType extends Schema.TaggedError<UnsupportedConten
   }
 }
 
-export type FileProblem = FileInvalid | FileTooLarge | FileUnreadable | FileChanged | FileDamaged | UnsupportedContentType
+export type FileProblem = FileInvalid | FileTooLarge | TooManyItems | FileUnreadable | FileChanged | FileDamaged | UnsupportedContentType

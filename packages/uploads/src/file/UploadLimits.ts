@@ -8,6 +8,8 @@ export interface UploadLimits {
   readonly maxUnpackRatio: number
   /** Bytes of one item. A larger item fails alone. Default: 1 MB. */
   readonly maxItemBytes: number
+  /** Items of a file. Each is an instance with about 1 kB in the database. Default: 1,000,000. */
+  readonly maxItems: number
 }
 
 export const defaultLimits: UploadLimits = {
@@ -15,4 +17,5 @@ export const defaultLimits: UploadLimits = {
   maxUnpackedBytes: 10_000_000_000,
   maxUnpackRatio: 100,
   maxItemBytes: 1_000_000,
+  maxItems: 1_000_000,
 }

@@ -5,7 +5,7 @@ import { BatchNotFound } from "../batch/BatchProblem.ts"
 import type { ErrorGroup, ErrorSummary, UploadBatch } from "../batch/UploadBatch.ts"
 import { collecting } from "../file/Collected.ts"
 import { inspect } from "../file/FileInspection.ts"
-import { FileChanged, FileInvalid, type FileProblem } from "../file/FileProblem.ts"
+import { FileChanged, FileInvalid, type FileProblem, TooManyItems } from "../file/FileProblem.ts"
 import { openItems } from "../file/ItemFile.ts"
 import type { ItemProblem } from "../item/ItemProblem.ts"
 import type { BadItem } from "../item/ReadItem.ts"
@@ -35,6 +35,7 @@ export const validateFile = (uploading: Uploading, batch: UploadBatch) =>
         const page = yield* readPage(uploading, kind, row.batch, yield* items.take(pageSize))
         if (page === undefined) break
         count += page.items.length
+        if (count > limits.maxItems) return yield* Effect.fail(new TooManyItems({ file: name, limit: limits.maxItems }))
         for (const item of page.items) if (item.read._tag === "Bad") errors.add(item, item.read)
         pages?.add(page, page.bytes)
         yield* Effect.yieldNow

@@ -70,10 +70,12 @@ const Http = struct({
   bodyBytes: count,
   uploadBytes: count,
   requests: count,
+  unauthenticatedRequests: count,
   streams: count,
   connections: count,
   headersTimeout: optional(duration),
   requestTimeout: optional(duration),
+  unauthenticatedTimeout: optional(duration),
   answerTimeout: optional(duration),
   stopTimeout: optional(duration),
 })
@@ -91,6 +93,7 @@ const Limits = struct({
   stateSize: count,
   mailbox: count,
   commands: count,
+  uploadItems: count,
   uploadItem: optional(UploadItem),
   http: optional(Http),
 })

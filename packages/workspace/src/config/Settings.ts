@@ -38,6 +38,8 @@ export interface HttpLimits {
   readonly uploadBytes: number
   /** Requests in flight. Requests beyond this number get 503 with Retry-After. */
   readonly requests: number
+  /** Requests in flight that have neither a token nor a session, where the server needs one: pages, and attempts to log in. */
+  readonly unauthenticatedRequests: number
   /** Clients that follow a live stream, and as many again over WebSocket. */
   readonly streams: number
   readonly connections: number
@@ -45,6 +47,8 @@ export interface HttpLimits {
   readonly headersTimeout: Duration.Input
   /** How long a whole request may take to arrive. An upload may take longer while bytes arrive. */
   readonly requestTimeout: Duration.Input
+  /** How long a request that has neither a token nor a session may take to arrive. */
+  readonly unauthenticatedTimeout: Duration.Input
   /** How long the server may take to answer a request. */
   readonly answerTimeout: Duration.Input
   /** How long a shutdown waits for requests in flight. */
@@ -60,6 +64,8 @@ export interface WorkspaceLimits {
   readonly mailbox?: number
   /** Commands of one queue that this process executes at the same time. Default: 16. */
   readonly commands?: number
+  /** Items of one uploaded file. A file with more is refused, and none of its items is stored. Default: 1,000,000. */
+  readonly uploadItems?: number
   /** Time and memory (in MB, of a worker process) that reading one uploaded item may take. Default: 10 seconds and 512 MB. */
   readonly uploadItem?: { readonly time?: Duration.Input; readonly memory?: number }
   readonly http?: Partial<HttpLimits>
