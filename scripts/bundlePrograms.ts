@@ -25,6 +25,7 @@ const programs = [
   "packages/knowledge/test/review/killedReviewer.ts",
   "packages/xstate/test/crash/worker.ts",
   "packages/server/test/support/serving.ts",
+  "packages/server/test/support/versionedServer.ts",
   "packages/server/test/support/servingLimited.ts",
   "packages/server/test/support/dyingServer.ts",
 ]

@@ -1,5 +1,5 @@
 /** The errors that end a command: exit code and message of each. */
-import { messageOn, outcomeOf } from "@detent/workspace/ErrorKind"
+import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import * as Cause from "effect/Cause"
 import * as Schema from "effect/Schema"
 import { ExitCode } from "./line/ExitCode.mjs"
@@ -39,7 +39,9 @@ export class ServerRefused extends Schema.TaggedError<ServerRefused>()("ServerRe
 }
 
 const tagOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string" ? error._tag : "Defect"
+  typeof error === "object" && error !== null && "_tag" in error && typeof error._tag === "string"
+    ? nameOf(error as { readonly _tag: string })
+    : "Defect"
 
 /** The message of an error, with its next step for the command line. */
 export const messageOf = (error: unknown): string => {

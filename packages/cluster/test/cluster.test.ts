@@ -349,6 +349,15 @@ describe("a cluster that grows", () => {
         )
         yield* sendAll
         yield* sendAll
+        // The older node cannot read the instances that the newer one has written, and reaches them.
+        yield* Effect.forEach(
+          ids,
+          (id) => Effect.flatMap(older.engine.ensure(Counter, id, { count: -1 }), (one) => one.send(E.Add({ by: 0 }))),
+          {
+            concurrency: 12,
+            discard: true,
+          },
+        )
         let answered = 0
         const asking = yield* Effect.forkChild(
           Effect.forEach(

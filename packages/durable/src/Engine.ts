@@ -314,11 +314,17 @@ const makeService = (engine: EngineParts, slots: SlotExecution | undefined): Eng
   const ensure = (registered: RegisteredMachine, id: string, input: unknown) => {
     const invalid = invalidId(registered.name, id)
     if (invalid !== undefined) return Effect.fail(invalid)
-    const open = table.open({ machine: registered.name, id })
+    const key = { machine: registered.name, id }
+    const start = Effect.asVoid(engine.begin(registered, id, input))
+    // Another node has it, perhaps with a newer version of the machine: it is not read here.
+    if (!table.isLocal(key) && !table.isClosed) {
+      return Effect.flatMap(journal.standings([key]), ([standing]) =>
+        standing === undefined ? Effect.catchTag(start, "ActorExists", () => Effect.void) : Effect.void,
+      )
+    }
+    const open = table.open(key)
     const existing = Effect.flatMap(wasRemoved(registered, id), () => Effect.asVoid(open))
-    return Effect.catchTag(existing, "InstanceNotFound", () =>
-      Effect.catchTag(Effect.asVoid(engine.begin(registered, id, input)), "ActorExists", () => Effect.asVoid(open)),
-    )
+    return Effect.catchTag(existing, "InstanceNotFound", () => Effect.catchTag(start, "ActorExists", () => Effect.asVoid(open)))
   }
 
   /** Starts the work that no live node runs, then opens held instances that replay again. Finding those brings the listing up to date. */

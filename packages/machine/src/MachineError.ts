@@ -260,8 +260,14 @@ export class NewerVersion extends EventReplayError.extend<NewerVersion>("NewerVe
   written: Schema.Number,
   /** The version of this process. */
   known: Schema.Number,
+  /** The outcome of the event that a node with the newer version has accepted, and the name of the state after it. */
+  decided: Schema.optionalKey(Schema.Struct({ outcome: Schema.Literals(["Goto", "Stay", "Stop"]), state: Schema.String })),
 }) {
   override get message() {
+    if (this.decided !== undefined) {
+      const accepted = `${this.machine} ${this.id} has accepted ${this.event} and is in state ${this.decided.state}`
+      return `${accepted}, written by version ${this.written}; this process has ${this.known} and cannot read it; deploy it here too`
+    }
     return `${this.machine} ${this.id} was written by version ${this.written}, this process has ${this.known}; deploy it here too`
   }
 }

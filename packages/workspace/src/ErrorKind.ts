@@ -3,6 +3,8 @@
  * exact status, and the request or command that lists the existing objects.
  */
 
+import { NewerVersion } from "@detent/machine"
+
 export type ErrorKind = "usage" | "not found" | "conflict" | "refused" | "forbidden" | "unavailable" | "failed"
 
 /** The two ways to call an operation. A next step names a request of the API or a command. */
@@ -115,6 +117,13 @@ const registry: Readonly<Record<string, Entry>> = {
   RepairRefused: conflict,
   PreviewRefused: conflict,
   SequenceConflict: conflict,
+  NewerVersion: {
+    ...unavailable,
+    next: {
+      http: "retry in a moment: while a new version is deployed, another process answers",
+      cli: "run the command where that version is",
+    },
+  },
   EventReplayError: { ...failed, status: 409, title: "Not possible in the current state" },
   LockingFailed: conflict,
   PersistenceFailed: unavailable,
@@ -196,6 +205,9 @@ export interface ErrorOutcome extends KindOutcome {
   readonly kind: ErrorKind
 }
 
+/** The name of an error in this registry. An error class that extends another one has the tag of that one. */
+export const nameOf = (error: { readonly _tag: string }): string => (error instanceof NewerVersion ? "NewerVersion" : error._tag)
+
 /** The status, exit code and title of an error. */
 export const outcomeOf = (tag: string): ErrorOutcome => {
   const { kind, status, title } = registry[tag] ?? failed
@@ -205,7 +217,7 @@ export const outcomeOf = (tag: string): ErrorOutcome => {
 
 /** The message of an error, with the next step for the given surface. */
 export const messageOn = (surface: Surface, error: { readonly _tag: string; readonly message: string }): string => {
-  const next = registry[error._tag]?.next
+  const next = registry[nameOf(error)]?.next
   return next === undefined ? error.message : `${error.message}; ${next[surface]}`
 }
 

@@ -16,7 +16,7 @@ import * as Predicate from "effect/Predicate"
 import * as Schema from "effect/Schema"
 import { SqlClient } from "effect/sql/SqlClient"
 import type { SqlError } from "effect/sql/SqlError"
-import { outcomeOf } from "./ErrorKind.ts"
+import { nameOf, outcomeOf } from "./ErrorKind.ts"
 import { RequestKeyTaken } from "./errors.ts"
 
 export interface KeyedRequest {
@@ -223,7 +223,7 @@ const isRefusal = ({ reasons }: Cause.Cause<unknown>): boolean =>
 
 const isRefusedBy = (error: unknown): boolean => {
   if (!Predicate.hasProperty(error, "_tag")) return false
-  const { kind } = outcomeOf(String(error._tag))
+  const { kind } = outcomeOf(String(nameOf(error as { readonly _tag: string })))
   return kind !== "unavailable" && kind !== "failed"
 }
 

@@ -384,6 +384,10 @@ interface TakenJson {
   readonly from: Json
   readonly version: number
   readonly body: Json
+  /** What a node with an older version of the machine can read. */
+  readonly event: string
+  readonly outcome: "Goto" | "Stay" | "Stop"
+  readonly state: string
 }
 
 /** Encodes a decision as the journal does an effectful one, with the state before it. */
@@ -395,13 +399,21 @@ const encodeTaken = (codec: Codec, taken: Taken<Tagged, Tagged>): TakenJson => {
     from: codec.encodeState(from),
     version: codec.version,
     body: codec.encodeEvent({ event, guardAnswers: [], settled, answer }),
+    event: event._tag,
+    outcome,
+    state: state._tag,
   }
 }
 
-const decisionIn = (key: InstanceKey, codec: Codec, json: Json = "{}"): Effect.Effect<Taken<Tagged, Tagged>, PersistenceFailed> =>
+const decisionIn = (
+  key: InstanceKey,
+  codec: Codec,
+  json: Json = "{}",
+): Effect.Effect<Taken<Tagged, Tagged>, PersistenceFailed | NewerVersion> =>
   Effect.try({
     try: () => {
-      const { from, version, body } = JSON.parse(json) as TakenJson
+      const { from, version, body, ...named } = JSON.parse(json) as TakenJson
+      if (version > codec.version) throw newerDecision(key, version, codec.version, named)
       const { event, settled, answer: reply } = codec.decodeEvent(body)
       if (settled === undefined) throw new Error("the answer has no outcome")
       const taken = new TakenDecision(settled.outcome, codec.decodeState(from, version), event, settled.state, reply)
@@ -409,8 +421,21 @@ const decisionIn = (key: InstanceKey, codec: Codec, json: Json = "{}"): Effect.E
       taken.reason = settled.reason
       return taken as Taken<Tagged, Tagged>
     },
-    catch: (cause) => new PersistenceFailed({ ...key, operation: "read the answer of the node that has it; the event is stored", cause }),
+    catch: (cause) =>
+      cause instanceof NewerVersion
+        ? cause
+        : new PersistenceFailed({ ...key, operation: "read the answer of the node that has it; the event is stored", cause }),
   })
+
+const newerDecision = (
+  key: InstanceKey,
+  written: number,
+  known: number,
+  { event, outcome, state }: Pick<TakenJson, "event" | "outcome" | "state">,
+): NewerVersion => {
+  const place = { state, event, sequence: 0, problem: "a node with a newer version of the machine has decided it" }
+  return new NewerVersion({ ...key, ...place, written, known, decided: { outcome, state } })
+}
 
 const sendErrorOf = (key: InstanceKey, json: Json): SendError | InstanceNotFound => {
   const error = errorIn(key, json)

@@ -198,7 +198,7 @@ export const withProblems = <E>(
 ): App<never, HttpServerRequest | Scope.Scope> =>
   shallow(app, bodyBytes).pipe(
     Effect.provideService(MaxBodySize, ByteSize.bytes(bodyBytes)),
-    Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : response)),
+    Effect.map((response) => (response.status >= 400 && !isProblem(response) ? asProblem(response) : withRetryAfter(response))),
     Effect.catchCause((cause) => {
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
       return problemOfCause(cause, bodyBytes, addresses)
@@ -212,6 +212,12 @@ const shallow = <E, R>(app: App<E, R>, bodyBytes: number): App<E | HttpServerErr
       ? Effect.flatMap(request.text, (text) => (isNestedTooDeeply(text) ? Effect.succeed(problemResponse(nestedTooDeeply)) : app))
       : app,
   )
+
+/** Says when to retry a request that cannot be answered now. A sender of webhooks then delivers it again. */
+const withRetryAfter = (response: HttpServerResponse.HttpServerResponse): HttpServerResponse.HttpServerResponse =>
+  response.status === 503 && response.headers["retry-after"] === undefined
+    ? HttpServerResponse.setHeader(response, "retry-after", "2")
+    : response
 
 const isProblem = ({ headers }: HttpServerResponse.HttpServerResponse): boolean => headers["content-type"] === problemType
 

@@ -1,7 +1,7 @@
 /** Maps errors of operations to problems: the HTTP status of their kind, and a message with the next step. */
 import { reachOperation } from "@detent/durable/internal"
 import { MachineStopped, PersistenceFailed } from "@detent/machine"
-import { messageOn, outcomeOf } from "@detent/workspace/ErrorKind"
+import { messageOn, nameOf, outcomeOf } from "@detent/workspace/ErrorKind"
 import { inOneLine } from "@detent/workspace/SchemaProblem"
 import * as Effect from "effect/Effect"
 import {
@@ -48,7 +48,7 @@ export interface OperationError {
 }
 
 /** Failures whose own message the caller needs: it has the reason and the next step, and no address. */
-const explained: ReadonlySet<string> = new Set(["TaskPostponed", "Overloaded"])
+const explained: ReadonlySet<string> = new Set(["TaskPostponed", "Overloaded", "NewerVersion"])
 
 /**
  * Failures of the store and of machines get a general message: their own message may contain an address with a password, and goes to
@@ -77,10 +77,11 @@ const messageOf = (error: OperationError): string =>
 
 export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
-  const { status, title } = outcomeOf(error._tag)
-  const detail = isOurs(status, error._tag) ? generalMessage(error) : withoutCredentials(messageOf(error))
+  const name = nameOf(error)
+  const { status, title } = outcomeOf(name)
+  const detail = isOurs(status, name) ? generalMessage(error) : withoutCredentials(messageOf(error))
   const Class = classOf[status] ?? Failed
-  return new Class({ type: kind(error._tag), title, status, detail })
+  return new Class({ type: kind(name), title, status, detail })
 }
 
 const classes = [

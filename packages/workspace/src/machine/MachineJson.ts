@@ -30,6 +30,7 @@ interface VariantJson {
   readonly redact: (json: unknown) => unknown
   readonly read: (json: object) => Result.Result<Tagged, string>
   readonly schema: () => Schema.Json
+  readonly isQuestion: boolean
   readonly answer: (answer: unknown) => Schema.Json | undefined
 }
 
@@ -99,6 +100,11 @@ export class MachineJson {
     if (!holdsHidden(whole)) return Result.succeed(whole)
     const problem = `it holds ${hidden}, which stands for a hidden value that the stored event does not have there; write the value itself`
     return Result.fail(new InvalidEvent({ machine: this.#machine.name, id, event: event._tag, problem }))
+  }
+
+  /** Whether the event has an answer. */
+  isQuestion(event: string): boolean {
+    return this.#events.get(event)?.isQuestion === true
   }
 
   answer(event: string, answer: unknown): Schema.Json | undefined {
@@ -262,6 +268,7 @@ const variantJson = (variant: UntypedVariant): VariantJson => {
       const { schema, definitions } = Schema.toJsonSchemaDocument(variant.schema)
       return (Object.keys(definitions).length === 0 ? schema : { ...schema, $defs: definitions }) as Schema.Json
     },
+    isQuestion: variant.reply !== undefined,
     answer: (answer) => (answer === undefined || encodeAnswer === undefined ? undefined : encodeAnswer(answer)),
   }
 }

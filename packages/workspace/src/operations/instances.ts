@@ -365,7 +365,17 @@ export const start = ({ machine: name, id, input, state }: StartRequest) =>
       Effect.flatMap(Engine, (engine) => engine.start(machine, id, first)),
       isOurs,
     )
-    return yield* get(key)
+    return yield* Effect.catchIf(
+      get(key),
+      (error) => error instanceof NewerVersion,
+      () => recordView(key),
+    )
+  })
+
+/** The view of an instance that a newer version of its machine has written: the name of its state, and no fields. */
+const recordView = (key: InstanceKey) =>
+  Effect.map(opened(key), ({ record: { tag, status, reason, sequence, startedAt, updatedAt } }): InstanceView => {
+    return { ...key, state: { _tag: tag }, status, ...optional({ reason }), sequence, startedAt, updatedAt }
   })
 
 const checkAddress = (machine: string, id: string) => {
@@ -395,16 +405,27 @@ export const send = (key: InstanceKey, event: { readonly _tag: string }, idempot
   Effect.gen(function* () {
     const { instance, json } = yield* find(key)
     const decoded = yield* Effect.fromResult(json.readEvent(key.id, event))
-    const calling = instance.call(decoded, optional({ id: idempotencyKey }))
-    if (idempotencyKey === undefined) return sentOf(json, decoded, yield* calling)
+    const calling = instance.call(decoded, optional({ id: idempotencyKey })).pipe(
+      Effect.map((taken) => sentOf(json, decoded, taken)),
+      Effect.catchIf(isDecidedByNewer, (error) =>
+        // The answer to a question needs the newer version.
+        error.decided === undefined || json.isQuestion(decoded._tag)
+          ? Effect.fail(error)
+          : Effect.succeed<Sent>({ outcome: error.decided.outcome, state: { _tag: error.decided.state } }),
+      ),
+    )
+    if (idempotencyKey === undefined) return yield* calling
     // The engine refuses an event of another name with a used key as invalid.
     const taken = yield* Effect.catchIf(
       calling,
       (error) => error instanceof InvalidEvent,
       (invalid) => Effect.andThen(refuseTaken(instance, json, decoded, idempotencyKey), Effect.fail(invalid)),
     )
-    return sentOf(json, decoded, taken, yield* refuseTaken(instance, json, decoded, idempotencyKey))
-  })
+    return { ...taken, ...optional({ sequence: yield* refuseTaken(instance, json, decoded, idempotencyKey) }) }
+  }).pipe(Effect.map((sent): Sent => sent))
+
+/** Whether a node of the cluster with a newer version of the machine has accepted the event: its state cannot be read here. */
+const isDecidedByNewer = (error: unknown): error is NewerVersion => error instanceof NewerVersion && error.decided !== undefined
 
 interface Taken {
   readonly _tag: "Goto" | "Stay" | "Stop"
@@ -420,9 +441,9 @@ export interface Sent {
   readonly sequence?: number
 }
 
-const sentOf = (json: MachineJson, event: Tagged, taken: Taken, sequence?: number): Sent => {
+const sentOf = (json: MachineJson, event: Tagged, taken: Taken): Sent => {
   const answer = json.answer(event._tag, taken.answer)
-  return { outcome: taken._tag, state: json.state(taken.state), ...optional({ answer, sequence }) }
+  return { outcome: taken._tag, state: json.state(taken.state), ...optional({ answer }) }
 }
 
 export interface Preview extends Sent {
