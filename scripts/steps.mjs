@@ -42,6 +42,7 @@ export function checks() {
     step("effect diagnostics", () => one(each(diagnosed, effectDiagnostics))),
     step("lint and format", () => one(run("biome", ["ci", "--error-on-warnings", ...biomeColors]))),
     step("imports", () => one(run("node", ["scripts/check-imports.mjs"]))),
+    step("regular expressions", () => one(run("node", ["scripts/patterns/check.mjs"]))),
     step("documents", () => one(run("node", ["scripts/check-documents.mjs"]))),
     step("links", () => one(run("node", ["scripts/check-links.mjs"]))),
     step("spelling and words", () => one(run("node", ["scripts/spelling/check.mjs"]))),

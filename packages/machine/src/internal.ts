@@ -46,7 +46,7 @@ export { type CommandOutcome, callSlot, commandKey, eventOf, failed, isDeclaredF
 export { callHandler } from "./effects/HandlerCall.ts"
 export { isEffectSlot, unbuilt } from "./effects/Slot.ts"
 export { describe, identified, idProblem, tagOf } from "./MachineError.ts"
-export { issueText, type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
+export { issueText, joinLines, type SafeIssue, type SchemaFailure, safeIssues, schemaProblem } from "./schema/SchemaProblem.ts"
 export { hidden, isSensitive, redactor } from "./schema/Sensitive.ts"
 export type { UntypedUnion } from "./schema/Union.ts"
 export { isPlain, isPlainField } from "./schema/ValueCheck.ts"

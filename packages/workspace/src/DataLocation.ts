@@ -9,7 +9,7 @@ import { join, resolve } from "node:path"
 import { isBucketLocation } from "@detent/durable/BucketLocation"
 
 /** An absolute path, or an address without a slash at its end. */
-export const dataOf = (data: string): string => (isBucketLocation(data) ? data.replace(/\/{1,100}$/, "") : resolve(data))
+export const dataOf = (data: string): string => (isBucketLocation(data) ? data.replace(/(?<!\/)\/+$/, "") : resolve(data))
 
 /** The local folder of this machine. For a bucket, it is in the user's folder for program state: XDG_STATE_HOME. */
 export const localFolderOf = (data: string): string => {

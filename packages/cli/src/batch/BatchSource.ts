@@ -67,7 +67,7 @@ const notAFolder = (file: string): WrongUsage =>
     nextStep: `name its folder: ${file.includes("/") ? file.slice(0, file.lastIndexOf("/")) || "/" : "."}`,
   })
 
-const locationOf = (text: string): string => (isBucketLocation(text) ? text.replace(/\/{1,100}$/, "") : resolve(text))
+const locationOf = (text: string): string => (isBucketLocation(text) ? text.replace(/(?<!\/)\/+$/, "") : resolve(text))
 
 /** The folder that a file is in. */
 const besideOf = (file: string): string => (isBucketLocation(file) ? file.slice(0, file.lastIndexOf("/")) : dirname(resolve(file)))
@@ -85,7 +85,7 @@ export const problemOfOption = (input: SourceInput, problem: string): string | u
   const ofShapes =
     shapes === undefined ? problem : problem.replaceAll(`the shapes in ${referenceOf(shapes)}`, `the shapes in --shapes ${shapes}`)
   const isOfExamples = (uri: string) => examples !== undefined && uri === referenceOf(examples)
-  const ofExamples = ofShapes.replaceAll(/\S+(?=, line \d+ is not an example)/g, (uri) =>
+  const ofExamples = ofShapes.replaceAll(/(?<!\S)\S+(?=, line \d+ is not an example)/g, (uri) =>
     isOfExamples(uri) ? `--examples ${examples}` : uri,
   )
   const reworded = namedFiles(input).reduce(

@@ -167,7 +167,7 @@ const packageName = (folder: string): string =>
   basename(folder)
     .toLowerCase()
     .replace(/[^a-z0-9-]+/g, "-")
-    .replace(/^-+|-+$/g, "") || "project"
+    .replace(/^-+|(?<!-)-+$/g, "") || "project"
 
 const data: Readonly<Record<Template, (folder: string) => Promise<void>>> = {
   order: async () => {},

@@ -102,7 +102,7 @@ export const startInstance = (server: RunningServer | undefined, { machine, id, 
       ActorExists: (exists) =>
         Effect.fail(
           new NotAllowed({
-            problem: exists.message.replace(/;.*$/, ""),
+            problem: exists.message.split(";", 1)[0] ?? exists.message,
             nextStep: `see \`detent instance show ${id}\``,
           }),
         ),

@@ -66,7 +66,11 @@ const tripleOf = (line: string): ReadonlyArray<readonly [string, string, string]
   return found === null ? [] : [[bare(found[1] ?? ""), found[2] ?? "", bare(found[3] ?? "")]]
 }
 
-const bare = (term: string): string => term.replace(/^<(.*)>$/, "$1").replace(/^"(.*)"(?:\^\^<[^>]*>|@[\w-]+)?$/s, "$1")
+/** An IRI or a literal without its marks, datatype and language. Neither of those contains a quotation mark. */
+const bare = (term: string): string => {
+  if (term.startsWith('"')) return term.slice(1, Math.max(1, term.lastIndexOf('"')))
+  return term.startsWith("<") && term.endsWith(">") ? term.slice(1, -1) : term
+}
 
 /** Earlier queries, latest first, in this browser only. */
 const historyKey = "detent-sparql"
@@ -253,7 +257,7 @@ const Editor = ({
     () => [...(vocabulary.data?.properties ?? []), ...(vocabulary.data?.classes ?? [])].map(({ iri }) => iri),
     [vocabulary.data],
   )
-  const word = /[\w:/#.<?$-]*$/.exec(text.slice(0, cursor))?.[0] ?? ""
+  const word = /(?<![\w:/#.<?$-])[\w:/#.<?$-]*$/.exec(text.slice(0, cursor))?.[0] ?? ""
   const variables = useMemo(() => [...new Set(text.match(/\?\w+/g))], [text])
   const offered = useMemo(() => {
     const wanted = word.replace(/^</, "").toLowerCase()

@@ -50,4 +50,8 @@ export const warnOfUnregistered = (
   })
 
 /** The likely variable name of the machine's definition. */
-const variableOf = (name: string): string => name.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase())
+const variableOf = (name: string): string =>
+  name
+    .split(/[^A-Za-z0-9]+/)
+    .map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`)
+    .join("")

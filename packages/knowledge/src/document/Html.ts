@@ -140,8 +140,15 @@ export const decodeHtml = (source: string, bytes: Uint8Array): Result.Result<Dec
   }
 }
 
-const declaredEncoding = (bytes: Uint8Array): string | undefined =>
-  /<meta[^>]+charset\s*=\s*["']?\s*([A-Za-z0-9_:-]+)/i.exec(Buffer.from(bytes.subarray(0, 2048)).toString("latin1"))?.[1]
+const declaredEncoding = (bytes: Uint8Array): string | undefined => {
+  for (const { 1: attributes = "" } of Buffer.from(bytes.subarray(0, 2048))
+    .toString("latin1")
+    .matchAll(/<meta([^>]*)/gi)) {
+    const found = /charset\s*=\s*(?:["']\s*)?([A-Za-z0-9_:-]+)/i.exec(attributes)
+    if (found !== null) return found[1]
+  }
+  return undefined
+}
 
 const hasMark = (bytes: Uint8Array): boolean =>
   (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff) || (bytes[0] === 0xef && bytes[1] === 0xbb)

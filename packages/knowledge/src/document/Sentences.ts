@@ -57,7 +57,7 @@ const shortLine = 32
 
 const isShortLine = (text: string, lineStart: number, newline: number): boolean => {
   if (newline - lineStart >= shortLine) return false
-  const lastWord = /\S+\s*$/.exec(text.slice(lineStart, newline))?.[0].trim() ?? ""
+  const lastWord = /(?<!\S)\S+\s*$/.exec(text.slice(lineStart, newline))?.[0].trim() ?? ""
   const isContinued = /[,;&–-]$/.test(lastWord) || isFunctionWord(lastWord)
   return !isContinued && /^\n[^\S\n]*["“‘(]?[\p{Lu}\p{Lo}\p{N}]/u.test(text.slice(newline, newline + 16))
 }
@@ -137,25 +137,31 @@ const isAbbreviation = (text: string, start: number, mark: number, next: string)
   if (/^\p{Lu}$/u.test(word)) return !openers.has(next.toLowerCase())
   if (openAbbreviations.has(folded)) return true
   const initials = /^(?:\p{L}\.)+\p{L}$/u.test(word)
-  if (closingAbbreviations.has(folded) || initials) return !openers.has(next.toLowerCase().replace(/[^\p{L}]+$/u, ""))
+  if (closingAbbreviations.has(folded) || initials) return !openers.has(next.toLowerCase().replace(/(?<![^\p{L}])[^\p{L}]+$/u, ""))
   // "am 3. Oktober", and a number at the beginning of a line: both are ordinals.
   return /^\d{1,3}$/.test(word) && (mark - word.length === start || germanMonth.test(next))
 }
 
+/** A character with more combining marks or joined emoji than this, in UTF-16 code units, may be split. */
+const longestCharacter = 64
+
 /** The last space before the limit; without one, the last offset that splits no grapheme cluster. */
 const forcedEnd = (text: string, start: number, limit: number): number => {
   for (let at = limit; at > start + longestSentence / 2; at--) if (space.test(text[at] ?? "")) return trimmedEnd(text, start, at)
-  let at = limit
-  while (at > start + 1 && continuesCharacter(text, at)) at--
-  return at
+  for (let at = limit; at > limit - longestCharacter; at--) if (!continuesCharacter(text, at)) return at
+  return isInPair(text, limit) ? limit - 1 : limit
 }
 
 /** Whether the offset `at` is inside a surrogate pair, before a combining mark, or inside a joined emoji. */
 const continuesCharacter = (text: string, at: number): boolean => {
-  const code = text.charCodeAt(at)
-  if (code >= 0xdc00 && code <= 0xdfff && isHighSurrogate(text.charCodeAt(at - 1))) return true
+  if (isInPair(text, at)) return true
   const character = String.fromCodePoint(text.codePointAt(at) ?? 32)
   return /^(?:\p{M}|\p{Emoji_Modifier}|\u200d)$/u.test(character) || text.charCodeAt(at - 1) === 0x200d
+}
+
+const isInPair = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code <= 0xdfff && isHighSurrogate(text.charCodeAt(at - 1))
 }
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff

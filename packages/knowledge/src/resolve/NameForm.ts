@@ -61,7 +61,7 @@ export const nameForm = (name: string): NameForm => {
 const fold = (name: string): string => {
   const lower = name.normalize("NFKC").toLowerCase()
   if (!/\p{Script=Latin}/u.test(lower)) return lower
-  const apart = lower.normalize("NFD").replace(/(?<=\p{Script=Latin}\p{M}*)\p{M}/gu, "")
+  const apart = lower.normalize("NFD").replace(/(\p{Script=Latin})\p{M}+/gu, "$1")
   return apart.normalize("NFC").replace(/[ßæœøłđðþı]/g, (letter) => undecomposed[letter] ?? letter)
 }
 

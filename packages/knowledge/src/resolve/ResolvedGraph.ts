@@ -145,7 +145,7 @@ const slugOf = (text: string): string => {
   const slug = text
     .normalize("NFC")
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
-    .replace(/^-+|-+$/g, "")
+    .replace(/^-|-$/g, "")
   const cut = [...slug].slice(0, longestSlug).join("")
   return cut === "" ? "entity" : cut
 }

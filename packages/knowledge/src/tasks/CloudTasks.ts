@@ -122,7 +122,7 @@ const serverCall = (
   input: object,
   key: string,
 ) => ({
-  url: `${endpoint.replace(/\/+$/, "")}/activities/${activity}`,
+  url: `${endpoint.replace(/(?<!\/)\/+$/, "")}/activities/${activity}`,
   httpMethod: "POST",
   headers: { "Content-Type": "application/json", [taskKeyHeader]: key },
   body: encoded(input),

@@ -50,4 +50,12 @@ export const issueText = (path: ReadonlyArray<PropertyKey>, message: string): st
   return message === "Missing key" ? `${place} is missing` : `${place}: ${oneLine(message)}`
 }
 
-const oneLine = (text: string): string => text.replaceAll(/\s*\n\s*/g, ", ")
+const oneLine = (text: string): string => joinLines(text, ", ")
+
+/** The lines of a text in one line, without the space around them and without empty ones. */
+export const joinLines = (text: string, separator: string): string =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(separator)

@@ -9,7 +9,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 /** Smaller answers fit into one packet uncompressed. */
 const leastBytes = 1400
 
-const compressible = /^(?:text\/(?!event-stream)|image\/svg\+xml|application\/(?:json|.+\+json|n-triples|xml|.+\+xml))/
+const compressible = /^(?:text\/(?!event-stream)|image\/svg\+xml|application\/(?:json|n-triples|xml|[\w.-]+\+(?:json|xml)))/
 
 const brotli = promisify(brotliCompress)
 const zip = promisify(gzip)

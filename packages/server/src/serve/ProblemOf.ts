@@ -57,7 +57,17 @@ const explained: ReadonlySet<string> = new Set(["TaskPostponed", "Overloaded", "
 const isOurs = (status: number, tag: string): boolean => (status === 503 || status === 500) && !explained.has(tag)
 
 /** The message of a postponed task may contain the address of a store. */
-const withoutCredentials = (text: string): string => text.replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+(?=@)/gi, "$1•••")
+const withoutCredentials = (text: string): string => text.replaceAll(/:\/\/[^\s/@]+(?=@)/g, "://•••")
+
+/** In UTF-16 code units: how much of a message is answered from its beginning, the cause, and from its end, the next step. */
+const longestBeginning = 3000
+const longestEnd = 1000
+
+/** Cuts the middle out of a message that repeats a long text of the request: the caller has that text. */
+const withoutMiddle = (text: string): string =>
+  text.length <= longestBeginning + longestEnd
+    ? text
+    : `${text.slice(0, longestBeginning).toWellFormed()}…${text.slice(-longestEnd).toWellFormed()}`
 
 const generalMessage = (error: OperationError): string => {
   if (error._tag === "ActionFailed" || error._tag === "EndlessTransition")
@@ -79,7 +89,7 @@ export const problemOf = (error: OperationError): Problem => {
   if (isProblem(error)) return error
   const name = nameOf(error)
   const { status, title } = outcomeOf(name)
-  const detail = isOurs(status, name) ? generalMessage(error) : withoutCredentials(messageOf(error))
+  const detail = isOurs(status, name) ? generalMessage(error) : withoutMiddle(withoutCredentials(messageOf(error)))
   const Class = classOf[status] ?? Failed
   return new Class({ type: kind(name), title, status, detail })
 }
@@ -101,7 +111,7 @@ const classes = [
 export const isProblem = (error: unknown): error is Problem => classes.some((one) => error instanceof one)
 
 export const badRequest = (name: string, detail: string): BadRequest =>
-  new BadRequest({ type: kind(name), title: "The request cannot be understood", status: 400, detail })
+  new BadRequest({ type: kind(name), title: "The request cannot be understood", status: 400, detail: withoutMiddle(detail) })
 
 /** Failures that the caller retries, as a queue does by itself. */
 const isRepeated = ({ _tag }: OperationError): boolean => _tag === "TaskPostponed"

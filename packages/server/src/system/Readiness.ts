@@ -58,7 +58,7 @@ const describeOutage = ({ name, since, failures, problem }: LoopOutage, now: num
 const withoutSecrets = (problem: string): string => {
   const line = inOneLine(
     problem
-      .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S+/gi, "(address)")
+      .replace(/(?<![a-z0-9+.-])[a-z0-9+.-]+:\/\/\S+/gi, "(address)")
       .replace(/\b(password|passwd|pwd|token|secret)\b\s*[=:]\s*\S+/gi, "$1=•••"),
   )
   return line.length > longestProblem ? `${line.slice(0, longestProblem)}…` : line

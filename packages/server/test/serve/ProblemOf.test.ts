@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Logger from "effect/Logger"
 import * as Schema from "effect/Schema"
-import { answering, problemOf } from "../../src/serve/ProblemOf.ts"
+import { answering, badRequest, problemOf } from "../../src/serve/ProblemOf.ts"
 
 const Order = Schema.Struct({ total: Schema.Int, lines: Schema.Array(Schema.Struct({ count: Schema.Int })) })
 
@@ -56,6 +56,21 @@ describe("a problem", () => {
     })
     const { detail } = postponed("it is to be tried again: no answer from postgres://ada:hunter2@db/detent")
     assert.strictEqual(detail, "it is to be tried again: no answer from postgres://•••@db/detent")
+  })
+
+  it("that repeats a long text of the request is answered at once, with the cause and the next step", () => {
+    for (const part of ["a-", "a+", "a.", "://", "a://b"]) {
+      const message = `the query calls <http://${part.repeat(1_000_000)}>, which is not allowed; leave out SERVICE`
+      const start = performance.now()
+      const { detail } = problemOf({ _tag: "QueryRefused", message })
+      assert.isBelow(performance.now() - start, 5000)
+      assert.isBelow(detail.length, 5000)
+      assert.match(detail, /^the query calls <http:\/\//)
+      assert.match(detail, /…/)
+      assert.match(detail, /which is not allowed; leave out SERVICE$/)
+      const asked = badRequest("BodyInvalid", message)
+      assert.strictEqual(asked.detail.length, detail.length)
+    }
   })
 
   it.effect("that a queue meets by calling again is a warning in the log, another one of the server's an error", () =>

@@ -262,16 +262,26 @@ export interface StructuralStatement {
   readonly match: number
 }
 
-const keyValueLine = /^(\s*(?:[-*•+]\s+)?(?:\*\*|__)?)([^\s:=|][^:=|\n]{0,48}?)((?:\*\*|__)?\s*[:=]\s*(?:\*\*|__)?\s*)(\S.*)$/u
+/** In UTF-16 code units. */
+const longestKey = 49
+
+const isEmphasis = (text: string): boolean => text === "**" || text === "__"
 
 const readKeyValue = (line: Piece): KeyValue | undefined => {
-  const match = keyValueLine.exec(line.text.trimEnd())
-  if (match === null) return undefined
-  const [, lead = "", key = "", middle = ""] = match
+  const text = line.text.trimEnd()
+  const lead = /^\s*(?:[-*•+]\s+)?(?:\*\*|__)?/.exec(text)?.[0].length ?? 0
+  const key = /^[^:=|\n]+(?=[:=])/.exec(text.slice(lead))?.[0] ?? ""
+  const name = isEmphasis(key.trimEnd().slice(-2)) ? key.trimEnd().slice(0, -2) : key.trimEnd()
+  if (name.trim() === "" || name.length > longestKey) return undefined
+  const rest = text.slice(lead + key.length + 1).trimStart()
+  const value = isEmphasis(rest.slice(0, 2)) ? rest.slice(2).trimStart() : rest
+  if (value === "" || /[\n\r\u2028\u2029]/.test(value)) return undefined
   // Not a pair: a web address, a time of day, or a sentence with a colon in it.
-  if (key.trim().split(/\s+/).length > 5 || /^\/\//.test(match[4] ?? "") || /\d$/.test(key) || /[.!?;,"]/.test(key)) return undefined
-  const from = lead.length + key.length + middle.length
-  return { key: pieceOf(line, lead.length, lead.length + key.length), value: withoutPoint(pieceOf(line, from, line.text.length)) }
+  if (name.trim().split(/\s+/).length > 5 || value.startsWith("//") || /\d$/.test(name) || /[.!?;,"]/.test(name)) return undefined
+  return {
+    key: pieceOf(line, lead, lead + name.length),
+    value: withoutPoint(pieceOf(line, text.length - value.length, line.text.length)),
+  }
 }
 
 /** Drops the full stop that ends the line, but not that of an abbreviation. */

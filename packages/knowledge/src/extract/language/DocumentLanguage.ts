@@ -44,11 +44,28 @@ const chosen = (text: string, prose: string, declared: string | undefined, ontol
 const keyWeight = 2
 const mostKeys = 500
 
+/** In UTF-16 code units. */
+const longestKey = 48
+
+/** The keys of lines such as `name: value`, `- name = value`. */
+function* keysOf(text: string): Generator<string> {
+  for (const { 0: line } of text.matchAll(/.+/g)) {
+    const mark = line.search(/[:=|]/)
+    if (mark < 1 || line[mark] === "|") continue
+    const key = line
+      .slice(0, mark)
+      .trim()
+      .replace(/^[-*•] /, "")
+      .trim()
+    if (key !== "" && key.length <= longestKey) yield key
+  }
+}
+
 const keyScores = (text: string, ontology: OntologyIndex): ReadonlyMap<string, number> => {
   const languages = labelLanguages(ontology)
   const scores = new Map<string, number>()
   const seen = new Set<string>()
-  for (const { 1: key = "" } of text.matchAll(/^[ \t]*(?:[-*•] )?([^\n:=|]{1,48}?)[ \t]*[:=]/gmu)) {
+  for (const key of keysOf(text)) {
     if (seen.size >= mostKeys) break
     const name = labelKey(key)
     if (seen.has(name)) continue

@@ -122,7 +122,7 @@ wohn wohnen wohnt wohnte wohnhaft wohnort wohnsitz lebt lebte residiert`,
       /iert$/u.test(word)
     )
       return "participle"
-    if (/\p{L}{3,}(?:er|erin|or|orin|ent|entin|ist|istin|eur|eurin)$/u.test(word)) return "agent"
+    if (/\p{L}{3}(?:er|erin|or|orin|ent|entin|ist|istin|eur|eurin)$/u.test(word)) return "agent"
     return /(?:te|ten|t|et)$/u.test(word) ? "finite" : "other"
   },
   // "Gründungsjahr" has the parts "Gründung" and "Jahr".

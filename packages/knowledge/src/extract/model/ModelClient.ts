@@ -279,7 +279,7 @@ export const makeAnthropicClient = (options: AnthropicClientOptions): Effect.Eff
   Effect.gen(function* () {
     const { apiKey, model, effort } = options
     const extractor = `anthropic/${model}`
-    const base = (options.baseUrl ?? anthropicUrl).replace(/\/+$/, "")
+    const base = (options.baseUrl ?? anthropicUrl).replace(/(?<!\/)\/+$/, "")
     const url = base.endsWith("/v1") ? `${base}/messages` : `${base}/v1/messages`
     const post = yield* makePost({
       extractor,
@@ -380,7 +380,7 @@ export const makeOpenAiClient = (options: OpenAiClientOptions): Effect.Effect<Mo
   Effect.gen(function* () {
     const { apiKey, model } = options
     const extractor = `openai/${model}`
-    const base = (options.baseUrl ?? openAiUrl).replace(/\/+$/, "")
+    const base = (options.baseUrl ?? openAiUrl).replace(/(?<!\/)\/+$/, "")
     const { path, body, read } = options.api === "responses" ? responses : chat
     const url = `${base}${path}`
     const headers = apiKey === undefined ? {} : { authorization: `Bearer ${Redacted.value(apiKey)}` }

@@ -210,7 +210,7 @@ const entriesOf = (iris: ReadonlyArray<string>, ontology: OntologyIndex): Vocabu
 }
 
 /** The last part of the IRI, which in most ontologies is a readable name. */
-const keyOf = (iri: string): string => /[^/#:]+$/.exec(iri)?.[0].replace(/[^\p{L}\p{N}_-]/gu, "_") ?? "term"
+const keyOf = (iri: string): string => /(?<![^/#:])[^/#:]+$/.exec(iri)?.[0].replace(/[^\p{L}\p{N}_-]/gu, "_") ?? "term"
 
 const freeKey = (key: string, taken: ReadonlySet<string>): string => {
   let free = key

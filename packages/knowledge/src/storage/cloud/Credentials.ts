@@ -435,9 +435,9 @@ const sectionIn = (file: string, name: string): Readonly<Record<string, string>>
   const found: Record<string, string> = {}
   let isIn = false
   for (const line of linesOf(file)) {
-    const header = /^\s*\[\s*([^\]]*?)\s*\]/.exec(line)
+    const header = /^\s*\[([^\]]*)\]/.exec(line)
     if (header !== null) {
-      isIn = header[1] === name
+      isIn = header[1]?.trim() === name
       continue
     }
     const at = line.indexOf("=")

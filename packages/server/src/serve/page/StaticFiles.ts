@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
 }
 
 /** The build puts a hash of the content into these names, so the content of a name never changes. */
-const hashed = /^\/assets\/.+[-.][\w-]{8,}\.\w+$/
+const hashed = /^\/assets\/[^/]{1,100}[-.][\w-]{8,40}\.\w{1,8}$/
 
 /** Best first. A build may write compressed copies beside each file. */
 const encodings = [
