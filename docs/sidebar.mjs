@@ -10,6 +10,7 @@ export const sidebar = [
     items: [
       { text: "Getting started", link: "/getting-started" },
       { text: "Examples", link: "/examples" },
+      { text: "Guarantees", link: "/guarantees" },
     ],
   },
   {

@@ -105,6 +105,8 @@ const pairs: ReadonlyArray<readonly [nothing: string, something: string, fact: s
   ["Some say Tamsin Orr founded Pellham Works.", "All archives say Tamsin Orr founded Pellham Works.", founded],
   ["Tamsin Orr claimed to have founded Pellham Works.", "Tamsin Orr claimed her prize and founded Pellham Works.", founded],
   ["According to legend, Tamsin Orr was born in Varno.", "According to the register, Tamsin Orr was born in Varno.", born],
+  ["Tamsin Orr, so we are told, was born in Varno.", "Tamsin Orr, so we can prove, was born in Varno.", born],
+  ["Tamsin Orr, as people say, founded Pellham Works.", "Tamsin Orr, as you know, founded Pellham Works.", founded],
   ["Tamsin Orr was reportedly born in Varno.", "Tamsin Orr was indeed born in Varno.", born],
   ["Her rivals suspect that Tamsin Orr was born in Varno.", "Her rivals know that Tamsin Orr was born in Varno.", born],
   // Planned, tried, failed, almost
