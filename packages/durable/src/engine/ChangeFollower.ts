@@ -1,7 +1,7 @@
 /**
  * Follows the commits of other processes to instances that this process has in memory. Before a caller reads an instance, while a
- * caller waits for it, and while its work runs here, the follower reads its position from the store, and reads the instance again
- * if memory is behind. Senders need no follower: their commit gets a conflict.
+ * caller waits for it, and while its work runs or events are postponed here, the follower reads its position from the store, and reads
+ * the instance again if memory is behind. Other senders need no follower: their commit gets a conflict.
  */
 import type { EventReplayError, PersistenceFailed } from "@detent/machine"
 import type { Environment, Tagged } from "@detent/machine/internal"
@@ -36,6 +36,8 @@ export class ChangeFollower {
   readonly #followed = new Map<string, Map<LiveInstance, number>>()
   /** Names of instances whose work runs here. */
   readonly #working = new Set<string>()
+  /** Names of instances in which events are postponed. */
+  readonly #postponing = new Set<string>()
   /** Instances that were written to. Only for a store in this process. */
   readonly #written = new Set<LiveInstance>()
   /** Changed instances whose owners on other nodes are notified. */
@@ -138,7 +140,7 @@ export class ChangeFollower {
     return Effect.match(replayed, { onFailure: () => undefined, onSuccess: () => states })
   }
 
-  // While a caller waits, or work runs
+  // While a caller waits, work runs, or events are postponed
 
   /**
    * Follows an instance for as long as the scope lasts. Once the engine is closed, an instance that is not in memory leaves
@@ -157,10 +159,19 @@ export class ChangeFollower {
 
   /** While work of an instance runs here, a commit of another node that leaves the state must stop it. */
   working(name: string, isWorking: boolean) {
-    if (isWorking) {
-      this.#working.add(name)
+    this.#need(this.#working, name, isWorking)
+  }
+
+  /** While events of an instance are postponed here, a commit of another node that changes the state must let them be decided. */
+  postponing(name: string, isPostponing: boolean) {
+    this.#need(this.#postponing, name, isPostponing)
+  }
+
+  #need(names: Set<string>, name: string, isNeeded: boolean) {
+    if (isNeeded) {
+      names.add(name)
       this.#start()
-    } else if (this.#working.delete(name)) this.#restIfUnused()
+    } else if (names.delete(name)) this.#restIfUnused()
   }
 
   /** This node changed an instance whose work runs on another node: notifies that node, if the store can. */
@@ -185,6 +196,7 @@ export class ChangeFollower {
     return Effect.suspend(() => {
       this.#closed = reason
       this.#working.clear()
+      this.#postponing.clear()
       const left = [...this.#followed].flatMap(([name, followers]) =>
         [...followers.keys()].filter((live) => this.#findNamed(name) !== live),
       )
@@ -223,7 +235,7 @@ export class ChangeFollower {
   }
 
   #restIfUnused() {
-    if (this.#followed.size === 0 && this.#working.size === 0) this.#rest()
+    if (this.#followed.size === 0 && this.#working.size === 0 && this.#postponing.size === 0) this.#rest()
   }
 
   #rest() {
@@ -234,13 +246,13 @@ export class ChangeFollower {
   }
 
   #followedAs(name: string): ReadonlyArray<LiveInstance> {
-    const working = this.#working.has(name) ? this.#findNamed(name) : undefined
+    const needed = this.#working.has(name) || this.#postponing.has(name) ? this.#findNamed(name) : undefined
     const followed = [...(this.#followed.get(name)?.keys() ?? [])]
-    return working === undefined || followed.includes(working) ? followed : [working, ...followed]
+    return needed === undefined || followed.includes(needed) ? followed : [needed, ...followed]
   }
 
   get #all(): ReadonlyArray<LiveInstance> {
-    return [...new Set([...this.#working, ...this.#followed.keys()])].flatMap((name) => this.#followedAs(name))
+    return [...new Set([...this.#working, ...this.#postponing, ...this.#followed.keys()])].flatMap((name) => this.#followedAs(name))
   }
 
   /** Another node has changed these instances. Without keys, all instances may have changed. */

@@ -51,8 +51,8 @@ export interface EngineOptions {
   /** How long a failing store is retried before senders get the error. Default: 10 seconds. */
   readonly storeTimeout?: Duration.Input
   /**
-   * How often the store is asked whether another process has changed instances whose work runs here, or that callers wait for
-   * with `changes`, `waitFor` or `awaitFinal`. One statement for all of them. Default: 500 milliseconds.
+   * How often the store is asked whether another process has changed instances whose work runs here, in which events are postponed,
+   * or that callers wait for with `changes`, `waitFor` or `awaitFinal`. One statement for all of them. Default: 500 milliseconds.
    */
   readonly followInterval?: Duration.Input
   /** How long a stop waits for accepted events. Default: 30 seconds. */

@@ -134,6 +134,7 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
       )
     },
     working: (instance, isWorking) => follower.working(instance.name, isWorking),
+    postponing: (instance, isPostponing) => follower.postponing(instance.name, isPostponing),
     workEnding: (instance, ending) => {
       host.awaits(ending)
       table.workEnding(instance, ending)

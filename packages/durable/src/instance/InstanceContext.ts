@@ -96,6 +96,8 @@ export interface InstanceContext {
   readonly sendOn: (key: InstanceKey, envelopes: ReadonlyArray<Envelope>, error: SendError) => void
   /** Work of the instance has started or ended here. While it runs, this node must notice commits of other nodes. */
   readonly working: (instance: InstanceEntry, isWorking: boolean) => void
+  /** Events of the instance are postponed here, or no longer. While they are, this node must notice commits of other nodes. */
+  readonly postponing: (instance: InstanceEntry, isPostponing: boolean) => void
   /** Work of the instance was stopped and takes time to end. The instance may leave memory before that. */
   readonly workEnding: (instance: InstanceEntry, ending: Fiber.Fiber<void>) => void
   /** This node changed an instance whose work runs on another node. */

@@ -147,6 +147,8 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
   /** How many events it received. */
   #arrivals = 0
   #deduplication: Deduplication | undefined = undefined
+  /** Events are postponed: commits of other nodes are followed. */
+  #isPostponing = false
   #lock: HeldLock | undefined = undefined
   /** Nothing is decided while this fiber sleeps. */
   #pausing: Fiber.Fiber<void> | undefined = undefined
@@ -419,6 +421,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
       if (envelope.result === undefined) this.#decide(envelope)
     }
     if (this.#mode !== "idle") return
+    this.#followWhilePostponed()
     // It became the owner while it was not idle.
     if (this.#isResident && this.#isOwner && this.#runtime?.isAtWork !== true) this.#startWork()
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
@@ -489,7 +492,13 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     }
   }
 
+  /** Without a lock, another node may have changed the state: the journal is read before an event is postponed. */
   #postpone(envelope: Envelope) {
+    if (this.#isAhead || this.#lock !== undefined || this.#isLocallyCurrent) this.#postponed(envelope)
+    else this.#ifCurrent(envelope, () => this.#postponed(envelope))
+  }
+
+  #postponed(envelope: Envelope) {
     const inbox = this.#inboxOf()
     if (inbox.postponed >= this.context.limits.mailbox) return this.#refused(envelope, overloaded(this.record, inbox.postponed))
     inbox.postpone(envelope)
@@ -626,6 +635,14 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
 
   // Refusing and answering
 
+  /** A change of state by another node must reach the senders of postponed events. */
+  #followWhilePostponed() {
+    const isPostponing = this.record.ending === undefined && this.#inbox !== undefined && this.#inbox.postponed > 0
+    if (isPostponing === this.#isPostponing) return
+    this.#isPostponing = isPostponing
+    this.context.postponing(this, isPostponing)
+  }
+
   /** A query is not journaled. It is answered from the stored state, never from a speculative one. */
   #query(envelope: Envelope, decision: Taken<Tagged, Tagged>) {
     if (this.#isAhead) {
@@ -685,14 +702,20 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
    * be read, the sender gets that error: a refusal is as reliable as an acceptance. The same for a timer, whose refusal removes it.
    */
   #confirmRefusal(envelope: Envelope, error: SendError) {
-    if (this.#isLocallyCurrent) return this.#answer(envelope, error)
+    if (this.#isLocallyCurrent) this.#answer(envelope, error)
+    else this.#ifCurrent(envelope, () => this.#answer(envelope, error))
+  }
+
+  /** Reads the journal, and continues if memory has the same. Otherwise the event is decided again. */
+  #ifCurrent(envelope: Envelope, current: () => void) {
     this.#await("deciding", Effect.result(this.context.journal.open(this.key)), (read) => {
       if (read === undefined || this.record.ending !== undefined) return this.#answer(envelope, stopped(this.record, this.record.ending))
       if (read._tag === "Failure") return this.#giveUp(envelope, read.failure)
+      const { sequence: expected } = this.record
       const actual = this.#sequenceIn(read.success)
-      if (actual === this.record.sequence && this.#departure !== "lost") return this.#answer(envelope, error)
+      if (actual === expected && this.#departure !== "lost") return current()
       this.#inboxOf().putFirst([envelope])
-      if (actual !== this.record.sequence) this.#resync([], error)
+      if (actual !== expected) this.#resync([], new SequenceConflict({ ...this.key, expected, actual }))
     })
   }
 
@@ -1407,6 +1430,7 @@ export class LiveInstance implements RuntimeOwner, CommitOwner<Pending> {
     const by = record.ending ?? ending
     const closing = this.#closeRuntime(by)
     this.context.gone(this)
+    this.#followWhilePostponed()
     // While a commit is in flight, the lock is held until its outcome is known.
     if (this.#lock !== undefined && !this.#isAhead) this.#releaseLock(this.#lock)
     for (const envelope of this.#inbox?.takeAll() ?? none) this.#answer(envelope, stopped(record, by))

@@ -93,6 +93,50 @@ export const following = ({ describe, test }: Kit) =>
         expect(questions(there)).toEqual([])
       }))
 
+    for (const when of ["before the event is sent", "while the event is postponed"]) {
+      test(`84 a sender whose event is postponed is answered when another engine changes the state ${when}`, (rig) =>
+        Effect.gen(function* () {
+          const { reader, writer } = yield* shared(rig)
+          yield* reader.send(E.Pause())
+          const resumed = Effect.andThen(rig.quiet, writer.send(E.Resume()))
+          if (when === "before the event is sent") yield* resumed
+          const sent = yield* Effect.forkChild(reader.send(E.Add({ by: 1 }), { id: "add" }), { startImmediately: true })
+          if (when === "while the event is postponed") yield* resumed
+          yield* rig.passFor(sent)
+          expect((yield* rig.events(key)).map(({ tag }) => tag)).toEqual(["Pause", "Resume", "Add"])
+          expect(yield* writer.state).toEqual(S.Busy({ n: 1 }))
+        }))
+    }
+
+    test("84 an event that is postponed by an old state fails where the store cannot be asked", (rig) =>
+      Effect.gen(function* () {
+        const { reader, here } = yield* shared(rig)
+        yield* reader.send(E.Pause())
+        here.probe.onOpen = () => Effect.fail(outage("read"))
+        expect(yield* Effect.flip(reader.send(E.Add({ by: 1 })))).toMatchObject({ _tag: "PersistenceFailed" })
+        here.probe.onOpen = (open) => open
+      }))
+
+    test("84 an instance is followed only while an event is postponed", (rig) =>
+      Effect.gen(function* () {
+        const { reader, here } = yield* shared(rig)
+        yield* reader.send(E.Pause())
+        const unfollowed = questions(here).length
+        yield* rig.pass("1 minute")
+        expect(questions(here).length).toBe(unfollowed)
+        const sent = yield* Effect.forkChild(reader.send(E.Add({ by: 1 })), { startImmediately: true })
+        yield* rig.passUntil(
+          "1 second",
+          Effect.sync(() => questions(here).slice(unfollowed).flat()),
+          (asked) => asked.includes("j"),
+        )
+        yield* reader.send(E.Resume())
+        yield* rig.passFor(sent)
+        const before = questions(here).length
+        yield* rig.pass("1 minute")
+        expect(questions(here).length).toBe(before)
+      }))
+
     test("84 senders do not ask the store", (rig) =>
       Effect.gen(function* () {
         const { writer, there } = yield* shared(rig)

@@ -351,7 +351,7 @@ export const sending = ({ describe, test }: Kit) =>
         const stored = yield* Deferred.make<void>()
         const answered = yield* Deferred.make<void>()
         // The journal is asked for the postponed event, and answers only when that is stored.
-        probe.onOpen = (read) => Effect.andThen(Deferred.await(stored), read)
+        probe.onFindDuplicate = (_, find) => Effect.andThen(Deferred.await(stored), find)
         const adding = yield* Effect.forkChild(
           Effect.flatMap(job.call(E.Add({ by: 1 }), { id: "add" }), ({ state }) =>
             Effect.map(job.snapshot, (snapshot) => ({ told: state, read: snapshot.state, sequence: snapshot.sequence })),
