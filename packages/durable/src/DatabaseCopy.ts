@@ -151,7 +151,7 @@ const derivedTables = [
 ]
 
 /** Tables that get rows when a database is opened. */
-const openedTables = ["detent.domain_journals", "detent.domain_projections"]
+const openedTables = ["detent.database", "detent.domain_journals", "detent.domain_projections"]
 
 const pairsOf = (source: Catalog, target: Catalog) =>
   Effect.gen(function* () {

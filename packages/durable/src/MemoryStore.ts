@@ -14,20 +14,24 @@ import { emptyState } from "./memory/MemoryState.ts"
 import { memoryTimers } from "./memory/MemoryTimers.ts"
 import { LoopHealth } from "./runtime/BackgroundLoop.ts"
 import { Commands } from "./store/Commands.ts"
+import { randomDatabaseId } from "./store/DatabaseId.ts"
 import { Journal } from "./store/Journal.ts"
 import { Leases } from "./store/Leases.ts"
 import { Timers } from "./store/Timers.ts"
 
 /** A store that lives as long as a program refers to it: give the same one to several engines to test a restart. */
-export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands | LoopHealth>> = Effect.sync(() => {
-  const state = emptyState()
-  return Context.make(Journal, memoryJournal(state)).pipe(
-    Context.add(Timers, memoryTimers(state)),
-    Context.add(Leases, memoryLeases(state)),
-    Context.add(Commands, memoryCommands(state)),
-    Context.add(LoopHealth, LoopHealth.make()),
-  )
-})
+export const make: Effect.Effect<Context.Context<Journal | Timers | Leases | Commands | LoopHealth>> = Effect.map(
+  randomDatabaseId,
+  (databaseId) => {
+    const state = emptyState(databaseId)
+    return Context.make(Journal, memoryJournal(state)).pipe(
+      Context.add(Timers, memoryTimers(state)),
+      Context.add(Leases, memoryLeases(state)),
+      Context.add(Commands, memoryCommands(state)),
+      Context.add(LoopHealth, LoopHealth.make()),
+    )
+  },
+)
 
 /** A store that lives as long as the layer. */
 export const layer: Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth> = Layer.effectContext(make)

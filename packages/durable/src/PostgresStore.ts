@@ -33,6 +33,7 @@ import { sqlLeases } from "./sql/SqlLeases.ts"
 import { sqlTimers } from "./sql/SqlTimers.ts"
 import { Commands } from "./store/Commands.ts"
 import { checkCommits } from "./store/CommitCheck.ts"
+import { type DatabaseId, readDatabaseId } from "./store/DatabaseId.ts"
 import { Journal } from "./store/Journal.ts"
 import { Leases } from "./store/Leases.ts"
 import { persisting } from "./store/StoreFailure.ts"
@@ -94,9 +95,10 @@ export const layerSql = ({
     Effect.gen(function* () {
       if (!/^[a-z_][a-z0-9_]*$/.test(schema))
         return yield* Effect.die(new Error(`${schema} is not a plain name for a schema: use a-z, 0-9 and _`))
-      const dialect = postgresDialect((yield* SqlClient).withoutTransforms(), schema, yield* DatabaseClock)
-      const writer = makeWriter(dialect.sql, schema)
       yield* migrate(schema)
+      const sql = (yield* SqlClient).withoutTransforms()
+      const dialect = postgresDialect(sql, schema, yield* DatabaseClock, yield* readDatabaseId(sql, `${schema}.database`))
+      const writer = makeWriter(sql, schema)
       const client = Option.getOrUndefined(yield* Effect.serviceOption(PgClient.PgClient))
       const listener = yield* listenerOf(yield* SqlClient)
       const { subscribe } = listener
@@ -128,8 +130,9 @@ export const layerSql = ({
     // The loops of the store report to it too.
   ).pipe(Layer.provide(layerListener), Layer.provideMerge(Layer.fresh(Layer.sync(LoopHealth, LoopHealth.make))))
 
-const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClock.Service): Dialect => ({
+const postgresDialect = (sql: SqlClient, schema: string, now: typeof DatabaseClock.Service, databaseId: DatabaseId): Dialect => ({
   sql,
+  databaseId,
   instances: sql.literal(`${schema}.instances`),
   events: sql.literal(`${schema}.events`),
   snapshots: sql.literal(`${schema}.snapshots`),

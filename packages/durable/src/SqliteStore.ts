@@ -33,6 +33,7 @@ import { busyTimeout, plainConnection, layer as waitingClient } from "./sqlite/W
 import { writeCommits, writeFork } from "./sqlite/writeCommits.ts"
 import { Commands } from "./store/Commands.ts"
 import { checkCommits } from "./store/CommitCheck.ts"
+import { type DatabaseId, readDatabaseId } from "./store/DatabaseId.ts"
 import { Journal } from "./store/Journal.ts"
 import { Leases } from "./store/Leases.ts"
 import { persisting } from "./store/StoreFailure.ts"
@@ -66,10 +67,10 @@ export const layer = ({
 export const layerSql: Layer.Layer<Journal | Timers | Leases | Commands | LoopHealth, MigrationError | SqlError, SqlClient> = Layer.fresh(
   Layer.effectContext(
     Effect.gen(function* () {
-      const dialect = sqliteDialect((yield* SqlClient).withoutTransforms())
-      const { sql } = dialect
+      const sql = (yield* SqlClient).withoutTransforms()
       yield* waitForLocks(sql)
       yield* migrate
+      const dialect = sqliteDialect(sql, yield* readDatabaseId(sql, "detent_database"))
       const transact = makeTransact(sql, Option.getOrUndefined(yield* CurrentFileGuard))
       const commands = yield* sqliteCommands(dialect, transact, maxBodyBytes)
       const listing = yield* makeListing(foldMoves(sql, transact))
@@ -127,8 +128,9 @@ const configure = (synchronous: "full" | "normal") =>
     yield* sql`pragma temp_store = memory`
   })
 
-const sqliteDialect = (sql: SqlClient): Dialect => ({
+const sqliteDialect = (sql: SqlClient, databaseId: DatabaseId): Dialect => ({
   sql,
+  databaseId,
   instances: sql.literal("detent_instances"),
   events: sql.literal("detent_events"),
   snapshots: sql.literal("detent_snapshots"),

@@ -4,6 +4,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type CommandFilter, type CommandPage, Commands, type StoredCommand } from "../store/Commands.ts"
+import { storedKey } from "../store/DatabaseId.ts"
 import { retryCheck } from "./RetryCheck.ts"
 
 type DeadFilter = Omit<CommandFilter, "status">
@@ -13,14 +14,17 @@ type Answer<A> = Effect.Effect<A, PersistenceFailed, Commands>
 export const list = (filter: DeadFilter = {}, limit = 100, after?: number): Answer<CommandPage> =>
   Effect.flatMap(Commands, (commands) => commands.list({ ...filter, status: "failed" }, limit, after))
 
-/** Keys are unique within their queue. Without a queue, the operation applies to all commands with the key. */
+/**
+ * Keys are unique within their queue. The idempotency key that a handler got, with the id of the database, names the command too. Without a queue, the
+ * operation applies to all commands with the key.
+ */
 export interface KeyScope {
   readonly queue?: string
 }
 
 /** A command by its key, in any status; without a queue, the first that was enqueued. */
 export const get = (key: string, { queue }: KeyScope = {}): Answer<Option.Option<StoredCommand>> =>
-  Effect.flatMap(Commands, (commands) => commands.get(key, queue))
+  Effect.flatMap(Commands, (commands) => commands.get(storedKey(commands.databaseId, key), queue))
 
 /** Also retries commands that {@link check} refuses. */
 export interface Force {
@@ -97,7 +101,7 @@ export class RetryRefused extends Schema.TaggedError<RetryRefused>()("RetryRefus
 /** Skips a failed or pending command, for a reason that is kept with it. Returns false if it is being executed or has ended. */
 export const skip = (key: string, reason: string, { queue }: KeyScope = {}): Answer<boolean> =>
   Effect.flatMap(Commands, (commands) =>
-    Effect.tap(commands.skip(key, reason, queue), (isSkipped) =>
+    Effect.tap(commands.skip(storedKey(commands.databaseId, key), reason, queue), (isSkipped) =>
       Effect.sync(() => {
         // An ordered command may have waited for this one.
         if (isSkipped) commands.signal.announce(undefined)
@@ -105,9 +109,9 @@ export const skip = (key: string, reason: string, { queue }: KeyScope = {}): Ans
     ),
   )
 
-const retrying = (filter: DeadFilter & { readonly key?: string }): Answer<number> =>
+const retrying = ({ key, ...filter }: DeadFilter & { readonly key?: string }): Answer<number> =>
   Effect.flatMap(Commands, (commands) =>
-    Effect.tap(commands.retry(filter), (count) =>
+    Effect.tap(commands.retry(key === undefined ? filter : { ...filter, key: storedKey(commands.databaseId, key) }), (count) =>
       Effect.sync(() => {
         if (count > 0) commands.signal.announce(filter.queue === undefined ? undefined : new Set([filter.queue]))
       }),

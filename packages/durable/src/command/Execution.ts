@@ -12,6 +12,7 @@ import * as Random from "effect/Random"
 import * as Schema from "effect/Schema"
 import * as Tracer from "effect/Tracer"
 import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
+import { type DatabaseId, idempotencyKey } from "../store/DatabaseId.ts"
 
 export interface Execution {
   readonly timeoutMillis: number
@@ -24,6 +25,12 @@ export interface Execution {
   /** The verdict on an execution that the worker has ended: it took too long, or its process was killed. */
   readonly conclude: (failure: Failure) => Effect.Effect<Verdict, never, unknown>
 }
+
+/**
+ * The key that the handler gets. A key that the caller of `enqueue` chose is passed on as it is; only a requested command has a sequence.
+ */
+export const handedKey = (databaseId: DatabaseId, { key, sequence }: ClaimedCommand): string =>
+  sequence < 0 ? key : idempotencyKey(databaseId, key)
 
 export type Failure = Extract<CommandOutcome, { readonly _tag: "Failed" }>
 

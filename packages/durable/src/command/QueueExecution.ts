@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import type * as Schema from "effect/Schema"
 import type { ClaimedCommand, Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
-import { cut, type Execution, type Failure, type FindExecution, selfInterrupted, traced, verdictOn } from "./Execution.ts"
+import { cut, type Execution, type Failure, type FindExecution, handedKey, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { millisOf, type WorkerConfig } from "./WorkerConfig.ts"
 
 export interface QueueOptions<A> {
@@ -22,7 +22,7 @@ export interface QueueOptions<A> {
 
 /** The command that a handler executes, besides its payload. */
 export interface QueueContext extends AsyncContext {
-  /** The same for each execution of the command: pass it on as idempotency key. */
+  /** The same for each execution of the command: pass it on as idempotency key. It is the key that the command was enqueued with. */
   readonly key: string
   /** The number of executions, this one included, since an operator last retried it. */
   readonly attempts: number
@@ -51,7 +51,7 @@ export const queueExecution = <A>(
 
   const execution = (command: ClaimedCommand): Effect.Effect<Verdict, never, unknown> =>
     Effect.suspend(() => {
-      const { key, attempts, round, instance, enqueuedAt, queue, slot, parameters } = command
+      const { attempts, round, instance, enqueuedAt, queue, slot, parameters } = command
       let payload: A
       try {
         payload = decode(parameters)
@@ -59,8 +59,10 @@ export const queueExecution = <A>(
         return judge(failed(new Error("its payload does not fit the schema of its queue", { cause }), false), attempts)
       }
       const called = { machine: `queue ${queue}`, what: `the handler of ${slot}`, isFailure: () => true }
-      const handled = callHandler(called, { key, attempts, round, instance, enqueuedAt }, (context) =>
-        handle(payload, context as QueueContext),
+      const handled = callHandler(
+        called,
+        { key: handedKey(config.databaseId, command), attempts, round, instance, enqueuedAt },
+        (context) => handle(payload, context as QueueContext),
       )
       return Effect.flatMap(Effect.exit(handled), (exit): Effect.Effect<Verdict> => {
         const outcome = outcomeOf(exit, undefined)

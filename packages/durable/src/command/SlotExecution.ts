@@ -24,7 +24,7 @@ import { InstanceHandle } from "../instance/InstanceHandle.ts"
 import { type ClaimedCommand, Commands, type Verdict } from "../store/Commands.ts"
 import type { InstanceKey } from "../store/Commit.ts"
 import { type Delivered, deliver, deliveredBefore, eventIdOf, failureOf, selfOfCommand } from "./CommandEvents.ts"
-import { cut, type Execution, type Failure, type Held, selfInterrupted, traced, verdictOn } from "./Execution.ts"
+import { cut, type Execution, type Failure, type Held, handedKey, selfInterrupted, traced, verdictOn } from "./Execution.ts"
 import { startWorker, type Worker } from "./Worker.ts"
 import { millisOf, type WorkerConfig, type WorkerOptions } from "./WorkerConfig.ts"
 
@@ -139,7 +139,7 @@ export class SlotExecution {
   /** The state must be read from the journal if the instance has changed since, so only handlers that take a context get it. */
   #context(command: ClaimedCommand, key: InstanceKey, registered: RegisteredMachine, handler: Handler, undecided: Set<string>) {
     const { id } = key
-    const context = { id, key: command.key, self: selfOfCommand(this.#engine, key, command, undecided) }
+    const context = { id, key: handedKey(this.#config.databaseId, command), self: selfOfCommand(this.#engine, key, command, undecided) }
     if (handler.length < 2) return Effect.succeed(context)
     return Effect.map(this.#stateAsRequested(command, key, registered), (state) => ({ ...context, state }))
   }
@@ -187,7 +187,11 @@ export class SlotExecution {
     return Effect.suspend(() => {
       let event: Tagged | undefined
       try {
-        event = eventOf(registered.compiled.declarations, { slot, id: key.id, key: command.key, parameters, attempts }, outcome)
+        event = eventOf(
+          registered.compiled.declarations,
+          { slot, id: key.id, key: handedKey(this.#config.databaseId, command), parameters, attempts },
+          outcome,
+        )
       } catch (cause) {
         return again(failed(new Error("its onSuccess or onFailure threw, so that no event follows from it", { cause }), false))
       }

@@ -346,7 +346,7 @@ export const startWorker = (
     const run = Effect.runForkWith(yield* Effect.context<never>())
     // A new name for every start: the claims of an earlier process are not this worker's.
     const name = processNameIn(node, (yield* Random.nextIntBetween(0, 2 ** 31)).toString(36))
-    const config = workerConfig(options, name, commands.isShared)
+    const config = workerConfig(options, name, commands)
     const worker = new Worker(commands, config, yield* Clock.Clock, run)
     yield* Effect.forkScoped(worker.work)
     yield* Effect.addFinalizer(() => worker.drain)

@@ -2,6 +2,8 @@
 import { RetryPolicy } from "@detent/machine"
 import * as Duration from "effect/Duration"
 import { countOf, millisAtLeast } from "../runtime/Options.ts"
+import type { CommandsService } from "../store/Commands.ts"
+import type { DatabaseId } from "../store/DatabaseId.ts"
 
 export interface WorkerOptions {
   /** How many commands of one queue this worker executes concurrently. Default: 16. */
@@ -24,6 +26,7 @@ export interface WorkerOptions {
 }
 
 export interface WorkerConfig {
+  readonly databaseId: DatabaseId
   /** Unique, also after a restart. */
   readonly name: string
   readonly concurrency: number
@@ -38,10 +41,15 @@ export interface WorkerConfig {
 export const millisOf = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
 /** Throws a `DefinitionError` for an option with which no worker could work. */
-export const workerConfig = (options: WorkerOptions, name: string, isShared: boolean): WorkerConfig => {
+export const workerConfig = (
+  options: WorkerOptions,
+  name: string,
+  { isShared, databaseId }: Pick<CommandsService, "isShared" | "databaseId">,
+): WorkerConfig => {
   const concurrency = countOf("worker.concurrency", options.concurrency ?? 16)
   const pollMillis = millisAtLeast(1, "worker.pollInterval", options.pollInterval ?? "5 seconds")
   return {
+    databaseId,
     name,
     concurrency,
     batchLimit: Math.max(concurrency, countOf("worker.batchLimit", options.batchLimit ?? 500)),

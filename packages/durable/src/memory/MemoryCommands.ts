@@ -26,6 +26,7 @@ export const memoryCommands = (state: MemoryState): CommandsService => {
   const signal = new CommandSignal()
   const all = () => [...state.commands.values()]
   return {
+    databaseId: state.databaseId,
     isShared: false,
     signal,
     enqueue: checkingCommands(

@@ -29,6 +29,7 @@ export const memoryJournal = (state: MemoryState): JournalService => {
 }
 
 const operations = (state: MemoryState): Omit<JournalService, "takeOver"> => ({
+  databaseId: state.databaseId,
   maxBodyBytes,
   clock: Effect.map(Clock.currentTimeMillis, Math.floor),
   commit: (commits) =>

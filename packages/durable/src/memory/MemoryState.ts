@@ -4,6 +4,7 @@ import type { Start } from "../command/QueueLimits.ts"
 import type { QueueSettings } from "../store/Commands.ts"
 import type { EventRecord, Fence, InstanceKey, Json, SnapshotRecord, TimerRecord } from "../store/Commit.ts"
 import { instanceName } from "../store/CommitCheck.ts"
+import type { DatabaseId } from "../store/DatabaseId.ts"
 import type { InstanceRecord } from "../store/Journal.ts"
 import type { Lease } from "../store/Leases.ts"
 import type { StoredCommand } from "../store/StoredCommand.ts"
@@ -46,6 +47,7 @@ export interface MemoryQueue {
 }
 
 export interface MemoryState {
+  readonly databaseId: DatabaseId
   readonly instances: Map<string, StoredInstance>
   /** By queue and key, as {@link commandName} joins them; in the order they were stored. */
   readonly commands: Map<string, MemoryCommand>
@@ -59,7 +61,8 @@ export interface MemoryState {
   readonly watchers: Set<(key: InstanceKey) => void>
 }
 
-export const emptyState = (): MemoryState => ({
+export const emptyState = (databaseId: DatabaseId): MemoryState => ({
+  databaseId,
   instances: new Map(),
   commands: new Map(),
   openCommands: new Map(),

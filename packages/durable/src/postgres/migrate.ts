@@ -19,6 +19,7 @@ import { listingIndexes } from "./migrations/0012_listing_indexes.ts"
 import { deliveries } from "./migrations/0013_deliveries.ts"
 import { revisions } from "./migrations/0014_revisions.ts"
 import { moves } from "./migrations/0015_moves.ts"
+import { database } from "./migrations/0016_database.ts"
 
 /** The key of the advisory lock: "detent" in ASCII. */
 const lockKey = 0x646574656e74
@@ -66,4 +67,5 @@ export const migrate = (schema: string) =>
     "0013_deliveries": deliveries(schema),
     "0014_revisions": revisions(schema),
     "0015_moves": moves(schema),
+    "0016_database": database(schema),
   })

@@ -21,7 +21,9 @@ import * as Activity from "effect/workflow/Activity"
 import * as DurableClock from "effect/workflow/DurableClock"
 import * as DurableDeferred from "effect/workflow/DurableDeferred"
 import * as Workflow from "effect/workflow/Workflow"
-import { WorkflowEngine, type WorkflowInstance } from "effect/workflow/WorkflowEngine"
+import { WorkflowEngine, WorkflowInstance } from "effect/workflow/WorkflowEngine"
+import { type DatabaseId, idempotencyKey } from "../store/DatabaseId.ts"
+import { Execution } from "../workflow/Execution.ts"
 import { asyncBody, type Operate } from "./AsyncBody.ts"
 import { type PlainOf, type PlainResult, plainResult, toPlainResult } from "./PlainResult.ts"
 
@@ -36,7 +38,7 @@ export interface StepOptions {
 
 /** One execution of a step. */
 export interface StepContext {
-  /** The same for each execution of the step: pass it on as idempotency key. */
+  /** The same for each execution of the step, and different in every database: pass it on as idempotency key. */
   readonly key: string
   /** The number of executions, this one included. */
   readonly attempt: number
@@ -128,7 +130,10 @@ export const workflow: {
   const stepFailure = failure === undefined ? Schema.Defect() : Schema.Union([failure, Schema.Defect()])
   const body = (input: unknown, id: string) =>
     Effect.map(
-      asyncBody((operate) => run(input as I, durableOf({ name, id, events, stepFailure }, operate)), isFailure),
+      Effect.flatMap(WorkflowInstance, (instance) => {
+        const databaseId = Execution.of(instance)?.host.journal.databaseId
+        return asyncBody((operate) => run(input as I, durableOf({ name, id, databaseId, events, stepFailure }, operate)), isFailure)
+      }),
       (result) => codec.encode(`workflow ${name}`, result),
     )
   return {
@@ -149,6 +154,8 @@ export const workflow: {
 interface RunningBody {
   readonly name: string
   readonly id: string
+  /** Undefined where another engine than this package's runs it. */
+  readonly databaseId: DatabaseId | undefined
   readonly events: ReadonlyMap<string, EventDeferred>
   readonly stepFailure: Schema.Codec<unknown, unknown>
 }
@@ -169,7 +176,7 @@ const durableOf = (body: RunningBody, operate: Operate): Durable<EventSchemas> =
 })
 
 const stepOf = <A>(
-  { name: workflow, id, stepFailure }: RunningBody,
+  { name: workflow, id, databaseId, stepFailure }: RunningBody,
   name: string,
   run: StepFunction<A>,
   { retry = RetryPolicy.none, retryable = () => true, success }: StepOptions & { readonly success?: Schema.Codec<A, unknown> },
@@ -178,7 +185,8 @@ const stepOf = <A>(
   const what = `step ${name} of workflow ${workflow}`
   const called = { machine: workflow, what: `step ${name}`, isFailure: () => true }
   const attempted = (attempt: number): Effect.Effect<A, unknown, WorkflowEngine | WorkflowInstance> => {
-    const key = `${workflow}/${id}/${name}`
+    const stepKey = `${workflow}/${id}/${name}`
+    const key = databaseId === undefined ? stepKey : idempotencyKey(databaseId, stepKey)
     const execute = callHandler(called, {}, (context) => run((context as { readonly signal: AbortSignal }).signal, { key, attempt }))
     const activity = Activity.make({
       name,

@@ -6,6 +6,7 @@ import type * as Effect from "effect/Effect"
 import type { SqlClient } from "effect/sql/SqlClient"
 import type { Fragment } from "effect/sql/Statement"
 import type { ShardFilter } from "../store/Commit.ts"
+import type { DatabaseId } from "../store/DatabaseId.ts"
 
 /** The parts of a statement that updates instances and reads them. All parts see the tables as they were before the statement. */
 export interface UpdateAndRead {
@@ -58,6 +59,7 @@ export interface Dialect {
   readonly lives: (json: string) => Fragment
   /** JSON `[[number, claim], ...]` as rows `(number, claim)`. */
   readonly claims: (json: string) => Fragment
+  readonly databaseId: DatabaseId
   /** The table of events, for statements that find them by sequence number. */
   readonly eventsBySequence: Fragment
   /** The condition for events of an instance after one sequence number and through another. */

@@ -29,6 +29,7 @@ export const sqlCommands = (dialect: Dialect): Omit<CommandsService, "isShared" 
   const reading = persisting("read commands", anyMachine)
   const changing = persisting("change commands", anyMachine)
   return {
+    databaseId: dialect.databaseId,
     queuesOfNext: (instances) =>
       instances.length === 0
         ? Effect.succeed(new Set())

@@ -34,6 +34,7 @@ export const sqlJournal = (dialect: Dialect, reading: EventReading, listing: Lis
 }
 
 const operations = (dialect: Dialect, reading: EventReading, listing: Listing): Omit<JournalService, "commit" | "fork" | "takeOver"> => ({
+  databaseId: dialect.databaseId,
   open: (key) =>
     canBeStored(key)
       ? persisting("open", key)(Effect.map(openRow(dialect, key), ([row]) => Option.map(Option.fromNullishOr(row), openedOf)))

@@ -18,6 +18,7 @@ import { finished } from "./migrations/0009_finished.ts"
 import { errors } from "./migrations/0010_errors.ts"
 import { deliveries } from "./migrations/0011_deliveries.ts"
 import { revisions } from "./migrations/0012_revisions.ts"
+import { database } from "./migrations/0013_database.ts"
 import { isBusy } from "./opening.ts"
 
 /**
@@ -62,4 +63,5 @@ export const migrate = migrateTables("detent_migrations", {
   "0010_errors": errors,
   "0011_deliveries": deliveries,
   "0012_revisions": revisions,
+  "0013_database": database,
 })

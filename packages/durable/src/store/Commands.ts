@@ -9,6 +9,7 @@ import type * as Effect from "effect/Effect"
 import type * as Option from "effect/Option"
 import type { CommandSignal } from "../command/CommandSignal.ts"
 import type { InstanceKey, Json } from "./Commit.ts"
+import type { DatabaseId } from "./DatabaseId.ts"
 import type { Claim, ClaimedCommand, CommandStatus, StoredCommand } from "./StoredCommand.ts"
 
 export type { AttemptError, Claim, ClaimedCommand, CommandStatus, StoredCommand } from "./StoredCommand.ts"
@@ -133,6 +134,7 @@ export type QueueRecord = QueueSettings & { readonly queue: string }
 type Stored<A> = Effect.Effect<A, PersistenceFailed>
 
 export interface CommandsService {
+  readonly databaseId: DatabaseId
   /** Whether other processes may store commands without notifying this one: then workers poll. */
   readonly isShared: boolean
   /** Notifies the workers of this process of new commands. */

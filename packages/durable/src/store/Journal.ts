@@ -17,6 +17,7 @@ import type {
   SnapshotRecord,
   TimerRecord,
 } from "./Commit.ts"
+import type { DatabaseId } from "./DatabaseId.ts"
 
 /** An instance as the store lists it. */
 export interface InstanceRecord extends InstanceKey, InstanceSummary {
@@ -147,6 +148,7 @@ export interface JournalService {
   readonly changed?: ChangeNotifications
   /** Set where no other process can reach the store, and reading it costs nothing. */
   readonly local?: LocalJournal
+  readonly databaseId: DatabaseId
   /** The service that a fiber has in its context inside a transaction of the store's database. */
   readonly transaction?: Context.Key<TransactionConnection, TransactionConnection.Service>
   /** How many groups of commits the store writes efficiently at the same time. Default: 1. */

@@ -46,7 +46,7 @@ export class FaultyStore {
   /** No node reaches it, or no node can write to it. */
   outage: { readonly kind: "all" | "writes"; readonly until: number } | undefined
   mistake: Mistake | undefined
-  readonly state: MemoryState = emptyState()
+  readonly state: MemoryState = emptyState("simulated")
   readonly journal: JournalService = memoryJournal(this.state)
   /** What was pruned, for the verdict: the journal no longer has it. */
   readonly #pruned = new Map<string, Whole>()

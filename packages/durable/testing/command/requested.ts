@@ -33,7 +33,7 @@ export const requested: Topic = (it) => {
       assert.deepStrictEqual(yield* order.waitFor(({ _tag }) => _tag === "Paid"), S.Paid({ total: 42, receipt: "receipt-1" }))
       yield* ended(name, { completed: 2 })
       assert.deepStrictEqual(seen.toSorted(), [
-        ["charge", `${name}/o-1/1/0`, { total: 42, at: true }, "o-1 Charging"],
+        ["charge", `${(yield* Commands).databaseId}/${name}/o-1/1/0`, { total: 42, at: true }, "o-1 Charging"],
         ["mail", "", { text: "we charge you" }, ""],
       ])
       assert.deepStrictEqual(yield* journaled(name, "o-1"), ["Pay", "Charged"])

@@ -72,7 +72,8 @@ export const retrying: Topic = (it) => {
       assert.deepStrictEqual(yield* order.state, S.Paid({ receipt: "receipt-5" }))
       const { round, attempts } = yield* stored(`${name}/o-1/1/0`)
       assert.deepStrictEqual([round, attempts, runs], [2, 1, 5])
-      assert.deepStrictEqual([...keys], [`${name}/o-1/1/0`], "the effect is still the same one")
+      const { databaseId } = yield* Commands
+      assert.deepStrictEqual([...keys], [`${databaseId}/${name}/o-1/1/0`], "the effect is still the same one")
     }),
   )
 

@@ -65,6 +65,7 @@ export class StoreProbe {
     const timers = Context.get(store, Timers)
     const leases = Context.get(store, Leases)
     return Context.make(Journal, {
+      databaseId: journal.databaseId,
       // With this hand between them, no store is local.
       ...(journal.writers === undefined ? {} : { writers: journal.writers }),
       ...(journal.transaction === undefined ? {} : { transaction: journal.transaction }),
