@@ -1,7 +1,11 @@
 /** The queue of Cloud Tasks by itself: what it sends, and what it makes of the answers. Where DETENT_TEST_CLOUD_TASKS names a real queue, there too. */
 import { assert, describe, it } from "@effect/vitest"
 import * as ConfigProvider from "effect/ConfigProvider"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
+import * as FetchHttpClient from "effect/http/FetchHttpClient"
+import * as HttpClient from "effect/http/HttpClient"
+import * as HttpClientError from "effect/http/HttpClientError"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
@@ -104,19 +108,47 @@ describe("a queue of Cloud Tasks", () => {
     }).pipe(Effect.scoped),
   )
 
+  /** Credentials of an environment that the test gives, with the names of hosts that DNS answers for. */
+  const credentialsIn = (
+    env: Readonly<Record<string, string>>,
+    lookUp: (host: string) => "EAI_AGAIN" | "ENOTFOUND" | undefined = () => undefined,
+    patience: Duration.Input = "1 second",
+  ) =>
+    googleCredentials("scope", { patience }).pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env: { CLOUDSDK_CONFIG: "/nonexistent", ...env } })),
+      Effect.updateService(HttpClient.HttpClient, (client) =>
+        HttpClient.transform(client, (send, request) => {
+          const code = lookUp(new URL(request.url).hostname)
+          if (code === undefined) return send
+          const cause = Object.assign(new Error(`getaddrinfo ${code}`), { code })
+          return Effect.fail(new HttpClientError.HttpClientError({ reason: new HttpClientError.TransportError({ request, cause }) }))
+        }),
+      ),
+      Effect.provide(FetchHttpClient.layer),
+    )
+
+  it.live("waits for its credentials while DNS and the metadata server are away for a moment", () =>
+    Effect.gen(function* () {
+      const { fake, settings } = yield* setting
+      const host = new URL(fake.url).host
+      for (const code of ["EAI_AGAIN", "ENOTFOUND"] as const) {
+        let lookups = 0
+        const credentials = yield* credentialsIn({ GCE_METADATA_HOST: host }, () => (lookups++ < 3 ? code : undefined), "20 seconds")
+        yield* CloudTasks.make(settings, credentials).enqueue("resolution", {}, { key: code })
+      }
+      let asked = 0
+      fake.plan = ({ path }) => (path.startsWith("/computeMetadata/") && asked++ < 3 ? { status: 503 } : undefined)
+      const credentials = yield* credentialsIn({ GCE_METADATA_HOST: host }, undefined, "20 seconds")
+      yield* CloudTasks.make(settings, credentials).enqueue("resolution", {}, { key: "server" })
+      assert.strictEqual(fake.created.length, 3)
+    }).pipe(Effect.scoped),
+  )
+
   it.live("is tried again where its credentials cannot be had for a while, and refused where there are none", () =>
     Effect.gen(function* () {
       const { fake, settings } = yield* setting
-      const enqueue = (host: string) =>
-        Effect.gen(function* () {
-          const env = { CLOUDSDK_CONFIG: "/nonexistent", GCE_METADATA_HOST: host }
-          const credentials = yield* Effect.provideService(
-            googleCredentials("scope"),
-            ConfigProvider.ConfigProvider,
-            ConfigProvider.fromEnv({ env }),
-          )
-          yield* CloudTasks.make(settings, credentials).enqueue("resolution", {}, soon)
-        })
+      const enqueueWith = (credentials: GoogleCredentials) => CloudTasks.make(settings, credentials).enqueue("resolution", {}, soon)
+      const enqueue = (host: string) => Effect.flatMap(credentialsIn({ GCE_METADATA_HOST: host }), enqueueWith)
       const host = new URL(fake.url).host
       for (const fault of ["reset before", { status: 503 }] as const) {
         fake.plan = ({ path }) => (path.startsWith("/computeMetadata/") ? fault : undefined)
@@ -128,8 +160,12 @@ describe("a queue of Cloud Tasks", () => {
       const none = yield* refusal(enqueue(host))
       assert.isFalse(none.retryable)
       assert.include(none.nextStep, "GOOGLE_APPLICATION_CREDENTIALS")
-      assert.isFalse((yield* refusal(enqueue("metadata.invalid"))).retryable)
       fake.plan = () => undefined
+      // Without an answer of DNS, the machine may be one of Google's; with the answer that there is no such name, it is not.
+      const away = yield* credentialsIn({}, () => "EAI_AGAIN")
+      assert.isTrue((yield* refusal(enqueueWith(away))).retryable)
+      const elsewhere = yield* credentialsIn({}, () => "ENOTFOUND")
+      assert.isFalse((yield* refusal(enqueueWith(elsewhere))).retryable)
       yield* enqueue(host)
     }).pipe(Effect.scoped),
   )

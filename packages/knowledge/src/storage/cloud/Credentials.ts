@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as FetchHttpClient from "effect/http/FetchHttpClient"
 import * as HttpClient from "effect/http/HttpClient"
 import * as HttpClientRequest from "effect/http/HttpClientRequest"
+import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schedule from "effect/Schedule"
@@ -49,17 +50,20 @@ interface Expiring<A> {
 /** Credentials are renewed this long before they expire. Google's metadata server issues new ones no earlier than five minutes before. */
 const renewedBefore = 225_000
 
-const cached = <A>(fetched: Effect.Effect<Expiring<A>, CredentialsRefused>): Credentials<A> => {
+/** Once the source has answered, a missing answer is an outage, and not a machine without that source. */
+const cached = <A>(fetch: (hasAnswered: boolean) => Effect.Effect<Expiring<A>, CredentialsRefused>): Credentials<A> => {
   let kept: Expiring<A> | undefined
+  let hasAnswered = false
   const turn = Semaphore.makeUnsafe(1)
   const current = Effect.gen(function* () {
     const now = yield* Clock.currentTimeMillis
     if (kept !== undefined && kept.expiresAt - renewedBefore > now) return kept.value
     const before = kept
-    kept = yield* Effect.catch(fetched, (refused) =>
+    kept = yield* Effect.catch(fetch(hasAnswered), (refused) =>
       // The cached credentials are still valid; the next request tries again.
       before !== undefined && before.expiresAt > now + 10_000 ? Effect.succeed(before) : Effect.fail(refused),
     )
+    hasAnswered = true
     return kept.value
   })
   return {
@@ -75,48 +79,83 @@ const variable = (name: string): Effect.Effect<string | undefined> =>
   Effect.map(Effect.orDie(Config.String(name).pipe(Config.withDefault(""))), (value) => (value === "" ? undefined : value))
 
 /** The reason why one attempt failed. */
-class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly message: string }> {}
+class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly message: string; readonly status?: number }> {}
+
+/** The HttpClient of the caller, if there is one. */
+export const clientInContext: Effect.Effect<HttpClient.HttpClient | undefined> = Effect.map(
+  Effect.serviceOption(HttpClient.HttpClient),
+  Option.getOrUndefined,
+)
 
 interface AskOptions {
   readonly problem: string
   readonly nextStep: string
   /** Timeout of one attempt. Default: ten seconds. */
   readonly timeout?: Duration.Input
-  /** Number of retries. Default: 2. */
-  readonly retries?: number
+  /** How long attempts are started. */
+  readonly patience: Duration.Input
   /** The server may not exist on this machine: then a missing response is not an outage. */
   readonly mayBeAbsent?: boolean
+  /** The name of the server exists only in its cloud: an unknown name is not an outage. */
+  readonly mayBeUnknown?: boolean
+  readonly client: HttpClient.HttpClient | undefined
 }
 
-const pauses = Schedule.exponential("200 millis")
+export interface CredentialsOptions {
+  /** For how long failed requests for credentials are repeated. Requests that need them wait meanwhile. Default: 15 seconds. */
+  readonly patience?: Duration.Input
+}
 
-const isRefusal = ({ message }: { readonly message: string }): boolean => /^4\d\d\b/.test(message)
+const defaultPatience = "15 seconds"
 
-/** Outside of the cloud, the host name of the metadata server does not resolve. */
-const isUnknownName = (error: unknown): boolean => /\b(?:ENOTFOUND|EAI_AGAIN)\b/.test(innermostReason(error))
+/** A shorter patience with a server that may not exist. */
+const shortPatience = "2 seconds"
+
+const attemptsWithin = (patience: Duration.Input) =>
+  Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("3 seconds")]).pipe(
+    Schedule.jittered,
+    Schedule.upTo({ duration: patience }),
+  )
+
+/** The server has answered, and another attempt would get the same answer. */
+const isRefusal = (error: unknown): boolean => {
+  const status = error instanceof NoAnswer ? error.status : undefined
+  return status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 429
+}
+
+/** Outside of the cloud, the name of the metadata server is known to be unknown. Without an answer of DNS, the code is EAI_AGAIN. */
+const isUnknownName = (error: unknown): boolean => {
+  let inner = error
+  for (let depth = 0; depth < 8 && inner instanceof Error; depth++) {
+    if ("code" in inner && inner.code === "ENOTFOUND") return true
+    inner = "reason" in inner && inner.reason instanceof Error ? inner.reason : inner.cause
+  }
+  return false
+}
 
 /**
- * The response text of a token endpoint or a metadata server. Retried on failure, so that a short outage of the server does not fail a
- * write.
+ * The response text of a token endpoint or a metadata server. Repeated while the server or DNS does not answer, so that a short outage does
+ * not fail the requests that need credentials.
  */
 const askedText = (
   request: HttpClientRequest.HttpClientRequest,
-  { problem, nextStep, timeout = "10 seconds", retries = 2, mayBeAbsent = false }: AskOptions,
+  { problem, nextStep, timeout = "10 seconds", patience, mayBeAbsent = false, mayBeUnknown = false, client }: AskOptions,
 ): Effect.Effect<string, CredentialsRefused> =>
   Effect.gen(function* () {
     const response = yield* HttpClient.execute(request)
     const text = yield* response.text
-    return response.status === 200 ? text : yield* Effect.fail(new NoAnswer({ message: `${response.status} ${problemIn(text)}`.trim() }))
+    const { status } = response
+    return status === 200 ? text : yield* Effect.fail(new NoAnswer({ message: `${status} ${problemIn(text)}`.trim(), status }))
   }).pipe(
     Effect.timeoutOrElse({ duration: timeout, orElse: () => Effect.fail(new NoAnswer({ message: "no answer came in time" })) }),
-    Effect.retry({ times: retries, schedule: pauses, while: (error) => !isRefusal(error) && !isUnknownName(error) }),
+    Effect.retry({ schedule: attemptsWithin(patience), while: (error) => !isRefusal(error) }),
     Effect.mapError((error) => {
-      const retryable = !mayBeAbsent && !isRefusal(error) && !isUnknownName(error)
+      const retryable = !mayBeAbsent && !isRefusal(error) && !(mayBeUnknown && isUnknownName(error))
       return new CredentialsRefused({ problem: `${problem} (${innermostReason(error)})`, nextStep, retryable })
     }),
     Effect.provideService(HttpClient.TracerDisabledWhen, () => true),
     Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
-    Effect.provide(FetchHttpClient.layer),
+    Effect.provide(client === undefined ? FetchHttpClient.layer : Layer.succeed(HttpClient.HttpClient, client)),
   )
 
 /** Like `askedText`, for a JSON response. */
@@ -172,26 +211,33 @@ const TokenAnswer = Schema.Struct({ access_token: Schema.String, expires_in: Sch
 type Token = Expiring<Redacted.Redacted<string>>
 
 /** The credentials of the environment. Their kind is determined when the first token is needed. */
-export const googleCredentials = (scope: string): Effect.Effect<GoogleCredentials> =>
+export const googleCredentials = (
+  scope: string,
+  { patience = defaultPatience }: CredentialsOptions = {},
+): Effect.Effect<GoogleCredentials> =>
   Effect.gen(function* () {
+    const client = yield* clientInContext
     const [named, configFolder, metadataHost] = yield* Effect.all([
       variable("GOOGLE_APPLICATION_CREDENTIALS"),
       variable("CLOUDSDK_CONFIG"),
       variable("GCE_METADATA_HOST"),
     ])
-    const credentials: Credentials<Redacted.Redacted<string>> = cached(
+    const credentials: Credentials<Redacted.Redacted<string>> = cached((hasAnswered) =>
       Effect.suspend(() => {
         const wellKnown = join(
           configFolder === undefined ? join(homedir(), ".config", "gcloud") : configFolder,
           "application_default_credentials.json",
         )
         const file = named ?? (existsSync(wellKnown) ? wellKnown : undefined)
-        if (file === undefined) return fromMetadata(metadataHost ?? "metadata.google.internal")
-        return Effect.flatMap(keyIn(file), (key) => fromKey(key, scope))
+        if (file !== undefined) return Effect.flatMap(keyIn(file), (key) => fromKey(key, scope, { patience, client }))
+        const mayBeUnknown = metadataHost === undefined && !hasAnswered
+        return fromMetadata(metadataHost ?? metadataServer, { patience: mayBeUnknown ? shortPatience : patience, mayBeUnknown, client })
       }),
     )
     return { token: credentials.current, forget: credentials.forget }
   })
+
+const metadataServer = "metadata.google.internal"
 
 /** No credentials, for emulators. */
 export const anonymous: GoogleCredentials = { token: Effect.succeed(Redacted.make("anonymous")), forget: Effect.void }
@@ -228,7 +274,9 @@ const kindProblem = (text: string): string => {
 
 const defaultTokenUri = "https://oauth2.googleapis.com/token"
 
-const fromKey = (key: KeyFile, scope: string): Effect.Effect<Token, CredentialsRefused> =>
+type Source = Pick<AskOptions, "patience" | "mayBeAbsent" | "mayBeUnknown" | "client">
+
+const fromKey = (key: KeyFile, scope: string, source: Source): Effect.Effect<Token, CredentialsRefused> =>
   Effect.gen(function* () {
     const address = key.token_uri ?? defaultTokenUri
     const now = yield* Clock.currentTimeMillis
@@ -243,6 +291,7 @@ const fromKey = (key: KeyFile, scope: string): Effect.Effect<Token, CredentialsR
           }
     const who = key.type === "service_account" ? `service account ${key.client_email}` : "the logged-in user"
     return yield* askedToken(HttpClientRequest.bodyUrlParams(HttpClientRequest.post(address), form), {
+      ...source,
       problem: `Google refused a token for ${who}`,
       nextStep:
         key.type === "service_account"
@@ -264,12 +313,13 @@ const assertionOf = (key: typeof ServiceAccountKey.Type, audience: string, scope
       new CredentialsRefused({ problem: `the private key of ${key.client_email} cannot be used`, nextStep: "download the key again" }),
   })
 
-const fromMetadata = (host: string): Effect.Effect<Token, CredentialsRefused> =>
+const fromMetadata = (host: string, source: Source): Effect.Effect<Token, CredentialsRefused> =>
   askedToken(
     HttpClientRequest.get(`http://${host}/computeMetadata/v1/instance/service-accounts/default/token`, {
       headers: { "metadata-flavor": "Google" },
     }),
     {
+      ...source,
       problem: "there are no Google credentials",
       nextStep: "set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or give the machine a service account",
     },
@@ -300,6 +350,7 @@ export interface AwsSettings {
 }
 
 export const awsSettings: Effect.Effect<AwsSettings> = Effect.gen(function* () {
+  const client = yield* clientInContext
   const profile = (yield* variable("AWS_PROFILE")) ?? "default"
   const credentialsFile = (yield* variable("AWS_SHARED_CREDENTIALS_FILE")) ?? join(homedir(), ".aws", "credentials")
   const configFile = (yield* variable("AWS_CONFIG_FILE")) ?? join(homedir(), ".aws", "config")
@@ -311,7 +362,15 @@ export const awsSettings: Effect.Effect<AwsSettings> = Effect.gen(function* () {
   ]
   const container = yield* containerSettings
   const machine = yield* machineAddress
-  const ofSurroundings = cached(container === undefined ? fromMachine(machine, profile) : fromContainer(container))
+  const ofSurroundings = cached((hasAnswered) =>
+    container === undefined
+      ? fromMachine(
+          machine,
+          profile,
+          hasAnswered ? { patience: defaultPatience, client } : { patience: shortPatience, mayBeAbsent: true, client },
+        )
+      : fromContainer(container, { patience: defaultPatience, client }),
+  )
   const current = Effect.suspend(() => {
     if (accessKeyId !== undefined && secret !== undefined) return Effect.succeed(keysOf(accessKeyId, secret, token))
     const section = { ...configured, ...sectionIn(credentialsFile, profile) }
@@ -376,7 +435,10 @@ const isTrusted = (url: URL): boolean =>
   ["localhost", "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]", "[::1]"].includes(url.hostname) ||
   (isIP(url.hostname) === 4 && url.hostname.startsWith("127."))
 
-const fromContainer = ({ url, tokenFile, token }: ContainerSettings): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
+const fromContainer = (
+  { url, tokenFile, token }: ContainerSettings,
+  source: Source,
+): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
   Effect.gen(function* () {
     const refused = (problem: string) =>
       new CredentialsRefused({ problem, nextStep: "correct the AWS_CONTAINER_ variables, which ECS and EKS set themselves" })
@@ -390,6 +452,7 @@ const fromContainer = ({ url, tokenFile, token }: ContainerSettings): Effect.Eff
             catch: (cause) => refused(`the token of the container in ${tokenFile} cannot be read: ${innermostReason(cause)}`),
           })
     return yield* askedKeys(HttpClientRequest.get(url, proof === undefined ? {} : { headers: { authorization: proof } }), {
+      ...source,
       problem: "the container provides no AWS keys",
       nextStep: "give the task or the pod a role",
     })
@@ -402,18 +465,12 @@ const machineAddress: Effect.Effect<string | undefined> = Effect.gen(function* (
 })
 
 /** Uses IMDSv2 only: it requires a session token, which a forwarded request cannot obtain. */
-const fromMachine = (address: string | undefined, profile: string): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
+const fromMachine = (address: string | undefined, profile: string, source: Source): Effect.Effect<Expiring<AwsKeys>, CredentialsRefused> =>
   Effect.gen(function* () {
     const problem = `there are no AWS keys in the environment, in the profile ${profile}, or from the machine`
     if (address === undefined) return yield* new CredentialsRefused({ problem, nextStep: setKeys })
     // Machines outside of AWS do not answer, so the timeout is short.
-    const options: AskOptions = {
-      problem,
-      nextStep: `${setKeys}, or give the machine a role`,
-      timeout: "1 second",
-      retries: 1,
-      mayBeAbsent: true,
-    }
+    const options: AskOptions = { ...source, problem, nextStep: `${setKeys}, or give the machine a role`, timeout: "1 second" }
     const session = yield* askedText(
       HttpClientRequest.put(`${address}/latest/api/token`, { headers: { "x-aws-ec2-metadata-token-ttl-seconds": "21600" } }),
       options,

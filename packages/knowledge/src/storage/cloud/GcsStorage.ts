@@ -13,10 +13,9 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import { Generation, Storage, type StorageError, StorageFailed, type StorageService, type StorageUri } from "../Storage.ts"
-import { anonymous, type GoogleCredentials, googleCredentials, storageScope } from "./Credentials.ts"
+import { anonymous, clientInContext, type GoogleCredentials, googleCredentials, storageScope } from "./Credentials.ts"
 import {
   type Answer,
-  clientInContext,
   joined,
   listedPage,
   locationOf,

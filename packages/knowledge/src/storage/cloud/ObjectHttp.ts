@@ -210,12 +210,6 @@ const noStream: ByteStream = Stream.empty
 const retryAfterMillis = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : undefined
 
-/** The HttpClient of the caller, if there is one. */
-export const clientInContext: Effect.Effect<HttpClient.HttpClient | undefined> = Effect.map(
-  Effect.serviceOption(HttpClient.HttpClient),
-  Option.getOrUndefined,
-)
-
 // Addresses of buckets: the bucket and key of an address, and the address of a listed key.
 
 export interface Location {

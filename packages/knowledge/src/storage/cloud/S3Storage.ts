@@ -14,10 +14,9 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import { Parser } from "htmlparser2"
 import { Generation, Storage, type StorageError, type StorageFailed, type StorageService, type StorageUri } from "../Storage.ts"
-import { type AwsKeys, awsSettings, encoded, signerFor } from "./Credentials.ts"
+import { type AwsKeys, awsSettings, clientInContext, encoded, signerFor } from "./Credentials.ts"
 import {
   type Answer,
-  clientInContext,
   listedPage,
   locationOf,
   lost,
