@@ -98,16 +98,16 @@ export const resolveEntities = (folder: StorageFolder, state: typeof S.Resolving
         })
       : {
           lines: sortLines(Stream.flatten(documents)),
-          counts: () => ({ mentions: state.entityCount, entities: state.entityCount, merges: [] }),
+          counts: () => ({ mentions: state.entityCount, entities: state.entityCount, merges: [], proposals: [] }),
         }
     const against = Option.match(current, { onNone: () => null, onSome: ({ version }) => version })
     const versions = others?.versions ?? brought.documents.map(({ documentId, runId, at }) => [documentId, runId, at])
     const decided = decisions.map(({ factId, verdict, by, at }) => [factId, verdict, by, at])
     const from = contentHashOf(JSON.stringify([state.attempt, against ?? "", versions, decided]))
     const written = yield* writeLines(blobIn(folder, linesOfBatch(state.batchId, from).resolved), graph.lines)
-    const { mentions, entities, merges } = graph.counts()
-    // Tells users why two names are one entity.
-    yield* (yield* Storage).set(blobIn(folder, pathsOfBatch(state.batchId).merges), JSON.stringify({ merges }))
+    const { mentions, entities, merges, proposals } = graph.counts()
+    // Tells users why two names are one entity, and which names may be.
+    yield* (yield* Storage).set(blobIn(folder, pathsOfBatch(state.batchId).merges), JSON.stringify({ merges, proposals }))
     const list = yield* writeDocuments(yield* Storage, folder, state.batchId, brought)
     return {
       graph: written,

@@ -12,9 +12,18 @@ import { labelPredicate, type NodeOfLines, nodesOfLines, sameAs, statementType }
 import { OntologyIndex, type PackedOntology } from "../ontology/OntologyIndex.ts"
 import { type SortFailed, sortLines } from "../rdf/LineSort.ts"
 import { detached, KeptTexts, lineParts, nameOfNode, termOf, typePredicate } from "../rdf/Turtle.ts"
-import { localName } from "../rdf/Vocabulary.ts"
+import { localName, vocabularies } from "../rdf/Vocabulary.ts"
 import { WorkerPool } from "../threads/WorkerPool.ts"
-import { type Cluster, type Identifier, type KnownEntity, type Merge, type NamedMention, Resolver } from "./Resolver.ts"
+import {
+  type Cluster,
+  type Identifier,
+  type KnownEntity,
+  type Merge,
+  type MergeProposal,
+  type NamedMention,
+  Resolver,
+  type SingleValue,
+} from "./Resolver.ts"
 
 export interface ResolveOptions<E, R> {
   /** The sorted lines of each document. Read twice; both reads must yield the same order. */
@@ -36,6 +45,7 @@ export interface ResolvedGraph<E, R> {
   /** Number of entities after resolution. */
   readonly entities: number
   readonly merges: ReadonlyArray<Merge>
+  readonly proposals: ReadonlyArray<MergeProposal>
 }
 
 export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effect<ResolvedGraph<E, R>, E, R> =>
@@ -48,7 +58,7 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
       labels: (type) => ontology.names(type),
       areDisjoint: (one, other) => ontology.areDisjoint(one, other),
     })
-    const entities = new EntityReading(identifying)
+    const entities = new EntityReading(identifying, singleValued(ontology))
     yield* Stream.runForEach(nodesOfLines(existing), (node) =>
       Effect.sync(() => {
         for (const entity of entities.known(node)) resolver.know(entity)
@@ -61,14 +71,40 @@ export const resolveGraphs = <E, R>(options: ResolveOptions<E, R>): Effect.Effec
         resolver.addDocument(nodes.map((node) => entities.mention(node)))
       }),
     )
-    const { clusters, clusterOf, merges } = resolver.resolve()
-    const iris = clusters.map((cluster) => `<${canonicalIri(base, cluster)}>`)
+    const { clusters, clusterOf, merges, proposals } = resolver.resolve()
+    const iris = canonicalIris(base, clusters).map((iri) => `<${iri}>`)
     const rewritten = Stream.flatMap(Stream.zipWithIndex(documents), ([lines, position]) =>
       rewrite(lines, (index) => iris[clusterOf[(offsets[position] ?? 0) + index] ?? -1]),
     )
     const mentions = offsets[counted] ?? resolver.mentionCount
-    return { lines: rewritten, mentions, entities: new Set(clusterOf.subarray(0, mentions)).size, merges }
+    return { lines: rewritten, mentions, entities: new Set(clusterOf.subarray(0, mentions)).size, merges, proposals }
   })
+
+const { xsd } = vocabularies
+const dates = new Set(["date", "dateTime", "gYear", "gYearMonth"].map((name) => `${xsd}${name}`))
+
+/**
+ * The properties that have one value for each entity: functional ones, those of which a class allows one value at most, and dates of birth
+ * and death, which few ontologies declare.
+ */
+const singleValued = (index: OntologyIndex): ReadonlySet<string> => {
+  const { properties, classes } = index.ontology
+  const limited = classes.flatMap(({ restrictions }) =>
+    restrictions.filter(({ kind, count }) => (kind === "max" || kind === "exactly") && count === 1).map(({ property }) => property),
+  )
+  const declared = properties.filter(({ traits }) => traits.includes("functional")).map(({ iri }) => iri)
+  const dated = properties.filter(
+    ({ iri, kind, range }) =>
+      kind !== "object" &&
+      index
+        .names(iri)
+        .some(
+          (name) =>
+            /\b(?:birth|born|death|died)\b/i.test(name) && (/\b(?:date|year)\b/i.test(name) || range.flat().some((one) => dates.has(one))),
+        ),
+  )
+  return new Set([...declared, ...limited, ...dated.map(({ iri }) => iri)].map((iri) => `<${iri}>`))
+}
 
 const isEntity = ({ values }: NodeOfLines): boolean =>
   values.has(labelPredicate) && !(values.get(typePredicate)?.includes(statementType) ?? true)
@@ -80,9 +116,11 @@ const entitiesOf = <E, R>(lines: Stream.Stream<string, E, R>): Stream.Stream<Nod
 class EntityReading {
   readonly #kept = new KeptTexts()
   readonly #identifying: ReadonlySet<string>
+  readonly #single: ReadonlySet<string>
 
-  constructor(identifying: ReadonlySet<string>) {
+  constructor(identifying: ReadonlySet<string>, single: ReadonlySet<string>) {
     this.#identifying = identifying
+    this.#single = single
   }
 
   mention(node: NodeOfLines): NamedMention {
@@ -90,6 +128,7 @@ class EntityReading {
       type: this.#values(node, typePredicate)[0] ?? "",
       name: this.#values(node, labelPredicate)[0] ?? "",
       identifiers: this.#identifiers(node),
+      values: this.#singleValues(node),
     }
   }
 
@@ -97,12 +136,23 @@ class EntityReading {
     if (!isEntity(node)) return []
     const names = this.#values(node, labelPredicate)
     const identifiers = this.#identifiers(node)
+    const values = this.#singleValues(node)
     const iri = detached(nameOfNode(node.subject))
-    return this.#values(node, typePredicate).map((type) => ({ iri, type, names, identifiers }))
+    return this.#values(node, typePredicate).map((type) => ({ iri, type, names, identifiers, values }))
   }
 
   #values({ values }: NodeOfLines, predicate: string): ReadonlyArray<string> {
     return (values.get(predicate) ?? []).map((object) => this.#kept.of(termOf(object).value))
+  }
+
+  /** Without texts in a language, of which each language has its own. A property with several values decides nothing. */
+  #singleValues({ values }: NodeOfLines): ReadonlyArray<SingleValue> {
+    return [...this.#single].flatMap((property) => {
+      const [object, another] = values.get(property) ?? []
+      if (object === undefined || another !== undefined) return []
+      const term = termOf(object)
+      return term.termType === "Literal" && term.language === "" ? [[property, this.#kept.of(term.value)] as const] : []
+    })
   }
 
   #identifiers(node: NodeOfLines): ReadonlyArray<Identifier> {
@@ -140,6 +190,18 @@ export const canonicalIri = (base: string, cluster: Cluster): string => {
   return `${base}${slugOf(localName(cluster.type))}/${slugOf(cluster.names[0] ?? "")}-${digest}`
 }
 
+/** Of namesakes, those that no earlier batch knew have their values in the digest of their IRI. */
+const canonicalIris = (base: string, clusters: ReadonlyArray<Cluster>): ReadonlyArray<string> => {
+  const plain = clusters.map((cluster) => canonicalIri(base, cluster))
+  const counts = new Map<string, number>()
+  for (const iri of plain) counts.set(iri, (counts.get(iri) ?? 0) + 1)
+  return clusters.map((cluster, index) => {
+    const iri = plain[index] ?? ""
+    if (cluster.known !== undefined || counts.get(iri) === 1) return iri
+    return canonicalIri(base, { ...cluster, identity: `${cluster.identity}\n${JSON.stringify(cluster.values)}` })
+  })
+}
+
 /** Letters and numbers of any script are allowed in an IRI; any other character becomes a hyphen. */
 const slugOf = (text: string): string => {
   const slug = text
@@ -171,7 +233,7 @@ export const resolveOnWorker = <E, R>(options: ResolveOptions<E, R>): Effect.Eff
       const graph = yield* resolveGraphs(options)
       return { lines: sortLines(graph.lines), counts: () => outputOf(graph) }
     }
-    let counts: ResolveOutput = { mentions: 0, entities: 0, merges: [] }
+    let counts: ResolveOutput = { mentions: 0, entities: 0, merges: [], proposals: [] }
     const { documents, existing, ontology, base, counted } = options
     const input: ResolveInput = { ontology: ontology.pack(), base, ...(counted === undefined ? {} : { counted }) }
     const lines = pool.value.stream<E, R>("resolution.resolve", input, {
@@ -201,23 +263,29 @@ interface ResolveOutput {
   readonly mentions: number
   readonly entities: number
   readonly merges: ReadonlyArray<Merge>
+  readonly proposals: ReadonlyArray<MergeProposal>
 }
 
-/** Maximum number of listed merges: a batch may have as many merges as names. */
+/** Maximum number of listed merges and of proposals: a batch may have as many as names. */
 const mergesListed = 1000
 
 /** Normalises the sides of a merge, so that the list does not depend on the order of the documents. */
-const inOrder = (merge: Merge): Merge => (merge.left <= merge.right ? merge : { ...merge, left: merge.right, right: merge.left })
+const inOrder = <A extends Merge | MergeProposal>(merge: A): A =>
+  merge.left <= merge.right ? merge : { ...merge, left: merge.right, right: merge.left }
 
-const byNames = (one: Merge, other: Merge): number => {
+const byNames = (one: Merge | MergeProposal, other: Merge | MergeProposal): number => {
   const [first, second] = [`${one.left}\n${one.right}`, `${other.left}\n${other.right}`]
   return first < second ? -1 : first > second ? 1 : 0
 }
 
-const outputOf = <E, R>({ mentions, entities, merges }: ResolvedGraph<E, R>): ResolveOutput => ({
+const listed = <A extends Merge | MergeProposal>(all: ReadonlyArray<A>): ReadonlyArray<A> =>
+  all.map(inOrder).sort(byNames).slice(0, mergesListed)
+
+const outputOf = <E, R>({ mentions, entities, merges, proposals }: ResolvedGraph<E, R>): ResolveOutput => ({
   mentions,
   entities,
-  merges: merges.map(inOrder).sort(byNames).slice(0, mergesListed),
+  merges: listed(merges),
+  proposals: listed(proposals),
 })
 
 /** The lines of each document, and the lines of the existing graph. */

@@ -1,9 +1,10 @@
 /**
  * Entity resolution: decides which mentions name the same entity. It joins only mentions of the same type or of a subtype, in the same
- * script: by a shared identifier, by the same words with or without the name of their class, by one typo in a long word, by initials
- * and acronyms that match exactly one name, and within a document by a surname that matches exactly one name. A name of several words
- * that one document puts under two classes is one entity of both classes. A name that matches several entities stays separate: a wrong
- * join corrupts two entities, while a missing one can be made later.
+ * script: by a shared identifier, by the same words with or without the name of their class, and within a document by a surname,
+ * initials or an acronym that match exactly one of its names. A name of several words that one document puts under two classes is one
+ * entity of both classes. Mentions with contradicting values of a property that has one value, such as a year of birth, are never
+ * joined. A name that matches several entities stays separate: a wrong join corrupts two entities, while a missing one can be made later.
+ * Names that are only spelt alike, by one typo, or as initials or an acronym of a name elsewhere, are proposed, and not joined.
  *
  * Time is O(n log n), dominated by sorting; memory holds each distinct name once. The same mentions in the same order give the same
  * result.
@@ -15,7 +16,12 @@ export interface NamedMention {
   readonly type: string
   readonly name: string
   readonly identifiers?: ReadonlyArray<Identifier>
+  /** Its values of properties that have one value for each entity. */
+  readonly values?: ReadonlyArray<SingleValue>
 }
+
+/** A property that has one value for each entity, and the value as text: `["https://example.org/birthYear", "1815"]`. */
+export type SingleValue = readonly [property: string, value: string]
 
 /** An entity that an earlier batch resolved. It keeps its IRI, and two known entities are never joined. */
 export interface KnownEntity {
@@ -23,16 +29,27 @@ export interface KnownEntity {
   readonly type: string
   readonly names: ReadonlyArray<string>
   readonly identifiers?: ReadonlyArray<Identifier>
+  readonly values?: ReadonlyArray<SingleValue>
 }
 
-export type MergeReason = "identifier" | "same words" | "slip" | "initials" | "acronym"
+export type MergeReason = "identifier" | "same words"
 
-/** Two names that became one entity. */
-export interface Merge {
+export type ProposalReason = "slip" | "initials" | "acronym"
+
+interface TwoNames {
   readonly type: string
   readonly left: string
   readonly right: string
+}
+
+/** Two names that became one entity. */
+export interface Merge extends TwoNames {
   readonly reason: MergeReason
+}
+
+/** Two names that may be one entity: their spelling alone does not decide it. */
+export interface MergeProposal extends TwoNames {
+  readonly reason: ProposalReason
 }
 
 /** A group of mentions that are one entity. */
@@ -44,6 +61,8 @@ export interface Cluster {
   readonly names: ReadonlyArray<string>
   /** The input of the IRI's digest: the form of the first name and, where identifiers distinguish namesakes, the identifiers. */
   readonly identity: string
+  /** Sorted by property. */
+  readonly values: ReadonlyArray<SingleValue>
 }
 
 export interface Resolution {
@@ -51,14 +70,16 @@ export interface Resolution {
   /** For each mention, in the order they were added, the position of its cluster. */
   readonly clusterOf: Int32Array
   readonly merges: ReadonlyArray<Merge>
+  readonly proposals: ReadonlyArray<MergeProposal>
 }
 
-/** A distinct name of a type, and of one set of identifiers where these distinguish namesakes. */
+/** A distinct name of a type, and of one set of identifiers and single values where these distinguish namesakes. */
 interface Node {
   readonly type: string
   readonly name: string
   readonly form: NameForm
   readonly known: string | undefined
+  readonly values: ReadonlyArray<SingleValue>
   mentions: number
 }
 
@@ -83,6 +104,7 @@ export class Resolver {
   readonly #forms = new Map<string, NameForm>()
   readonly #byIdentifier = new Map<string, number>()
   readonly #merges: Array<Merge> = []
+  readonly #proposals: Array<MergeProposal> = []
   #mentions = new Int32Array(1024)
   #mentionCount = 0
   readonly #above: (type: string) => ReadonlySet<string>
@@ -101,9 +123,9 @@ export class Resolver {
   }
 
   /** Adds an entity of the existing graph. Must precede `addDocument`. */
-  know({ iri, type, names, identifiers = [] }: KnownEntity): void {
+  know({ iri, type, names, identifiers = [], values = [] }: KnownEntity): void {
     const own: ReadonlyArray<Identifier> = [[knownKind, iri], ...identifiers]
-    for (const name of names) this.#nodeOf(type, name, own, iri)
+    for (const name of names) this.#nodeOf(type, name, own, iri, values)
   }
 
   /** Adds the mentions of one document. Their numbers continue from `mentionCount`. */
@@ -111,7 +133,7 @@ export class Resolver {
     const forms = mentions.map(({ name }) => this.#formOf(name))
     mentions.forEach((mention, index) => {
       const full = fullNameInDocument(mentions, forms, index)
-      const node = this.#nodeOf(mention.type, full ?? mention.name, mention.identifiers ?? [], undefined)
+      const node = this.#nodeOf(mention.type, full ?? mention.name, mention.identifiers ?? [], undefined, mention.values ?? [])
       const found = this.#nodes[node]
       if (found !== undefined) found.mentions++
       if (this.#mentionCount === this.#mentions.length) {
@@ -155,22 +177,28 @@ export class Resolver {
 
   resolve(): Resolution {
     this.#joinSameWords()
-    this.#joinSlips()
-    this.#joinInitials()
-    this.#joinAcronyms()
+    this.#proposeSlips()
+    this.#proposeInitials()
+    this.#proposeAcronyms()
     return this.#collect()
   }
 
-  #nodeOf(type: string, name: string, identifiers: ReadonlyArray<Identifier>, known: string | undefined): number {
+  #nodeOf(
+    type: string,
+    name: string,
+    identifiers: ReadonlyArray<Identifier>,
+    known: string | undefined,
+    values: ReadonlyArray<SingleValue>,
+  ): number {
     const form = this.#formOf(name)
     const identity = identifiers.length === 0 ? "" : JSON.stringify(identifiers)
-    const key = identity === "" ? form.key : `${form.key}\n${identity}`
+    const key = identity === "" && values.length === 0 ? form.key : `${form.key}\n${identity}\n${JSON.stringify(values)}`
     const ofType = this.#byKey.get(type) ?? new Map<string, number>()
     const existing = ofType.get(key)
     if (existing !== undefined) return existing
-    const node = this.#clusters.add(identifiers)
+    const node = this.#clusters.add(identifiers, values)
     this.#byKey.set(type, ofType.set(key, node))
-    this.#nodes.push({ type, name, form, known, mentions: 0 })
+    this.#nodes.push({ type, name, form, known, values, mentions: 0 })
     this.#identities.push(identity)
     for (const [kind, value] of identifiers) {
       // An entity of the existing graph may have several classes.
@@ -197,21 +225,50 @@ export class Resolver {
     this.#merges.push({ type: leftNode.type, left: leftNode.name, right: rightNode.name, reason })
   }
 
-  /** Joins all nodes. If several are known or identified, joins only the nodes without identifiers to each other. */
+  /**
+   * Joins all nodes if they may be one entity. Else there are namesakes: joins those that share a value, and the nodes without identifiers
+   * and values to each other.
+   */
   #joinAll(nodes: ReadonlyArray<number>, reason: MergeReason): void {
-    const roots = [...new Set(nodes.map((node) => this.#clusters.root(node)))]
-    const known = roots.filter((root) => this.#clusters.hasKind(root, (kind) => kind === knownKind))
-    const identified = roots.filter((root) => this.#clusters.hasKind(root, (kind) => kind !== knownKind))
-    const isOne = known.length <= 1 && identified.length <= 1
-    const joined = isOne ? nodes : nodes.filter((node) => !this.#clusters.isIdentified(node))
-    const [first, ...others] = joined
+    if (this.#mayBeOne(nodes)) {
+      this.#joinEach(nodes, reason)
+      return
+    }
+    const sharing = new Map<string, Array<number>>()
+    for (const node of nodes)
+      for (const value of this.#node(node).values) {
+        const key = JSON.stringify(value)
+        sharing.set(key, [...(sharing.get(key) ?? []), node])
+      }
+    for (const group of sharing.values()) if (this.#mayBeOne(group)) this.#joinEach(group, reason)
+    this.#joinEach(
+      nodes.filter((node) => !this.#clusters.isIdentified(node) && !this.#clusters.hasValues(node)),
+      reason,
+    )
+  }
+
+  #joinEach([first, ...others]: ReadonlyArray<number>, reason: MergeReason): void {
     if (first !== undefined) for (const other of others) this.#join(first, other, reason)
   }
 
-  /** Joins a node with the others if they are all one entity already; otherwise the match is ambiguous. */
-  #joinIfOne(node: number, others: ReadonlyArray<number>, reason: MergeReason): void {
+  /** Whether at most one of the nodes is known, at most one identified, and no values contradict each other. */
+  #mayBeOne(nodes: ReadonlyArray<number>): boolean {
+    const roots = [...new Set(nodes.map((node) => this.#clusters.root(node)))]
+    const known = roots.filter((root) => this.#clusters.hasKind(root, (kind) => kind === knownKind))
+    const identified = roots.filter((root) => this.#clusters.hasKind(root, (kind) => kind !== knownKind))
+    return known.length <= 1 && identified.length <= 1 && this.#clusters.agree(roots)
+  }
+
+  /** Proposes a node and the others as one entity if the others are one already; otherwise the match is ambiguous. */
+  #proposeIfOne(node: number, others: ReadonlyArray<number>, reason: ProposalReason): void {
     const [first] = others
-    if (first !== undefined && new Set(others.map((other) => this.#clusters.root(other))).size === 1) this.#join(first, node, reason)
+    if (first !== undefined && new Set(others.map((other) => this.#clusters.root(other))).size === 1) this.#propose(first, node, reason)
+  }
+
+  #propose(left: number, right: number, reason: ProposalReason): void {
+    if (this.#clusters.root(left) === this.#clusters.root(right) || !this.#mayBeOne([left, right])) return
+    const [leftNode, rightNode] = [this.#node(left), this.#node(right)]
+    this.#proposals.push({ type: leftNode.type, left: leftNode.name, right: rightNode.name, reason })
   }
 
   #node(index: number): Node {
@@ -252,7 +309,7 @@ export class Resolver {
   }
 
   /** Words that differ by one edit share a shortening, so they fall into the same block. */
-  #joinSlips(): void {
+  #proposeSlips(): void {
     const attested = this.#wordCounts()
     eachBlock(
       this.#nodes.length,
@@ -267,7 +324,7 @@ export class Resolver {
         for (const [position, left] of block.entries())
           for (const right of block.slice(position + 1)) {
             const [leftNode, rightNode] = [this.#node(left), this.#node(right)]
-            if (leftNode.type === rightNode.type && isSlip(leftNode.form, rightNode.form, attested)) this.#joinAll([left, right], "slip")
+            if (leftNode.type === rightNode.type && isSlip(leftNode.form, rightNode.form, attested)) this.#propose(left, right, "slip")
           }
       },
     )
@@ -280,7 +337,7 @@ export class Resolver {
     return counts
   }
 
-  #joinInitials(): void {
+  #proposeInitials(): void {
     const keyOf = ({ type, form }: Node) => `${type}\n${form.script}\n${form.core.at(-1)}\n${form.core[0]?.[0]}`
     const emit = (node: Node, key: (hash: number) => void) => {
       if (node.form.core.length > 1) key(hashOf(keyOf(node), 3))
@@ -291,12 +348,12 @@ export class Resolver {
       if (short.length === 0 || short.length === block.length || block.length > 1000) return
       for (const index of short) {
         const fitting = block.filter((other) => !isShort(other) && initialsFit(this.#node(index).form, this.#node(other).form))
-        this.#joinIfOne(index, fitting, "initials")
+        this.#proposeIfOne(index, fitting, "initials")
       }
     })
   }
 
-  #joinAcronyms(): void {
+  #proposeAcronyms(): void {
     const keyOf = ({ type, form }: Node) => `${type}\n${form.script}\n${firstLetters(form)}`
     const emit = (node: Node, key: (hash: number) => void) => {
       if (firstLetters(node.form) !== undefined) key(hashOf(keyOf(node), 4))
@@ -304,7 +361,7 @@ export class Resolver {
     this.#eachEqual(1, emit, keyOf, (block) => {
       const long = block.filter((index) => !this.#node(index).form.acronym)
       if (long.length > 1000) return
-      for (const index of block) if (this.#node(index).form.acronym) this.#joinIfOne(index, long, "acronym")
+      for (const index of block) if (this.#node(index).form.acronym) this.#proposeIfOne(index, long, "acronym")
     })
   }
 
@@ -339,7 +396,7 @@ export class Resolver {
     const clusterOf = new Int32Array(this.#mentionCount)
     for (let index = 0; index < this.#mentionCount; index++)
       clusterOf[index] = positions.get(this.#clusters.root(this.#mentions[index] ?? 0)) ?? 0
-    return { clusters: members.map((indices) => this.#clusterOf(indices)), clusterOf, merges: this.#merges }
+    return { clusters: members.map((indices) => this.#clusterOf(indices)), clusterOf, merges: this.#merges, proposals: this.#proposals }
   }
 
   #clusterOf(indices: ReadonlyArray<number>): Cluster {
@@ -356,6 +413,7 @@ export class Resolver {
       known: nodes.find(({ known }) => known !== undefined)?.known,
       names: [...new Set(sorted.map(({ name }) => name))],
       identity: identity === "" ? first.form.key : `${first.form.key}\n${identity}`,
+      values: this.#clusters.valuesOf(indices[0] ?? 0),
     }
   }
 }
@@ -377,8 +435,8 @@ const fullNameInDocument = (mentions: ReadonlyArray<NamedMention>, forms: Readon
   return fitting.size === 1 ? [...fitting.values()][0] : undefined
 }
 
-// Union-find with constraints: a set carries the identifiers of its members, and two sets with different values for one kind of
-// identifier are never joined.
+// Union-find with constraints: a set carries the identifiers and the single values of its members. Two sets with different values for one
+// kind of identifier, or with contradicting values of one property, are never joined.
 
 /** A kind of identifier and its value: `["isbn", "978-3-16-148410-0"]`. */
 export type Identifier = readonly [kind: string, value: string]
@@ -388,10 +446,14 @@ class Clusters {
   /** Only sets with identifiers have an entry, under their root. */
   readonly #identifiers = new Map<number, ReadonlyMap<string, string>>()
 
-  add(identifiers: ReadonlyArray<Identifier>): number {
+  /** By property. Only sets with such values have an entry, under their root. */
+  readonly #values = new Map<number, ReadonlyMap<string, string>>()
+
+  add(identifiers: ReadonlyArray<Identifier>, values: ReadonlyArray<SingleValue>): number {
     const node = this.#parent.length
     this.#parent.push(node)
     if (identifiers.length > 0) this.#identifiers.set(node, new Map(identifiers))
+    if (values.length > 0) this.#values.set(node, new Map(values))
     return node
   }
 
@@ -412,23 +474,46 @@ class Clusters {
     return this.#identifiers.has(this.root(node))
   }
 
+  hasValues(node: number): boolean {
+    return this.#values.has(this.root(node))
+  }
+
+  /** Sorted by property. */
+  valuesOf(node: number): ReadonlyArray<SingleValue> {
+    return [...(this.#values.get(this.root(node)) ?? [])].sort(([one], [other]) => (one < other ? -1 : 1))
+  }
+
+  /** Whether no two of the sets have contradicting values. */
+  agree(roots: ReadonlyArray<number>): boolean {
+    let all: ReadonlyMap<string, string> = new Map()
+    for (const root of roots) {
+      const merged = mergedValues(all, this.#values.get(root) ?? new Map())
+      if (merged === "conflict") return false
+      all = merged
+    }
+    return true
+  }
+
   /** Whether the set of a root has an identifier of such a kind. */
   hasKind(root: number, isKind: (kind: string) => boolean): boolean {
     return [...(this.#identifiers.get(root)?.keys() ?? [])].some(isKind)
   }
 
-  /** Joins two sets unless their identifiers conflict. The earlier node becomes the root, so that results do not depend on set sizes. */
+  /** Joins two sets unless their identifiers or values conflict. The earlier node becomes the root, so that results do not depend on set sizes. */
   join(left: number, right: number): boolean {
     const leftRoot = this.root(left)
     const rightRoot = this.root(right)
     if (leftRoot === rightRoot) return false
     const merged = this.#mergedIdentifiers(leftRoot, rightRoot)
-    if (merged === "conflict") return false
+    const values = mergedValues(this.#values.get(leftRoot) ?? noValues, this.#values.get(rightRoot) ?? noValues)
+    if (merged === "conflict" || values === "conflict") return false
     const root = Math.min(leftRoot, rightRoot)
     const child = Math.max(leftRoot, rightRoot)
     this.#parent[child] = root
     this.#identifiers.delete(child)
     if (merged !== undefined) this.#identifiers.set(root, merged)
+    this.#values.delete(child)
+    if (values.size > 0) this.#values.set(root, values)
     return true
   }
 
@@ -440,6 +525,29 @@ class Clusters {
     return new Map([...ofLeft, ...ofRight])
   }
 }
+
+const noValues: ReadonlyMap<string, string> = new Map()
+
+/** Of two values that agree, the more exact one. */
+const mergedValues = (left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>): ReadonlyMap<string, string> | "conflict" => {
+  if (left.size === 0) return right
+  if (right.size === 0) return left
+  const merged = new Map(left)
+  for (const [property, value] of right) {
+    const other = merged.get(property) ?? value
+    if (!isSameValue(value, other)) return "conflict"
+    merged.set(property, value.length > other.length ? value : other)
+  }
+  return merged
+}
+
+/** A year agrees with a date in it; numbers and words agree however they are written. */
+const isSameValue = (one: string, other: string): boolean =>
+  one === other ||
+  one.startsWith(`${other}-`) ||
+  other.startsWith(`${one}-`) ||
+  (one.trim() !== "" && other.trim() !== "" && Number(one) === Number(other)) ||
+  nameForm(one).key === nameForm(other).key
 
 // Blocking for entity resolution: groups millions of owners by shared keys without comparing all pairs. Keys are hashed and sorted
 // together with their owner's number in one typed array; equal neighbours form a block. A block may contain hash collisions, so the

@@ -13,6 +13,7 @@ const base = "https://example.org/sea#"
 const ontologyText = `
 @prefix : <${base}> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
 :Captain a owl:Class . :Ship a owl:Class . :commands a owl:ObjectProperty . :licence a owl:DatatypeProperty, owl:InverseFunctionalProperty .
+:birthYear a owl:DatatypeProperty . :rank a owl:DatatypeProperty, owl:FunctionalProperty .
 `
 const mention = (type: string, text: string): Mention => ({ type: base + type, text, span: { start: 0, end: text.length }, confidence: 1 })
 const commands = (captain: string, ship: string): Fact => ({
@@ -59,6 +60,32 @@ it.effect("the same fact under two names is one fact with two witnesses", () =>
     expect(sorted.filter((line) => line.includes("owl#sameAs"))).toHaveLength(4)
     expect(sorted.filter((line) => line.includes(`${base}commands> .`))).toHaveLength(2)
     expect(sorted.filter((line) => line.startsWith("<urn:detent:entity:"))).toEqual([])
+  }),
+)
+
+const says = (captain: string, property: string, lexical: string): Fact => ({
+  subject: mention("Captain", captain),
+  property: `${base}${property}`,
+  object: { _tag: "Literal", lexical, datatype: "http://www.w3.org/2001/XMLSchema#string" },
+  quote: `${captain}: ${lexical}`,
+  span: { start: 0, end: 20 },
+  confidence: 0.9,
+})
+
+it.effect("namesakes with different years of birth, or values of a functional property, are two entities with two IRIs", () =>
+  Effect.gen(function* () {
+    for (const [property, one, other] of [
+      ["birthYear", "1744", "1915"],
+      ["rank", "major", "admiral"],
+    ] as const) {
+      const { sorted, entities } = yield* resolved([], [says("Ada Sol", property, one)], [says("Ada Sol", property, other)])
+      expect(entities).toBe(2)
+      expect(new Set(sorted.filter((line) => line.includes(`<${base}${property}> "`)).map((line) => line.split(" ")[0])).size).toBe(2)
+      const later = yield* resolved(sorted, [says("ADA SOL", property, other)])
+      expect(later.sorted.filter((line) => line.includes(`<${base}${property}> "`)).map((line) => line.split(" ")[0])).toEqual(
+        sorted.filter((line) => line.includes(`<${base}${property}> "${other}"`)).map((line) => line.split(" ")[0]),
+      )
+    }
   }),
 )
 
