@@ -1,6 +1,6 @@
 /** The engine: a plain record of its parts, put together once. Each part gets the parts it uses. */
 import type { SendError } from "@detent/machine"
-import { type Environment, Host, startActor, type Tagged } from "@detent/machine/internal"
+import { Environment, Host, startActor, type Tagged } from "@detent/machine/internal"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
@@ -17,6 +17,7 @@ import { HistoryReader } from "./HistoryReader.ts"
 import { InstanceLoader } from "./InstanceLoader.ts"
 import type { InstanceLockService } from "./InstanceLock.ts"
 import { InstanceTable, type StartError } from "./InstanceTable.ts"
+import { withLeaseCheck } from "./LeaseCheck.ts"
 import { MachineRegistry, type RegisteredMachine } from "./MachineRegistry.ts"
 import { invalidId } from "./NewInstance.ts"
 import type { NodeMembership } from "./NodeMembership.ts"
@@ -67,7 +68,16 @@ export const makeEngine = (services: EngineServices, config: EngineConfig): Engi
   const host = new Host(startActor)
   const tracing = tracingIn(environment)
   const groupCommit = new GroupCommit(observed(journal, environment, tracing !== undefined), (effect) => environment.run(effect))
-  const registry: MachineRegistry = new MachineRegistry(clock, config.runsWork, (name) => table.hasAny(name))
+  const servicesOf = (given: Environment) => {
+    const { context: services, clock: time } = outsideSpans(given)
+    return clock.applyTo(
+      new Environment(
+        withLeaseCheck(services, () => node?.placement),
+        time,
+      ),
+    )
+  }
+  const registry: MachineRegistry = new MachineRegistry(servicesOf, config.runsWork, (name) => table.hasAny(name))
   const loader = new InstanceLoader(journal, node === undefined ? "observe" : "work", () => node?.placement?.node())
   const context: InstanceContext = {
     host,

@@ -4,11 +4,9 @@ import { type Compiled, compiledOf, type Environment, hasWork, type Node, type T
 import type * as Duration from "effect/Duration"
 import { Codec } from "../instance/Codec.ts"
 import type { Upcasters } from "../instance/Upcasters.ts"
-import type { StoreClock } from "../runtime/StoreClock.ts"
 import type { CommandRecord } from "../store/Commit.ts"
 import type { MachineVersions } from "../store/Timers.ts"
 import { fingerprint } from "./Fingerprint.ts"
-import { outsideSpans } from "./Telemetry.ts"
 
 /** Snapshots of a machine that declares no policy: a replay of 100 events takes under a millisecond. */
 const defaultSnapshots: SnapshotPolicy<string> = { _tag: "EveryN", transitions: 100 }
@@ -83,14 +81,21 @@ export class MachineRegistry {
   readonly #machines = new Map<string, RegisteredMachine>()
   /** Retention that was set apart from the definition. It stays when the definition is registered again. */
   readonly #kept = new Map<string, Duration.Input>()
-  readonly #clock: StoreClock
   readonly #runsWork: (name: string) => boolean
   readonly #isInUse: (name: string) => boolean
+  readonly #services: (environment: Environment) => Environment
   #listener: (() => void) | undefined
 
-  /** `runsWork`: whether this process runs the state work of a machine. `isInUse`: whether instances of a machine are in memory. */
-  constructor(clock: StoreClock, runsWork: (name: string) => boolean, isInUse: (name: string) => boolean) {
-    this.#clock = clock
+  /**
+   * `services`: the services of the instances of a machine, from those of its registration. `runsWork`: whether this process runs the state
+   * work of a machine. `isInUse`: whether instances of a machine are in memory.
+   */
+  constructor(
+    services: (environment: Environment) => Environment,
+    runsWork: (name: string) => boolean,
+    isInUse: (name: string) => boolean,
+  ) {
+    this.#services = services
     this.#runsWork = runsWork
     this.#isInUse = isInUse
   }
@@ -103,8 +108,7 @@ export class MachineRegistry {
     if (known?.compiled === compiled && (upcasters === undefined || upcasters === known.upcasters)) return known
     if (known !== undefined && known.compiled !== compiled) this.#refuseAnother(known, compiled)
     const read = upcasters ?? known?.upcasters ?? compiled.declarations.upcasters ?? {}
-    const services = this.#clock.applyTo(outsideSpans(environment))
-    const registered = new RegisteredMachine(definition, compiled, read, services, this.#runsWork(compiled.name))
+    const registered = new RegisteredMachine(definition, compiled, read, this.#services(environment), this.#runsWork(compiled.name))
     this.#machines.set(registered.name, registered)
     if (known === undefined) this.#listener?.()
     return registered

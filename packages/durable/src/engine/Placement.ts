@@ -93,8 +93,8 @@ export class Placement extends Context.Service<Placement, PlacementService>()("@
 const believedMillis = 250
 
 /**
- * How often the watchdog checks the clock. It is a timer of the runtime, not a fiber: after a freeze the timers that are due
- * run in the order of their deadlines and before the fibers that they wake, so that the loss is noticed before any work resumes.
+ * How often the watchdog checks the clock, so that work which waits is stopped as well. Work that continues is stopped by `LeaseCheck`,
+ * before its next operation. It is a timer of the runtime, not a fiber: it does not wait for fibers that are due.
  */
 const watchdogMillis = 50
 

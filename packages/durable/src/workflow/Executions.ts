@@ -4,9 +4,11 @@
  */
 import type { PersistenceFailed } from "@detent/machine"
 import type { Environment } from "@detent/machine/internal"
+import type * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import { withLeaseCheck } from "../engine/LeaseCheck.ts"
 import { invalidId } from "../engine/NewInstance.ts"
 import type { PlacementService } from "../engine/Placement.ts"
 import type { Receiver, RemoteAnswer } from "../engine/Routing.ts"
@@ -103,6 +105,11 @@ export class Executions implements ExecutionHost {
 
   get fence(): Fence | undefined {
     return this.#placement.fence()
+  }
+
+  /** The services of a workflow, with which its runs stop before their next step when this node has lost its lease. */
+  checkingLease<R>(services: Context.Context<R>): Context.Context<R> {
+    return withLeaseCheck(services, () => this.#placement)
   }
 
   canOwn(key: InstanceKey): boolean {

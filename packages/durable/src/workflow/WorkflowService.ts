@@ -42,7 +42,7 @@ export const makeEngine = (executions: Executions, orphans: OrphanScan, clocks: 
       Effect.contextWith((context: ContextOf<never>) =>
         Effect.gen(function* () {
           const machine = machineOf(workflow._tag)
-          const registered = { workflow, execute, context }
+          const registered = { workflow, execute, context: executions.checkingLease(context) }
           const known = executions.registered(machine)?.workflow
           if (known !== undefined && known !== workflow) {
             yield* Effect.logWarning(`workflow ${workflow._tag} is registered twice with different definitions; the last one counts`)

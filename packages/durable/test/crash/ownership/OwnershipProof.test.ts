@@ -26,12 +26,12 @@ describe("the proof of ownership", () => {
     expect(prove([run(1, 0, 0, ["begin", 0], ["beat", 200]), run(1, 1, 0, ["begin", 100])]).problems).toHaveLength(1)
   })
 
-  it("discounts the time a process was frozen and its first turn afterwards, and no more", () => {
+  it("accepts that a process that was frozen and woken stops its work, and no step of it", () => {
     const freezes = [{ pid: 1, from: 120, to: 5000, owned: new Set(["one"]) }]
     const second = run(2, 0, 0, ["begin", 2500], ["end", 3000])
-    const stopping = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 5001], ["stopped", 5002])
-    expect(prove([stopping, second], { freezes })).toMatchObject({ problems: [], wakingBeats: 1 })
-    const working = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 5001], ["beat", 5200])
+    const stopping = run(1, 0, 0, ["begin", 0], ["beat", 100], ["stopped", 5001])
+    expect(prove([stopping, second], { freezes }).problems).toEqual([])
+    const working = run(1, 0, 0, ["begin", 0], ["beat", 100], ["beat", 5001], ["stopped", 5002])
     expect(prove([working, second], { freezes }).problems).toHaveLength(1)
   })
 

@@ -40,11 +40,9 @@ export interface OwnershipReport {
   /** Runs that were taken over from a process that was killed or frozen. */
   readonly takeovers: number
   readonly slowestTakeoverMillis: number
-  /** Beats right after a process was woken, before it could look at its lease. */
-  readonly wakingBeats: number
 }
 
-/** A woken process needs a turn of its event loop to see that its lease is over. Steps of work that were due before run in it too. */
+/** A process that was woken for a short time before it was stopped again had no time to work. */
 const wakingMillis = 100
 
 /** How long after a state was left by another process its work may still begin: the news is on its way. */
@@ -65,7 +63,6 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
   const problems: Array<string> = []
   const runs = runsOf(records)
   const byInstance = Map.groupBy(runs, ({ id }) => id)
-  let wakingBeats = 0
 
   const isWaking = (pid: number, at: number): boolean =>
     freezes.some((freeze) => freeze.pid === pid && at >= freeze.from && at <= freeze.to + wakingMillis)
@@ -77,9 +74,7 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
       const same = later.find(({ round }) => round === run.round)
       if (same !== undefined) {
         const overlapping = run.steps.filter((at) => at > same.begin)
-        const waking = overlapping.filter((at) => isWaking(run.pid, at))
-        wakingBeats += waking.length
-        if (overlapping.length > waking.length) problems.push(overlapText(run, same, Math.max(...overlapping) - same.begin))
+        if (overlapping.length > 0) problems.push(overlapText(run, same, Math.max(...overlapping) - same.begin))
       }
       const newer = sorted.slice(0, index).find(({ round, begin }) => round > run.round && run.begin - begin > newsMillis)
       if (newer !== undefined && !isWaking(run.pid, run.begin))
@@ -135,7 +130,7 @@ export const proveOwnership = ({ records, kills, freezes, blockages, leaseMillis
     const wasKilled = kills.some((kill) => kill.pid === pid && kill.at >= from && kill.at <= to)
     if (!wasKilled && to - from > limit) proveTakeover(pid, from, "frozen")
   }
-  return { problems, runs: runs.length, takeovers, slowestTakeoverMillis: slowest, wakingBeats }
+  return { problems, runs: runs.length, takeovers, slowestTakeoverMillis: slowest }
 }
 
 const blockedBetween = (blockages: ReadonlyArray<Blockage>, from: number, to: number): number =>
