@@ -388,9 +388,9 @@ class ClauseReader {
     return false
   }
 
-  /** Whether the verb ends the sentence after a comma, ", it is said.", or stands between two, ", so we are told,". */
+  /** Whether the verb ends the sentence after a comma, ", it is said.", or stands between two, ", it is said,". */
   private isParenthetic(at: number): boolean {
-    // "Ada Sol, so we are told, was born": between two commas.
+    // "Ada Sol, it is said, was born": between two commas.
     if (this.word(at + 1) === ",") return /^(?:so|as|it|they|people|some|many)$/.test(this.word(this.words.lastIndexOf(",", at) + 1))
     if (this.words.slice(at + 1).some((word) => /[\p{L}\p{N}]/u.test(word) && !/^(?:goes|has|it|have)$/.test(word))) return false
     for (let before = at - 1; before > at - 7 && before > 0; before--) if (this.word(before) === ",") return true
