@@ -2,11 +2,11 @@
 import { assert, layer } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
-import type { InstanceKey, InstanceStatus, InstanceSummary } from "../src/store/Commit.ts"
+import type { Commit, InstanceKey, InstanceStatus, InstanceSummary } from "../src/store/Commit.ts"
 import type { InstanceCursor } from "../src/store/Journal.ts"
 import { Journal } from "../src/store/Journal.ts"
 import type { StoreLayer } from "./StoreHooks.ts"
-import { commit, conflict, event, freshKey, shapes, snapshot, step, stored } from "./samples.ts"
+import { commit, conflict, crowdOf, event, freshKey, shapes, snapshot, step, stored } from "./samples.ts"
 
 export const instancesConformance = <R = never>(name: string, store: StoreLayer<R>): void =>
   layer(store, { excludeTestServices: true, timeout: "60 seconds" })(`${name}: instances`, (it) => {
@@ -255,6 +255,32 @@ export const instancesConformance = <R = never>(name: string, store: StoreLayer<
         const outcomes = yield* journal.commit(keys.map((one) => step(one, 1, { startedAt, revision: 1 })))
         assert.deepStrictEqual(outcomes, Array(20).fill(stored))
         assert.deepInclude(Option.getOrThrow(yield* journal.open(key)).record, { sequence: 2, revision: 1 })
+      }),
+    )
+
+    it.effect("the start of an instance and the revision of its journal are two things, in every shape of a commit", () =>
+      Effect.gen(function* () {
+        const journal = yield* Journal
+        const keys = crowdOf((yield* freshKey).machine).slice(0, 20)
+        const [key] = keys as [InstanceKey, ...Array<InstanceKey>]
+        yield* journal.commit(keys.map((one) => commit(one, -1)))
+        yield* journal.commit(keys.map((one) => commit(one, 0, { events: [event(1)] })))
+        const { startedAt } = Option.getOrThrow(yield* journal.open(key)).record
+        /** `actual`: -1 for another instance of the id, else the sequence of this one. */
+        const refuses = (life: Pick<Commit, "startedAt" | "revision">, actual: number) =>
+          Effect.forEach(shapes, ([name, fields]) =>
+            Effect.gen(function* () {
+              assert.deepStrictEqual(yield* journal.commit([step(key, 1, { ...fields(2), ...life })]), [conflict(actual)], name)
+              const outcomes = yield* journal.commit(keys.map((one) => step(one, 1, { ...fields(2), ...life })))
+              assert.deepStrictEqual(outcomes, Array(20).fill(conflict(actual)), name)
+            }),
+          )
+        yield* refuses({ startedAt: startedAt - 1, revision: 1 }, -1)
+        for (const one of keys) assert.isTrue(yield* journal.rewrite({ ...one, sequence: 1 }, event(1, { body: "[]" })))
+        yield* refuses({ startedAt: startedAt + 1 }, -1)
+        yield* refuses({ startedAt }, 1)
+        const outcomes = yield* journal.commit(keys.map((one) => step(one, 1, { startedAt, revision: 1 })))
+        assert.deepStrictEqual(outcomes, Array(20).fill(stored))
       }),
     )
 

@@ -21,13 +21,17 @@ const id = Schema.Literals(["a", "b"])
 const timerName = Schema.Literals(["t", "u"])
 const small = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
-/** When the instance was started, by its commit: right, or seconds off. Stores need not distinguish two starts within milliseconds. */
-const life = Schema.NullOr(Schema.Literals([startedAt, startedAt + 5000]))
+/** When the instance was started, by its commit: right, or off by little or much. */
+const life = Schema.NullOr(Schema.Literals([startedAt, startedAt, startedAt - 1, startedAt + 1, startedAt + 5000]))
+
+/** How often the events that a commit was decided on were rewritten, by that commit. */
+const revision = Schema.Literals([0, 0, 1, 2])
 
 /** What most commits are, of both instances at once: one event, and at most one timer that ends and one that begins. */
 const Step = Schema.Struct({
   stale: Schema.Literals([0, 0, 0, -1]),
   life,
+  revision,
   clear: Schema.Literals(["t", "u", ""]),
   set: Schema.NullOr(timerName),
   due: small(50),
@@ -39,6 +43,7 @@ const Operation = Schema.TaggedUnion({
     /** How far off the expected sequence is: mostly right. */
     stale: Schema.Literals([0, 0, 0, 0, -1, 1]),
     life,
+    revision,
     events: small(3),
     dedupe: Schema.NullOr(small(2)),
     snapshot: Schema.NullOr(small(5)),
@@ -168,6 +173,7 @@ const commitOf = (key: InstanceKey, operation: Extract<Operation, { readonly _ta
   const reached = Math.max(0, expected + count)
   return commit(key, expected, {
     startedAt: expected === -1 ? undefined : (operation.life ?? undefined),
+    revision: operation.revision,
     sequence: reached,
     events,
     snapshot: operation.snapshot === null ? undefined : snapshot(Math.max(0, reached - operation.snapshot)),
@@ -178,11 +184,12 @@ const commitOf = (key: InstanceKey, operation: Extract<Operation, { readonly _ta
 }
 
 /** An instance that does not exist begins with it. */
-const stepOf = (key: InstanceKey, { stale, life, clear, set, due }: typeof Step.Type, sequence: number): Commit => {
+const stepOf = (key: InstanceKey, { stale, life, revision, clear, set, due }: typeof Step.Type, sequence: number): Commit => {
   const expected = sequence < 0 ? -1 : Math.max(0, sequence + (key.id === "a" ? stale : 0))
   const entry = expected + 1
   return commit(key, expected, {
     startedAt: expected === -1 ? undefined : (life ?? undefined),
+    revision,
     at: expected === -1 ? startedAt : event(entry).at,
     clearTimers: clear === "" ? [] : [clear],
     setTimers: set === null ? [] : [{ name: set, entry, due: dueAt(due) }],

@@ -8,7 +8,7 @@
  * - A concurrent transaction that changes an instance locks its row. When the lock is free, PostgreSQL checks `sequence = expected` again.
  *   Every new event increases the sequence, so the check of dedupe ids, made as of the start of the statement, holds as well.
  * - `started_at` distinguishes an instance from a removed one with the same id: the new instance may be at the expected sequence too.
- *   `revision` changes when an event is rewritten. A commit has the sum of both; without it, it applies to any instance with that id.
+ *   `revision` changes when an event is rewritten. A commit without a start applies to any instance with that id, in any revision.
  * - If the old and the new state both have work, a commit that names no owner keeps the owner in the row.
  * - A fence is checked once per statement, and its lease is locked FOR KEY SHARE until the commit. See SqlLeases.ts for why.
  * - Parts of one statement see the tables as they were before it and run in no defined order. So no two of them touch the same row: a timer
@@ -17,7 +17,7 @@
  *   while the tables are empty reads them whole, and PostgreSQL keeps that plan while they grow.
  */
 import { isDeliveryId } from "../instance/SelfSentEvents.ts"
-import { lifeOf } from "../sql/life.ts"
+import { revisionOf } from "../sql/life.ts"
 import type { Commit, EventRecord, Fence } from "../store/Commit.ts"
 
 /** A commit and its position in the batch. */
@@ -65,7 +65,7 @@ export const makeShapes = (schema: string): ((ordered: ReadonlyArray<Positioned>
 
 const fastShapes = (schema: string, isFenced: boolean) => ({
   plain: plainShape(schema, isFenced ? underFence(schema, 2) : ""),
-  onePlain: onePlainShape(schema, isFenced ? underFence(schema, 15) : ""),
+  onePlain: onePlainShape(schema, isFenced ? underFence(schema, 16) : ""),
   uniform: uniformShape(schema, isFenced ? underFence(schema, 14) : ""),
   timed: timedShape(schema, isFenced ? underFence(schema, 2) : ""),
   alike: alikeShape(schema, isFenced ? underFence(schema, 17) : ""),
@@ -92,7 +92,12 @@ const underFence = (schema: string, first: number): string => `
       and exists (select from ${schema}.leases l where l.name = $${first}::text and l.token = $${first + 1}::bigint for key share)`
 
 /** Whether the instance `i` and its journal are those that the commit was decided on. */
-const isThatLife = (life: string): string => `i.started_at + i.revision = coalesce(${life}, i.started_at + i.revision)`
+const isThatLife = (startedAt: string, revision: string): string =>
+  `i.started_at = coalesce(${startedAt}, i.started_at) and i.revision = coalesce(${revision}, i.revision)`
+
+/** The same where all commits have revision 0, as nearly all have: no event of their instances was rewritten. */
+const isUnrevised = (startedAt: string): string =>
+  `i.started_at = coalesce(${startedAt}, i.started_at) and (${startedAt} is null or i.revision = 0)`
 
 const ownerOr = (reason: string, resident: string, status: string): string =>
   `case when ${reason} is null and ${resident} and ${status} = 'running' and i.resident and i.status = 'running' then i.reason else ${reason} end`
@@ -168,14 +173,15 @@ const plainShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::bigint as expected, (c ->> 4)::bigint as sequence,
       (c ->> 5)::bigint as at, c ->> 6 as tag, c ->> 7 as status, c ->> 8 as reason, (c ->> 9)::integer as version,
-      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, (c ->> 13)::bigint as life
+      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, (c ->> 13)::bigint as started_at,
+      (c ->> 14)::integer as revision
     from jsonb_array_elements($1::jsonb) c
   ), updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
-      and ${isThatLife("c.life")} ${fence}
+      and ${isThatLife("c.started_at", "c.revision")} ${fence}
     returning i.instance, c.n, c.sequence, c.at, c.event_tag, c.event_body
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
@@ -190,7 +196,7 @@ const onePlainShape = (schema: string, fence: string): string => `
     update ${schema}.instances i
     set sequence = $5::bigint, updated_at = $6::bigint, tag = $7::text, status = $8::text, version = $10::integer,
       resident = $11::boolean, reason = ${ownerOr("$9::text", "$11::boolean", "$8::text")}
-    where machine = $2::text and id = $3::text and sequence = $4::bigint and ${isThatLife("$14::bigint")} ${fence}
+    where machine = $2::text and id = $3::text and sequence = $4::bigint and ${isThatLife("$14::bigint", "$15::integer")} ${fence}
     returning instance
   ), moved as (
     insert into ${schema}.moves (instances) select array[instance] from updated
@@ -217,7 +223,8 @@ const plainValues = ({ position, commit }: Positioned): ReadonlyArray<unknown> =
     resident,
     event?.tag,
     event?.body,
-    digits(lifeOf(commit)),
+    digits(commit.startedAt),
+    digits(revisionOf(commit)),
   ]
 }
 
@@ -242,6 +249,7 @@ const isUniform = (one: Commit, other: Commit): boolean =>
   one.summary.resident === other.summary.resident &&
   one.expected === one.sequence - 1 &&
   one.startedAt !== undefined &&
+  revisionOf(one) === 0 &&
   isSeparable(one.id) &&
   isSeparable(one.summary.tag) &&
   isSeparable(one.events[0]?.tag) &&
@@ -257,16 +265,16 @@ const isSeparable = (text: string | undefined): boolean => text !== undefined &&
 const uniformShape = (schema: string, fence: string): string => `
   with input as materialized (
     select n::integer as n, $9::text as machine, id, sequence::integer as sequence, at::bigint as at, tag, event_tag, event_body,
-      life::bigint as life
+      started_at::bigint as started_at
     from unnest(${[1, 2, 3, 4, 5, 6, 7, 8].map((column) => `string_to_array($${column}::text, E'\\x1f')`).join(", ")})
-      as c (n, id, sequence, at, tag, event_tag, event_body, life)
+      as c (n, id, sequence, at, tag, event_tag, event_body, started_at)
   ), updated as (
     update ${schema}.instances i
     set sequence = c.sequence, updated_at = c.at, tag = c.tag, status = $10::text, version = $12::integer, resident = $13::boolean,
       reason = ${ownerOr("$11::text", "$13::boolean", "$10::text")}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.sequence - 1
-      and ${isThatLife("c.life")} ${fence}
+      and ${isUnrevised("c.started_at")} ${fence}
     returning i.instance, c.n, c.sequence, c.at, c.event_tag, c.event_body
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
@@ -289,7 +297,7 @@ const uniformValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknow
     column((commit) => commit.summary.tag),
     column(({ events }) => events[0]?.tag),
     column(({ events }) => events[0]?.body),
-    column(lifeOf),
+    column(({ startedAt }) => startedAt),
     machine,
     status,
     reason,
@@ -311,15 +319,15 @@ const timedShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::integer as expected, (c ->> 4)::integer as sequence,
       (c ->> 5)::bigint as at, c ->> 6 as tag, c ->> 7 as status, c ->> 8 as reason, (c ->> 9)::integer as version,
-      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, (c ->> 13)::bigint as life,
-      c ->> 14 as ended, c ->> 15 as timer, (c ->> 16)::integer as entry, (c ->> 17)::bigint as due
+      (c ->> 10)::boolean as resident, c ->> 11 as event_tag, c ->> 12 as event_body, (c ->> 13)::bigint as started_at,
+      (c ->> 14)::integer as revision, c ->> 15 as ended, c ->> 16 as timer, (c ->> 17)::integer as entry, (c ->> 18)::bigint as due
     from jsonb_array_elements($1::jsonb) c
   ), updated as (
     update ${schema}.instances i
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
-      and ${isThatLife("c.life")} ${fence}
+      and ${isThatLife("c.started_at", "c.revision")} ${fence}
     returning i.instance, c.n, c.machine, c.sequence, c.at, c.event_tag, c.event_body, c.ended, c.timer, c.entry, c.due
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
@@ -360,6 +368,7 @@ const isLike = (one: Commit, other: Commit): boolean =>
   one.events[0]?.body === other.events[0]?.body &&
   one.events[0]?.tag === other.events[0]?.tag &&
   one.machine === other.machine &&
+  (revisionOf(one) ?? 0) === 0 &&
   one.summary.tag === other.summary.tag &&
   one.summary.status === other.summary.status &&
   one.summary.reason === other.summary.reason &&
@@ -377,16 +386,16 @@ const isLike = (one: Commit, other: Commit): boolean =>
  */
 const alikeShape = (schema: string, fence: string): string => `
   with input as materialized (
-    select n, $7::text as machine, id, sequence, at, due, life, $15::text as ended
+    select n, $7::text as machine, id, sequence, at, due, started_at, $15::text as ended
     from unnest($1::integer[], $2::text[], $3::integer[], $4::bigint[], $5::bigint[], $6::bigint[])
-      as c (n, id, sequence, at, due, life)
+      as c (n, id, sequence, at, due, started_at)
   ), updated as (
     update ${schema}.instances i
     set sequence = c.sequence, updated_at = c.at, tag = $8::text, status = $9::text, version = $11::integer, resident = $12::boolean,
       reason = ${ownerOr("$10::text", "$12::boolean", "$9::text")}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.sequence - 1
-      and ${isThatLife("c.life")} ${fence}
+      and ${isUnrevised("c.started_at")} ${fence}
     returning i.instance, c.n, c.sequence, c.at, c.due, c.ended
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body)
@@ -401,7 +410,7 @@ const alikeShape = (schema: string, fence: string): string => `
   ${movedFrom(schema, "updated")}
   select count(*)::integer as stored, string_agg(n::text, ',') as positions from updated`
 
-/** Columns of position, id, sequence, time, deadline of the new timer and life; then the shared values. */
+/** Columns of position, id, sequence, time, deadline of the new timer and start; then the shared values. */
 const alikeValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown> => {
   const { machine, summary, events, clearTimers, setTimers } = (ordered[0] as Positioned).commit
   const { tag, status, reason = null, version, resident } = summary
@@ -415,7 +424,7 @@ const alikeValues = (ordered: ReadonlyArray<Positioned>): ReadonlyArray<unknown>
     arrayOf(ordered.map(({ commit }) => commit.sequence)),
     arrayOf(ordered.map(({ commit }) => commit.at)),
     arrayOf(ordered.map(({ commit }) => (commit.setTimers[0] === undefined ? "null" : Math.ceil(commit.setTimers[0].due)))),
-    arrayOf(ordered.map(({ commit }) => lifeOf(commit) ?? "null")),
+    arrayOf(ordered.map(({ commit }) => commit.startedAt ?? "null")),
     machine,
     tag,
     status,
@@ -450,10 +459,10 @@ const eventsShape = (schema: string, fence: string): string => `
   with input as materialized (
     select (c ->> 0)::integer as n, c ->> 1 as machine, c ->> 2 as id, (c ->> 3)::integer as expected, (c ->> 4)::integer as sequence,
       (c ->> 5)::bigint as at, c ->> 6 as tag, c ->> 7 as status, c ->> 8 as reason, (c ->> 9)::integer as version,
-      (c ->> 10)::boolean as resident, (c ->> 11)::bigint as life,
+      (c ->> 10)::boolean as resident, (c ->> 11)::bigint as started_at,
       (c ->> 12)::integer as event_sequence, (c ->> 13)::bigint as event_at, c ->> 14 as event_tag, c ->> 15 as event_body,
       c ->> 16 as event_dedupe, nullif(c -> 17, 'null') as more_events, nullif(c -> 18, 'null') as more_dedupe,
-      c ->> 19 as event_delivery, nullif(c -> 20, 'null') as resent
+      c ->> 19 as event_delivery, nullif(c -> 20, 'null') as resent, (c ->> 21)::integer as revision
     from jsonb_array_elements($1::jsonb) c
   ), ${duplicates(schema, ["c.event_dedupe is not null and e.dedupe_id = c.event_dedupe", hasOneOf("c.more_dedupe"), wasResent])}
   , updated as (
@@ -461,7 +470,7 @@ const eventsShape = (schema: string, fence: string): string => `
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
-      and ${isThatLife("c.life")} ${fence} and ${isNoDuplicate}
+      and ${isThatLife("c.started_at", "c.revision")} ${fence} and ${isNoDuplicate}
     returning i.instance, c.n, c.event_sequence, c.event_at, c.event_tag, c.event_body, c.event_dedupe, c.event_delivery, c.more_events
   ), new_events as (
     insert into ${schema}.events (instance, sequence, at, tag, body, dedupe_id, delivery)
@@ -490,7 +499,7 @@ const eventValues = ({ position, commit }: Positioned): ReadonlyArray<unknown> =
     reason,
     digits(version),
     resident,
-    digits(lifeOf(commit)),
+    digits(commit.startedAt),
     digits(first?.sequence),
     digits(first?.at),
     first?.tag,
@@ -500,6 +509,7 @@ const eventValues = ({ position, commit }: Positioned): ReadonlyArray<unknown> =
     unlessEmpty(more.flatMap((event) => idOf(event) ?? [])),
     deliveryOf(first),
     unlessEmpty(resentIn(events)),
+    digits(revisionOf(commit)),
   ]
 }
 
@@ -524,7 +534,7 @@ const fullShape = (schema: string): string => `
       c ->> 16 as event_dedupe, nullif(c -> 17, 'null') as more_events, nullif(c -> 18, 'null') as dedupe,
       nullif(c -> 19, 'null') as snapshot, nullif(c -> 20, 'null') as timers, nullif(c -> 21, 'null') as cleared,
       nullif(c -> 22, 'null') as kept, nullif(c -> 23, 'null') as commands, c ->> 24 as lease, (c ->> 25)::bigint as token,
-      (c ->> 26)::bigint as life, c ->> 27 as event_delivery, nullif(c -> 28, 'null') as resent
+      (c ->> 26)::bigint as started_at, c ->> 27 as event_delivery, nullif(c -> 28, 'null') as resent, (c ->> 29)::integer as revision
     from jsonb_array_elements($1::jsonb) c
   ), fenced as materialized (
     select c.n from input c
@@ -536,7 +546,7 @@ const fullShape = (schema: string): string => `
     set ${instanceColumns}
     from input c
     where c.n % 1 = 0 and c.expected >= 0 and i.machine = c.machine and i.id = c.id and i.sequence = c.expected
-      and ${isThatLife("c.life")}
+      and ${isThatLife("c.started_at", "c.revision")}
       and ${isNotFenced} and ${isNoDuplicate}
     returning i.instance, c.*
   ), inserted as (
@@ -627,9 +637,10 @@ const fullValues = ({ position, commit }: Positioned): ReadonlyArray<unknown> =>
     ),
     fence?.lease,
     fence?.token,
-    digits(lifeOf(commit)),
+    digits(commit.startedAt),
     deliveryOf(first),
     isNew ? null : unlessEmpty(resentIn(events)),
+    digits(revisionOf(commit)),
   ]
 }
 

@@ -10,16 +10,15 @@ const setKeepingOwner =
   "sequence = ?, updated_at = ?, tag = ?, status = ?, reason = case when resident and status = 'running' then reason else ? end, version = ?, resident = ?"
 
 /**
- * A commit without the start of its instance applies to any instance with that id, and to any revision of its journal. The start and the
- * revision are compared as their sum: the revision only grows, and an id is not used again within a few milliseconds.
+ * A commit without the start of its instance applies to any instance with that id, and to any revision of its journal: both are null.
  */
-const expected = "machine = ? and id = ? and sequence = ? and started_at + revision = coalesce(?, started_at + revision)"
+const expected = "machine = ? and id = ? and sequence = ? and started_at = coalesce(?, started_at) and revision = coalesce(?, revision)"
 
 const named = `where ${expected} returning instance`
 
 const numbered = `where instance = ? and ${expected}`
 
-/** Sequence, at, tag, status, reason, version, resident, machine, id, expected, sum of start and revision. */
+/** Sequence, at, tag, status, reason, version, resident, machine, id, expected, start, revision. */
 export const updateInstance = `update detent_instances set ${set} ${named}`
 
 export const updateInstanceKeepingOwner = `update detent_instances set ${setKeepingOwner} ${named}`

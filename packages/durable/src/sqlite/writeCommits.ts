@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { SqlError } from "effect/sql/SqlError"
 import { dedupeIdsOf, duplicateOf } from "../sql/Duplicate.ts"
 import { inheriting } from "../sql/fork.ts"
-import { lifeOf } from "../sql/life.ts"
+import { revisionOf } from "../sql/life.ts"
 import { wholeOf } from "../sql/Row.ts"
 import type { Commit, CommitOutcome, Fence, InstanceKey } from "../store/Commit.ts"
 import type { RowKeys } from "./RowKeys.ts"
@@ -93,7 +93,7 @@ const writeInstance = (run: Run, keys: RowKeys | undefined, commit: Commit): Eff
   const known = commit.expected < 0 ? undefined : keys?.get(commit)
   if (known === undefined) return writeNamed(run, keys, commit)
   const statement = keepsOwner(commit) ? statements.updateRowKeepingOwner : statements.updateRow
-  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected, lifeOf(commit) ?? null]
+  const parameters = [...valuesOf(commit), known, commit.machine, commit.id, commit.expected, ...lifeOf(commit)]
   return Effect.flatMap(run.changes(statement, parameters), (changes) =>
     changes === 1 ? Effect.succeed(known) : writeNamed(run, keys, commit),
   )
@@ -105,7 +105,7 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
   const written =
     expected < 0
       ? run(statements.insertInstance, [...valuesOf(commit), machine, id, at, origin ?? null])
-      : run(update, [...valuesOf(commit), machine, id, expected, lifeOf(commit) ?? null])
+      : run(update, [...valuesOf(commit), machine, id, expected, ...lifeOf(commit)])
   return Effect.map(written, ([row]) => {
     if (row === undefined) return undefined
     const instance = wholeOf(row, "instance")
@@ -113,6 +113,8 @@ const writeNamed = (run: Run, keys: RowKeys | undefined, commit: Commit): Effect
     return instance
   })
 }
+
+const lifeOf = (commit: Commit): ReadonlyArray<number | null> => [commit.startedAt ?? null, revisionOf(commit) ?? null]
 
 /** Whether the new state has work and the commit names no owner. */
 const keepsOwner = ({ summary: { resident, status, reason } }: Commit): boolean => resident && status === "running" && reason === undefined
